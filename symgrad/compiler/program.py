@@ -238,9 +238,14 @@ class Compiled:
         return "\n".join(latex(t) for t in self.terms)
 
     def save(self, path: Any) -> None:
-        """Write a file that needs nothing but NumPy: the function, its formula, and a self-test.
+        """Write a file that needs nothing but NumPy, or a C99 compiler: the function, its formula, and a self-test.
 
-        ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.
+        ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.  A path that ends in ``.c``
+        gets C99: a function of the sizes, the arrays row by row, and memory for the results, that gives 0 or a code
+        which the head of the file explains; ``cc -std=c99 -DSELFTEST file.c -lm`` makes a program of its self-test.
+
+        Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision,
+        branches on values, and functions such as eigenvalues, which it names.
         """
         from symgrad.compiler.export import save
 
@@ -333,24 +338,27 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
 
     The name has an underscore more where an argument or a helper function has it.
     """
-    outputs = in_float32([o.term for o in trace.outputs])
-    found = passes.optimise(_stabilised(outputs, trace) if stable else outputs, trace.base is not None)
-    optimised = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
-    order = target.order_of([o.term for o in optimised])
+    outputs, found = optimised(trace, stable)
+    results = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
+    order = target.order_of(found)
     symbols = set(order)
-    missing = _letters(order, optimised) - {letter for i in trace.inputs for letter in i.shape}
+    missing = _letters(order, results) - {letter for i in trace.inputs for letter in i.shape}
     constants = [c for c in trace.constants if c.term in symbols or not missing.isdisjoint(c.shape)]
     inputs = [*trace.inputs, *constants]
     writer = target.Writer(inputs, order, trace.sizes)
-    program = schedule.schedule(
-        [o.term for o in optimised], writer.names, writer.literal, target.Plain(writer), {*writer.taken, name}
-    )
-    text = target.body(writer, program, optimised, direct)
+    program = schedule.schedule(found, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
+    text = target.body(writer, program, results, direct)
     silent = target.silence(target.order_of(outputs), trace.base is not None)
     helpers = target.helper_sources(writer.helpers)
     while name in writer.taken or name in helpers:
         name += "_"
     return name, assembled(name, text, writer, constants, silent, trace, helpers), constants
+
+
+def optimised(trace: Trace, stable: bool = True) -> tuple[list[Any], list[Any]]:
+    """The terms of a trace's results as they are computed, and after all passes."""
+    outputs = in_float32([o.term for o in trace.outputs])
+    return outputs, passes.optimise(_stabilised(outputs, trace) if stable else outputs, trace.base is not None)
 
 
 def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[str, Any]]:

@@ -47,6 +47,8 @@ class Op:
     define      the op in terms of others, where the formula should show them (``mean`` is sum over size)
     spelled     formulas hold the definition in place of the op
     expanded    formulas hold the op, and where they are read they show the definition
+    c           the op on numbers in C99: a format text with ``{0}``, ``{1}`` … of operands of one type, in functions of
+                <math.h> or of the C target's library
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     weak        whether the kernel takes Python numbers among its operands as they are, and not as NumPy's scalars only;
                 None: where the op is elementwise
@@ -156,6 +158,7 @@ class Op:
     keeps: Callable[..., bool] | None
     define: Rule | None
     define_symbolic: Callable[..., Any] | None
+    c: str | None
     code: Callable[..., str] | None
     weak: bool | None
     boxed: bool | None

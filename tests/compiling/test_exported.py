@@ -547,3 +547,10 @@ def test_products_with_second_derivatives_of_spectra_are_one_program(name):
         v, X = rng.random((2, 4, 3))
         np.testing.assert_allclose(f(v, X), product(v, X).numpy(), rtol=1e-8)
     assert f.traces == 1
+
+
+def test_a_size_that_the_program_composes_is_composed_everywhere():
+    """The picture has as many rows as windows fit beside each other in its columns."""
+    f = sg.func.grad(lambda p, k: (F.conv2d(p[None, None], k[None, None]) ** 2).mean() + p.std())
+    args = rng.random((6, 8)), rng.random((3, 3))
+    np.testing.assert_allclose(sg.compile(f)(*args), f(*args).numpy(), rtol=1e-10)

@@ -69,6 +69,7 @@ add: Op = elementwise(
     domain=_ALL,
     digits="kernel",
     loses="activation",
+    c="{0} + {1}",
     doc="x + y, with broadcasting.",
 )
 sub: Op = elementwise(
@@ -84,6 +85,7 @@ sub: Op = elementwise(
     digits="kernel",
     node_by_numbers={(True, False): "RsubBackward1"},
     loses="activation",
+    c="{0} - {1}",
     doc="x - y, with broadcasting.",
 )
 mul: Op = elementwise(
@@ -96,6 +98,7 @@ mul: Op = elementwise(
     factor=True,
     domain=_ALL,
     digits="kernel",
+    c="{0} * {1}",
     doc="x * y entry by entry, with broadcasting.",
 )
 
@@ -113,6 +116,7 @@ div: Op = elementwise(
     domain="nonzero",
     digits=digits.div,
     regular=(1, "{} != 0"),
+    c="{0} / {1}",
     doc="x / y entry by entry, with broadcasting.",
 )
 by_divisor: Op = elementwise(
@@ -171,6 +175,7 @@ neg: Op = elementwise(
     refuses={"b": refusals.NO_NEGATIVE},
     domain=_ALL,
     digits="kernel",
+    c="-{0}",
     doc="-x.",
 )
 
@@ -253,6 +258,7 @@ power: Op = elementwise(
     regular=(0, "{} > 0"),
     words={"exponent": "other"},
     loses="digits",
+    c="pow({0}, {1})",
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -282,6 +288,7 @@ square: Op = elementwise(
     domain=_ALL,
     define=lambda x: x**2,
     expanded=True,
+    c="{0} * {0}",
     doc="x squared.",
 )
 squared_error: Op = elementwise(
@@ -307,6 +314,7 @@ reciprocal: Op = elementwise(
     expanded=True,
     regular=(0, "{} != 0"),
     loses="digits",
+    c="1 / {0}",
     doc="1/x.",
 )
 ratio: Op = elementwise(
@@ -322,6 +330,7 @@ ratio: Op = elementwise(
     digits=lambda mp, x, y: digits.div(mp, x, y) if y != 0 else mp.mpf(0),
     quiet="invalid",
     chooses=True,
+    c="{1} == 0 ? 0 : {0} / {1}",
     doc="x / y, and 0 where y is 0: the min-norm choice in derivatives of norms, which have none themselves there.",
 )
 
@@ -425,6 +434,7 @@ floor_divide: Op = elementwise(
     domain="nonzero",
     digits=digits.div_floor,
     regular=(1, "{} != 0"),
+    c="floor_divide({0}, {1})",
     doc="Quotient rounded down; as in torch without a derivative, which div with rounding_mode has.",
 )
 remainder: Op = elementwise(
@@ -440,6 +450,7 @@ remainder: Op = elementwise(
     digits=lambda mp, x, y: x - y * digits.div_floor(mp, x, y),
     numbers="within",
     regular=(1, "{} != 0"),
+    c="floor_mod({0}, {1})",
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(
@@ -452,6 +463,7 @@ detach: Op = elementwise(
     domain=_ALL,
     digits="kernel",
     identity=True,
+    c="{0}",
     doc="The same values, as a constant.",
 )
 
@@ -465,6 +477,7 @@ clone: Op = elementwise(
     domain=_ALL,
     digits="kernel",
     identity=True,
+    c="{0}",
     doc="A copy with history.",
 )
 

@@ -50,6 +50,7 @@ copysign = _extra(
     domain="off-zero",
     kinks=(0,),
     digits=lambda mp, x, y: -abs(x) if y < 0 else abs(x),
+    c="copysign({0}, {1})",
     doc="|x| with the sign of y; derivative 0 at x = 0.",
 )
 fmod = _extra(
@@ -62,6 +63,7 @@ fmod = _extra(
     refuses="bc",
     domain="nonzero",
     digits=lambda mp, x, y: x - y * digits.div_trunc(mp, x, y),
+    c="fmod({0}, {1})",
     doc="x - y * trunc(x/y), with the sign of x.",
 )
 nextafter = _extra(
@@ -111,6 +113,7 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
         among=(0, 1),
         twins=("fmin" if name == "fmax" else "fmax",),
         digits=lambda mp, x, y: x if y != y or wins(x, y) else y,
+        c=f"{name}({{0}}, {{1}})",
         doc=f"The {'larger' if name == 'fmax' else 'smaller'} entry, numbers before nan; a tie gives x the gradient.",
     )
     return by_parts(op)

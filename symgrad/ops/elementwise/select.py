@@ -33,6 +33,7 @@ def _compare(name: str, kernel: Any, sign: str, opposite: str, turned: str, *ali
         public=(name, *aliases),
         result=_bool,
         code=lambda x, y: f"{closed(x)} {sign} {closed(y)}",
+        c=f"{{0}} {sign} {{1}}",
         refuses=refuses,
         domain="real",
         digits=lambda mp, x, y: getattr(operator, name)(x, y),
@@ -60,11 +61,14 @@ tied: Op = elementwise(
     code=lambda x, y: f"({closed(x)} == {closed(y)}) | (({closed(x)} != {closed(x)}) & ({closed(y)} != {closed(y)}))",
     domain="real",
     digits=lambda mp, x, y: x == y or (x != x and y != y),
+    c="{0} == {1} || ({0} != {0} && {1} != {1})",
     doc="x == y entry by entry, where nan is equal to nan; no derivative.",
 )
 
 
-def _logical(name: str, kernel: Any, arity: int, in_digits: Any = None, refuses: Any = None) -> Op:
+def _logical(
+    name: str, kernel: Any, arity: int, in_digits: Any = None, refuses: Any = None, c: str | None = None
+) -> Op:
     return elementwise(
         name,
         kernel,
@@ -72,25 +76,36 @@ def _logical(name: str, kernel: Any, arity: int, in_digits: Any = None, refuses:
         public=(name,),
         result=_bool,
         refuses=refuses,
+        c=c,
         domain="bool",
         digits=in_digits or (lambda mp, *x: bool(kernel(*map(bool, x)))),
         doc=f"{name}; no derivative.",
     )
 
 
-logical_and: Op = _logical("logical_and", np.logical_and, 2)
-logical_or: Op = _logical("logical_or", np.logical_or, 2)
-logical_xor: Op = _logical("logical_xor", np.logical_xor, 2)
-logical_not: Op = _logical("logical_not", np.logical_not, 1)
-isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x))
-isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x))
-isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x))
+logical_and: Op = _logical("logical_and", np.logical_and, 2, c="{0} && {1}")
+logical_or: Op = _logical("logical_or", np.logical_or, 2, c="{0} || {1}")
+logical_xor: Op = _logical("logical_xor", np.logical_xor, 2, c="!{0} != !{1}")
+logical_not: Op = _logical("logical_not", np.logical_not, 1, c="!{0}")
+isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x), c="{0} != {0}")
+isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x), c="fabs({0}) == INFINITY")
+isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x), c="fabs({0}) < INFINITY")
 isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)
 isposinf: Op = _logical(
-    "isposinf", np.isposinf, 1, lambda mp, x: x == mp.inf, refuses={"c": "isposinf does not support complex inputs."}
+    "isposinf",
+    np.isposinf,
+    1,
+    lambda mp, x: x == mp.inf,
+    refuses={"c": "isposinf does not support complex inputs."},
+    c="{0} == INFINITY",
 )
 isneginf: Op = _logical(
-    "isneginf", np.isneginf, 1, lambda mp, x: x == -mp.inf, refuses={"c": "isneginf does not support complex inputs."}
+    "isneginf",
+    np.isneginf,
+    1,
+    lambda mp, x: x == -mp.inf,
+    refuses={"c": "isneginf does not support complex inputs."},
+    c="{0} == -INFINITY",
 )
 
 
@@ -130,6 +145,7 @@ where_op: Op = primitive(
     digits="kernel",
     chooses=True,
     example=(True, 0.5, -1.0, {}),
+    c="{0} ? {1} : {2}",
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
 )
 
@@ -183,6 +199,7 @@ guard: Op = elementwise(
     condition=1,
     digits="kernel",
     example=(0.5, True, {}),
+    c="{1} ? {0} : 0",
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
@@ -238,6 +255,7 @@ defined: Op = elementwise(
     domain=("real", "bool"),
     latex="{0}",
     digits=lambda mp, x, keep: x if keep else mp.nan,
+    c="{1} ? {0} : NAN",
     doc="x, and nan where keep does not hold: a slope outside of the domain of its function, as a constant.",
 )
 defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: guard(g, keep), None)
@@ -264,6 +282,7 @@ real_sign: Op = elementwise(
     kinks=(0,),
     digits=digits.sign,
     twins=("abs",),
+    c="sign({0})",
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(
@@ -307,6 +326,7 @@ abs_: Op = publish(
         parity="even",
         twins=("sign",),
         loses="digits",
+        c="fabs({0})",
         doc="Absolute value; derivative 0 at 0.",
     ),
     "abs",
@@ -360,6 +380,7 @@ relu: Op = by_parts(
         latex=r"\operatorname{{relu}}\left({0}\right)",
         digits=lambda mp, x: digits.larger(mp, x, mp.mpf(0)),
         twins=("sign",),
+        c="maximum({0}, 0)",
         doc="max(x, 0); derivative 0 at 0.",
     )
 )
@@ -390,6 +411,7 @@ maximum: Op = by_parts(
         among=(0, 1),
         twins=("minimum",),
         digits=digits.larger,
+        c="maximum({0}, {1})",
         doc="The larger entry; a tie shares the gradient equally.",
     )
 )
@@ -407,6 +429,7 @@ minimum: Op = by_parts(
         among=(0, 1),
         twins=("maximum",),
         digits=digits.smaller,
+        c="minimum({0}, {1})",
         doc="The smaller entry; a tie shares the gradient equally.",
     )
 )
@@ -427,6 +450,7 @@ clamp_op: Op = by_parts(
         digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
         numbers="setting",
         example=(2.0, -1, 1, {}),
+        c="minimum(maximum({0}, {1}), {2})",
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )
@@ -444,6 +468,7 @@ clamp_min: Op = by_parts(
         digits=digits.larger,
         numbers="setting",
         words={"min": "other"},
+        c="maximum({0}, {1})",
         doc="x limited from below; derivative 1 at the bound.",
     )
 )
@@ -461,6 +486,7 @@ clamp_max: Op = by_parts(
         digits=digits.smaller,
         numbers="setting",
         words={"max": "other"},
+        c="minimum({0}, {1})",
         doc="x limited from above; derivative 1 at the bound.",
     )
 )

@@ -42,6 +42,7 @@ exp: Op = _smooth(
     overflows=True,
     twins=("log",),
     loses="digits",
+    c="exp({0})",
     doc="e to the x.",
 )
 exp2: Op = _smooth(
@@ -53,6 +54,7 @@ exp2: Op = _smooth(
     define=lambda x: exp(x * log(exact(2))),
     single=smooth(np.exp2),
     overflows=True,
+    c="exp2({0})",
     doc="2**x.",
 )
 expm1: Op = _smooth(
@@ -67,6 +69,7 @@ expm1: Op = _smooth(
     expanded=True,
     overflows=True,
     loses="digits",
+    c="expm1({0})",
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -81,6 +84,7 @@ log: Op = _smooth(
     regular=(0, "{} > 0"),
     twins=("exp", "log2", "log10"),
     loses="digits",
+    c="log({0})",
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -92,6 +96,7 @@ log2: Op = _smooth(
     define=lambda x: log(x) / log(exact(2)),
     single=smooth(kernels.log2),
     regular=(0, "{} > 0"),
+    c="log2({0})",
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -103,6 +108,7 @@ log10: Op = _smooth(
     define=lambda x: log(x) / log(exact(10)),
     single=smooth(np.log10),
     regular=(0, "{} > 0"),
+    c="log10({0})",
     doc="Logarithm to base 10.",
 )
 log1p: Op = _smooth(
@@ -118,6 +124,7 @@ log1p: Op = _smooth(
     expanded=True,
     regular=(0, "{} > -1"),
     loses="digits",
+    c="log1p({0})",
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -129,6 +136,7 @@ sqrt: Op = _smooth(
     kinks=(0,),
     regular=(0, "{} > 0"),
     loses="digits",
+    c="sqrt({0})",
     doc="Square root; the derivative at 0 is +inf.",
 )
 rsqrt: Op = _smooth(
@@ -143,6 +151,7 @@ rsqrt: Op = _smooth(
     expanded=True,
     regular=(0, "{} > 0"),
     loses="digits",
+    c="1 / sqrt({0})",
     doc="1/sqrt(x).",
 )
 cbrt: Op = _smooth(
@@ -153,6 +162,7 @@ cbrt: Op = _smooth(
     domain="positive",
     digits=lambda mp, x: mp.cbrt(x),
     regular=(0, "{} != 0"),
+    c="cbrt({0})",
     doc="Cube root.",
 )
 
@@ -166,6 +176,7 @@ sin: Op = _smooth(
     parity="odd",
     twins=("cos",),
     loses="digits",
+    c="sin({0})",
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -178,6 +189,7 @@ cos: Op = _smooth(
     parity="even",
     twins=("sin",),
     loses="digits",
+    c="cos({0})",
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -189,6 +201,7 @@ tan: Op = _smooth(
     single=libms(np.tan),
     parity="odd",
     overflows=True,
+    c="tan({0})",
     doc="Tangent (radians).",
 )
 asin: Op = _smooth(
@@ -200,6 +213,7 @@ asin: Op = _smooth(
     single=smooth(np.arcsin),
     parity="odd",
     regular=(0, "abs({}) < 1"),
+    c="asin({0})",
     doc="Inverse sine.",
 )
 acos: Op = _smooth(
@@ -210,6 +224,7 @@ acos: Op = _smooth(
     domain="unit",
     single=libms(np.arccos),
     regular=(0, "abs({}) < 1"),
+    c="acos({0})",
     doc="Inverse cosine.",
 )
 atan: Op = _smooth(
@@ -221,6 +236,7 @@ atan: Op = _smooth(
     single=libms(np.arctan),
     parity="odd",
     loses="digits",
+    c="atan({0})",
     doc="Inverse tangent.",
 )
 sinh: Op = _smooth(
@@ -233,6 +249,7 @@ sinh: Op = _smooth(
     overflows=True,
     twins=("cosh",),
     loses="digits",
+    c="sinh({0})",
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -245,6 +262,7 @@ cosh: Op = _smooth(
     overflows=True,
     twins=("sinh",),
     loses="digits",
+    c="cosh({0})",
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -258,6 +276,7 @@ tanh: Op = _smooth(
     parity="odd",
     twins=("sigmoid",),
     loses="activation",
+    c="tanh({0})",
     doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
@@ -268,6 +287,7 @@ asinh: Op = _smooth(
     domain="real",
     single=libms(np.arcsinh),
     parity="odd",
+    c="asinh({0})",
     doc="Inverse hyperbolic sine.",
 )
 acosh: Op = _smooth(
@@ -279,6 +299,7 @@ acosh: Op = _smooth(
     domain="above-one",
     single=libms(np.arccosh),
     regular=(0, "{} > 1"),
+    c="acosh({0})",
     doc="Inverse hyperbolic cosine.",
 )
 atanh: Op = _smooth(
@@ -290,6 +311,7 @@ atanh: Op = _smooth(
     single=libms(np.arctanh),
     parity="odd",
     regular=(0, "abs({}) < 1"),
+    c="atanh({0})",
     doc="Inverse hyperbolic tangent.",
 )
 
@@ -311,6 +333,7 @@ atan2: Op = _smooth(
     domain="off-zero",
     single=libms(np.arctan2),
     kinks=((0, 0),),
+    c="atan2({0}, {1})",
     doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
 )
 
@@ -338,6 +361,7 @@ hypot: Op = _smooth(
     define=lambda x, y: sqrt(x**2 + y**2),
     expanded=True,
     loses="digits",
+    c="hypot({0}, {1})",
     doc="sqrt(x² + y²).",
 )
 hypot.vjps = hypot.jvps = (  # in torch's order
@@ -355,6 +379,7 @@ logaddexp: Op = _smooth(
     domain="real",
     define=lambda x, y: log(exp(x) + exp(y)),
     loses="activation",
+    c="logaddexp({0}, {1})",
     doc="log(e^x + e^y) without overflow.",
 )
 sigmoid: Op = _smooth(
@@ -371,6 +396,7 @@ sigmoid: Op = _smooth(
     quiet="over",
     twins=("tanh",),
     loses="activation",
+    c="sigmoid({0})",
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(
@@ -404,6 +430,7 @@ softplus: Op = _smooth(
     single=single.softplus,
     digits=digits.softplus,
     loses="activation",
+    c="softplus({0})",
     doc="log(1 + e^x) without overflow.",
 )
 softplus_slope: Op = slope_of(
@@ -428,6 +455,7 @@ logsigmoid: Op = _smooth(
     single=single.logsigmoid,
     digits=lambda mp, x: -digits.softplus(mp, -x),
     loses="activation",
+    c="-softplus(-{0})",
     doc="log of the logistic function.",
 )
 
@@ -472,6 +500,7 @@ one_less_square: Op = _elementwise(
     define=lambda x: 1 - x * x,
     domain="real",
     expanded=True,
+    c="1 - {0} * {0}",
     doc="1 - x²: the slope of tanh in its value, rounded once.",
 )
 tanh_slope: Op = slope_of(
@@ -484,16 +513,19 @@ tanh_slope: Op = slope_of(
 )
 
 
-floor: Op = _flat("floor", np.floor, sympy="floor", doc="Largest integer not above x; derivative 0.")
-ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", doc="Smallest integer not below x; derivative 0.")
+floor: Op = _flat("floor", np.floor, sympy="floor", c="floor({0})", doc="Largest integer not above x; derivative 0.")
+ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", c="ceil({0})", doc="Smallest integer not below x; derivative 0.")
 round_: Op = _flat(
     "round",
     kernels.nearest,
     public=("round",),
     digits=lambda mp, x: mp.nint(x),
+    c="rint({0})",
     doc="Nearest integer, halves to even; derivative 0.",
 )
-trunc: Op = _flat("trunc", np.trunc, public=("trunc", "fix"), digits=digits.trunc, doc="Integer part; derivative 0.")
+trunc: Op = _flat(
+    "trunc", np.trunc, public=("trunc", "fix"), digits=digits.trunc, c="trunc({0})", doc="Integer part; derivative 0."
+)
 frac: Op = _elementwise(
     "frac",
     lambda x: x - np.trunc(x),
@@ -502,5 +534,6 @@ frac: Op = _elementwise(
     refuses="buic",
     domain="off-integer",
     digits=lambda mp, x: x - digits.trunc(mp, x),
+    c="{0} - trunc({0})",
     doc="Fractional part, with the sign of x.",
 )

@@ -27,6 +27,7 @@ erf: Op = _special(
     latex=r"\operatorname{{erf}}\left({0}\right)",
     parity="odd",
     twins=("erfc",),
+    c="erf({0})",
     doc="Error function.",
 )
 erfc: Op = _special(
@@ -38,6 +39,7 @@ erfc: Op = _special(
     latex=r"\operatorname{{erfc}}\left({0}\right)",
     overflows=True,
     twins=("erf",),
+    c="erfc({0})",
     doc="Complementary error function 1 - erf(x).",
 )
 lgamma: Op = _special(
@@ -49,6 +51,7 @@ lgamma: Op = _special(
     domain="positive",
     latex=r"\log\Gamma\left({0}\right)",
     digits=lambda mp, x: mp.re(mp.loggamma(x)),
+    c="lgamma({0})",
     doc="log|Γ(x)|.",
 )
 digamma: Op = _special(
@@ -84,6 +87,7 @@ xlogy: Op = _special(
     define=lambda x, y: x * log(y),
     overflows=True,
     chooses=True,
+    c="xlogy({0}, {1})",
     doc="x log y, and 0 where x is 0 and y a number.",
 )
 xlogy.vjps = xlogy.jvps = (
@@ -99,6 +103,7 @@ xlog1py: Op = _special(
     half=halves.xlog1py,
     domain="positive",
     define=lambda x, y: x * log1p(y),
+    c="xlog1py({0}, {1})",
     doc="x log(1 + y), and 0 where x is 0 and y a number.",
 )
 xlog1py.vjps = xlog1py.jvps = (
@@ -115,6 +120,7 @@ sinc: Op = _special(
     latex=r"\operatorname{{sinc}}\left({0}\right)",
     single=single.real(single.sinc, kernels.sinc),
     digits=lambda mp, x: mp.sincpi(x),
+    c="sinc({0})",
     doc="sin(πx)/(πx), and 1 at 0.",
 )
 dsinc: Op = _special(

@@ -54,6 +54,7 @@ gamma: Op = elementwise(
     sympy="gamma",
     domain="positive",
     latex=r"\Gamma\left({0}\right)",
+    c="tgamma({0})",
     doc="Γ(x).",
 )
 beta: Op = elementwise(

@@ -147,6 +147,7 @@ class Reading:
         """
         while True:
             self.joint: dict[int, str] = {}
+            self.composed = {}
             self._make_symbols(chosen)
             for key, recipe in made.items():
                 self.terms[key] = self._made(recipe)

@@ -1,0 +1,210 @@
+"""Saving a program as one C99 file: its formula, the function, and a self-test with stored values under a macro."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler import schedule
+from symgrad.compiler.export import described, samples
+from symgrad.compiler.program import Compiled, optimised
+from symgrad.compiler.targets.c.library import LIBRARY, with_theirs
+from symgrad.compiler.targets.c.rewrites import paired, written_out
+from symgrad.compiler.targets.c.texts import literal, type_of
+from symgrad.compiler.targets.c.writer import Writer, once
+from symgrad.compiler.trace import Input, Output
+from symgrad.errors import CompileError
+
+_WIDTH = 112
+"""Columns of a line of stored numbers."""
+
+_INCLUDES = "\n".join(f"#include <{name}.h>" for name in ("math", "stdbool", "stddef", "stdint", "stdlib"))
+
+_ROOM = """/* Memory for a temporary array; never none of it. */
+static void *room(size_t each, ptrdiff_t count)
+{
+    return malloc(each * (size_t)count + 1);
+}"""
+
+_CODES = {
+    1: "1 where there is no memory for temporary arrays",
+    2: "2 where a size does not suit the program",
+    3: "3 where a place in an array of places does not exist",
+    4: "4 where a matrix is singular or not positive definite",
+}
+
+
+def text_of(program: Compiled) -> str:
+    """The C99 file of a program.
+
+    Raises ``CompileError`` for programs that hold for one way through a function, for complex numbers and half
+    precision, and for ops that C programs do not have, which it names.
+    """
+    trace = program.trace
+    if trace is None or program.guards is not None:
+        why = "holds for one way through a function that looked at values" if program.guards else "was unpickled"
+        raise CompileError(
+            f"{program.name}() {why}, so it is not written in C. "
+            + ("Use where(condition, a, b) in the function." if program.guards else "Compile the function again.")
+        )
+    inputs = [Input(a.name, i.term, i.value) for a, i in zip(program.arguments, _inputs(program), strict=True)]
+    taken = {program.name}
+    writer = Writer(inputs, taken)
+    outputs = _outputs(program)
+    body = _function(program, writer, inputs, outputs)
+    arguments, results, (rtol, _) = next(samples(program, None))
+    test = _selftest(program, writer, arguments, results, rtol)
+    constants = [
+        _array("static const", writer, i, a.default)
+        for a, i in zip(program.arguments, inputs, strict=True)
+        if a.default is not None and np.ndim(a.default)
+    ]
+    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
+    parts = [_header(program, writer, body), _INCLUDES, *helpers]
+    parts += [_ROOM] if writer.memory else []
+    parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]
+    return "\n\n".join([*parts, *constants, body, test]) + "\n"
+
+
+def _inputs(program: Compiled) -> list[Input]:
+    trace = program.trace
+    assert trace is not None
+    constants = {c.name: c for c in trace.constants}
+    return [*trace.inputs, *(constants[a.name] for a in program.arguments if a.default is not None)]
+
+
+def _outputs(program: Compiled) -> list[Output]:
+    trace = program.trace
+    assert trace is not None
+    terms = paired(written_out(optimised(trace, program.stable)[1], program.name), trace.sizes)
+    return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
+
+
+def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
+    """The function: sizes, arguments and results as parameters; declarations, conditions, statements, the way out."""
+    made = schedule.schedule([o.term for o in outputs], writer.names, lambda term: "", once, writer.taken, False)
+    names = _result_names(outputs)
+    writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
+    conditions = [f"{size} >= {least}" for size, least in writer.least.items()] + _constant_sizes(program, writer)
+    lines = [f"    {kind} *{name} = NULL;" for name, kind in writer.memory.items()]
+    lines += [f"    {kind} {name} = 0;" for name, kind in writer.scalars.items()]
+    for a, i in zip(program.arguments, inputs, strict=True):
+        if a.default is not None and not np.ndim(a.default):
+            kind = type_of(a.dtype, a.name)
+            lines.append(f"    const {kind} {writer.names[i.term]} = {literal(a.default.item(), kind)};")
+    statements = "\n".join(writer.lines)
+    jumps = "goto done" in statements
+    lines += ["    int status = 0;"] * jumps
+    lines += [f"    if (!({c})) return 2;" for c in conditions]
+    lines += ["", *writer.lines]
+    lines += ["done:"] if jumps else []
+    lines += [f"    free({name});" for name in writer.memory]
+    lines += ["    return status;" if jumps else "    return 0;"]
+    parameters = [f"ptrdiff_t {letter}" for letter in writer.letters.values()]
+    for a, i in zip(program.arguments, inputs, strict=True):
+        if a.default is None:
+            kind = type_of(a.dtype, a.name)
+            parameters.append(f"const {kind} *{writer.names[i.term]}" if a.shape else f"{kind} {writer.names[i.term]}")
+    parameters += [f"{type_of(o.dtype, 'a result')} *{name}" for name, o in zip(names, outputs, strict=True)]
+    return f"int {program.name}({', '.join(parameters)})\n{{\n" + "\n".join(lines) + "\n}"
+
+
+def _constant_sizes(program: Compiled, writer: Writer) -> list[str]:
+    """Letters that are also sizes of constants have their values."""
+    found: dict[str, None] = {}
+    for a in program.arguments:
+        for letter, size in zip(a.shape, np.shape(a.default), strict=False) if a.default is not None else ():
+            if isinstance(letter, str):
+                found[f"{writer.size(letter)} == {size}"] = None
+    return list(found)
+
+
+def _result_names(outputs: Sequence[Any]) -> list[str]:
+    return ["out"] if len(outputs) == 1 else [f"out{k}" for k in range(1, len(outputs) + 1)]
+
+
+def _header(program: Compiled, writer: Writer, body: str) -> str:
+    """The comment at the top: what goes in and comes out, the formula, and what the function gives back."""
+    lines = [f"{program.name}: C99 written by symgrad.", ""]
+    if writer.letters:
+        lines += [f"Sizes: {', '.join(writer.letters.values())}"]
+    lines += described(program)
+    codes = [text for code, text in _CODES.items() if f"status = {code}" in body or (code == 2 and "return 2" in body)]
+    codes += (
+        [_CODES[4]] if "status = " in body and any(f"{n}(" in body for n in ("solve", "cholesky", "triangular")) else []
+    )
+    lines += ["", "Arrays lie row by row; results are memory of the caller that overlaps no argument."]
+    lines += [f"Gives 0{''.join(f', {text}' for text in codes)}."]
+    lines += ["", "`cc -std=c99 -O2 -DSELFTEST <this file> -lm && ./a.out` compares it with stored values."]
+    text = "\n".join(
+        f" * {line}".rstrip() for line in "\n".join(lines).replace("*/", "* /").replace("/*", "/ *").splitlines()
+    )
+    return f"/*\n{text}\n */"
+
+
+def _rows(values: Any, kind: str) -> str:
+    """Numbers with commas, in lines of a page's width."""
+    lines, line = [], "   "
+    for value in np.asarray(values).ravel().tolist() or [0]:
+        text = f" {literal(value, kind)},"
+        if len(line) + len(text) > _WIDTH:
+            lines.append(line)
+            line = "   "
+        line += text
+    return "\n".join([*lines, line])
+
+
+def _array(words: str, writer: Writer, i: Input, value: Any) -> str:
+    kind = type_of(i.dtype, i.name)
+    return f"{words} {kind} {writer.names[i.term]}[] = {{\n{_rows(value, kind)}\n}};"
+
+
+def _selftest(program: Compiled, writer: Writer, arguments: Sequence[Any], results: Sequence[Any], rtol: float) -> str:
+    """``main`` under the macro SELFTEST: the function at stored arguments against stored results."""
+    lines = ["#ifdef SELFTEST", "#include <stdio.h>", ""]
+    sizes: dict[str, int] = {}
+    call: list[str] = []
+    for a, value in zip(program.arguments, arguments, strict=True):
+        sizes.update((s, n) for s, n in zip(a.shape, np.shape(value), strict=True) if s in writer.letters)
+        if a.default is not None:
+            continue
+        kind = type_of(a.dtype, a.name)
+        if a.shape:
+            lines.append(f"static const {kind} argument{len(call)}[] = {{\n{_rows(value, kind)}\n}};")
+            call.append(f"argument{len(call)}")
+        else:
+            call.append(literal(np.asarray(value).item(), kind))
+    missing = [letter for letter in writer.letters if letter not in sizes]
+    if missing:
+        raise CompileError(f"{program.name}(): no argument has the size {missing[0]} alone, so C could not be told it.")
+    checks = []
+    for k, value in enumerate(results):
+        kind = type_of(np.asarray(value).dtype, "a result")
+        count = max(1, int(np.size(value)))
+        lines.append(f"static const {kind} stored{k}[] = {{\n{_rows(value, kind)}\n}};")
+        lines.append(f"static {kind} found{k}[{count}];")
+        checks.append(f"    for (ptrdiff_t i = 0; i < {np.size(value)}; i++)")
+        checks.append(f"        failures += differs((double)found{k}[i], (double)stored{k}[i]);")
+    given = [*(str(sizes[letter]) for letter in writer.letters), *call, *(f"found{k}" for k in range(len(results)))]
+    lines += [
+        "",
+        "static int differs(double found, double stored)",
+        "{",
+        "    if (found == stored || (found != found && stored != stored)) return 0;",
+        f"    return !(fabs(found - stored) <= {rtol} * (1 + fabs(stored)));",
+        "}",
+        "",
+        "int main(void)",
+        "{",
+        "    int failures = 0;",
+        f"    int status = {program.name}({', '.join(given)});",
+        *checks,
+        '    printf("%s: %d differences, status %d\\n", failures || status ? "self-test FAILED" : "self-test passed",',
+        "           failures, status);",
+        "    return failures || status;",
+        "}",
+        "#endif",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,273 @@
+"""Results that take loops of their own: contractions, folds, running sums, sums by places, systems of equations.
+
+Each function takes the writer, the term, its operands and the name that the result gets, and writes lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from symgrad.compiler.targets.c.entries import plus, taken_at, times
+from symgrad.compiler.targets.c.texts import closed, literal
+from symgrad.errors import CompileError
+from symgrad.formula.term import Term
+
+Loop = Callable[[Any, Term, Sequence[Any], str], None]
+
+
+# ---------------------------------------------------------------------------------------------- contractions
+
+
+def spec(term: Term) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """The labels of a multilinear op's operands and of its result."""
+    return term.op.einsum(*(a.shape for a in term.args), **term.params)
+
+
+def summed(term: Term) -> bool:
+    """Whether a multilinear op sums over something, has several operands, or puts one on a diagonal."""
+    inputs, output = spec(term)
+    return len(inputs) > 1 or not set(inputs[0]) <= set(output) or len(set(output)) < len(output)
+
+
+def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """Sums of products: the last axis of the result is the innermost loop where that reads rows in their order."""
+    inputs, output = spec(term)
+    sizes = dict(zip(output, term.shape, strict=True))
+    for row, x in zip(inputs, term.args, strict=True):
+        sizes.update((label, size) for label, size in zip(row, x.shape, strict=True) if label not in output)
+    known = {label for row in inputs for label in row}
+    kind, free = w.kind(term), list(dict.fromkeys(output))
+    inner = [label for label in sizes if label not in output]
+    if len(free) < len(output):
+        w.fill(target, term.shape, kind)
+    last = free[-1] if free else -1
+    by_rows = bool(inner) and last in known and any(r and r[-1] == last and set(r) & set(inner) for r in inputs)
+    by_rows = by_rows and kind != "float" and len(free) == len(output)
+
+    def product(at: dict[int, str]) -> str:
+        entries = [w.entry(x, a, [at[b] for b in r], kind) for x, a, r in zip(term.args, args, inputs, strict=True)]
+        return " * ".join(entries if len(entries) == 1 else map(closed, entries))
+
+    with w.over([sizes[label] for label in (free[:-1] if by_rows else free)]) as places:
+        at = dict(zip(free, places, strict=False))
+        if by_rows:
+            with w.over([sizes[last]]) as (i,):
+                w.line(f"{w.at(target, term.shape, [*places, i])} = 0;")
+            with w.over([sizes[label] for label in inner]) as deep, w.over([sizes[last]]) as (i,):
+                at |= dict(zip(inner, deep, strict=True)) | {last: i}
+                w.line(f"{w.at(target, term.shape, [*places, i])} += {product(at)};")
+            return
+        place = w.at(target, term.shape, [at[label] for label in output])
+        if not inner:
+            w.line(f"{place} = {product(at)};")
+            return
+        with w.accumulator(kind) as (s, wide):
+            with w.over([sizes[label] for label in inner]) as deep:
+                at |= dict(zip(inner, deep, strict=True))
+                w.line(f"{s} += {product(at)};")
+            w.line(f"{place} = {w.cast(s, wide, kind)};")
+
+
+# ---------------------------------------------------------------------------------------------- folds
+
+
+def _fold(first: str, step: str) -> Loop:
+    """A reduction over the axes ``dim``: what it begins with, and a step with ``s`` and the entry ``x``."""
+
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        (x,), dim = term.args, _dims(term)
+        own, kind = w.kind(x), w.kind(term)
+        if own not in ("double", "float", "bool"):
+            raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
+        with w.over([s for k, s in enumerate(x.shape) if k not in dim]) as places:
+            rest, kept = iter(places), iter(places)
+            with w.accumulator("double" if kind != "bool" else "bool", first) as (s, wide):
+                with w.over([x.shape[k] for k in dim]) as deep:
+                    by = dict(zip(dim, deep, strict=True))
+                    at = [by[k] if k in by else next(rest) for k in range(x.ndim)]
+                    w.line(w.helped(step.format(s=s, x=closed(w.entry(x, args[0], at, wide)))) + ";")
+                if term.params.get("keepdim"):
+                    place = ["0" if k in dim else next(kept) for k in range(x.ndim)]
+                else:
+                    place = list(kept)
+                w.line(f"{w.at(target, term.shape, place)} = {w.cast(s, wide, kind)};")
+
+    return loop
+
+
+def _dims(term: Term) -> tuple[int, ...]:
+    dim = term.params.get("dim")
+    if dim is None:
+        return tuple(range(len(term.args[0].shape)))
+    return tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
+
+
+def _others(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """For every entry, the product of the others in its line."""
+    (x,), dim, kind = term.args, _dims(term), w.kind(term)
+    with w.over(x.shape) as places, w.accumulator(kind, "1") as (s, wide):
+        with w.over([x.shape[k] for k in dim]) as deep:
+            by = dict(zip(dim, deep, strict=True))
+            at = [by.get(k, i) for k, i in enumerate(places)]
+            other = " || ".join(f"{by[k]} != {places[k]}" for k in dim if by[k] != places[k])
+            w.line(f"if ({other or 0}) {s} *= {w.entry(x, args[0], at, wide)};")
+        w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, wide, kind)};")
+
+
+def _arg(sign: str) -> Loop:
+    """The first place of the largest or smallest entry along an axis; that of a nan, if there is one."""
+
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        (x,), dim = term.args, term.params["dim"]
+        if dim is None:
+            raise CompileError(f"{term.op.name}() without an axis is not written in C; give it dim=.")
+        with w.over([1 if k == dim else s for k, s in enumerate(x.shape)]) as places:
+            kept = list(places) if term.params["keepdim"] else [i for k, i in enumerate(places) if k != dim]
+            with w.accumulator("ptrdiff_t") as (s, _):
+                with w.over([x.shape[dim]]) as (i,):
+                    new, old = (w.entry(x, args[0], [*places[:dim], k, *places[dim + 1 :]], w.kind(x)) for k in (i, s))
+                    new, old = closed(new), closed(old)
+                    w.line(f"if ({new} {sign} {old} || ({new} != {new} && {old} == {old})) {s} = {i};")
+                w.line(f"{w.at(target, term.shape, kept)} = {w.cast(s, 'ptrdiff_t', w.kind(term))};")
+
+    return loop
+
+
+def _running(sign: str) -> Loop:
+    """Running sums or products along an axis."""
+
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        (x,), dim, kind = term.args, term.params["dim"], w.kind(term)
+        lines = w.over([1 if k == dim else s for k, s in enumerate(x.shape)])
+        with (
+            lines as places,
+            w.accumulator(kind, "0" if sign == "+" else "1") as (s, wide),
+            w.over([x.shape[dim]]) as (i,),
+        ):
+            at = [*places[:dim], i, *places[dim + 1 :]]
+            w.line(f"{s} {sign}= {w.entry(x, args[0], at, wide)};")
+            w.line(f"{w.at(target, term.shape, at)} = {w.cast(s, wide, kind)};")
+
+    return loop
+
+
+# ---------------------------------------------------------------------------------------------- sums by places
+
+
+def _scatter(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    (g, index), dim, kind = term.args, term.params["dim"], w.kind(term)
+    w.fill(target, term.shape, kind)
+    with w.over(index.shape) as at:
+        place = w.helped(f"wrap({w.entry(index, args[1], at, 'int64_t')}, {w.size(term.shape[dim])})")
+        inside = [*at[:dim], place, *at[dim + 1 :]]
+        w.line(f"{w.at(target, term.shape, inside)} += {w.entry(g, args[0], at, kind)};")
+
+
+def _put(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    x, kind = term.args[0], w.kind(term)
+    w.fill(target, term.shape, kind)
+    holes = list(zip(term.args[1:], args[1:], strict=True))
+    with w.over(x.shape) as at:
+        inside = taken_at(w, term.shape, term.params["index"], holes, at)
+        w.line(f"{w.at(target, term.shape, inside)} += {w.entry(x, args[0], at, kind)};")
+
+
+def _windows_sum(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    x, p, kind = term.args[0], term.params, w.kind(term)
+    w.fill(target, term.shape, kind)
+    with w.over(x.shape) as at:
+        place = plus(times(at[p["dim"]], p["step"]), times(at[-1], p["dilation"]))
+        inside = [*at[: p["dim"]], place, *at[p["dim"] + 1 : -1]]
+        w.line(f"{w.at(target, term.shape, inside)} += {w.entry(x, args[0], at, kind)};")
+
+
+# ---------------------------------------------------------------------------------------------- matrices
+
+
+@contextlib.contextmanager
+def _each(w: Any, shape: Sequence[Any], arrays: dict[str, Sequence[Any]]) -> Iterator[list[str]]:
+    """Loops over the leading axes, and the texts of where the matrix of each array begins there."""
+    with w.over(shape) as places:
+        starts = []
+        for name, own in arrays.items():
+            size = " * ".join(closed(w.size(s)) for s in own)
+            starts.append(f"{name} + {closed(w.linear(shape, places))} * {size}" if shape else name)
+        yield starts
+
+
+def _solve(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    a, b = term.args
+    n, vector = a.shape[-1], b.ndim == 1
+    m = 1 if vector else b.shape[-1]
+    factors, x = w.copied(a, args[0], "double"), w.begun(term, target)
+    w.copy_into(x, b, args[1], "double")
+    with _each(w, a.shape[:-2], {factors: (n, n), x: (n, m)}) as (p, q):
+        w.line(f"if ((status = {w.helped(f'solve({w.size(n)}, {w.size(m)}, {p}, {q})')})) goto done;")
+    w.finished(term, target, x)
+
+
+def _inv(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    a, n = term.args[0], term.shape[-1]
+    factors, x = w.copied(a, args[0], "double"), w.begun(term, target)
+    with w.over(term.shape) as at:
+        w.line(f"{x}[{w.linear(term.shape, at)}] = {at[-2]} == {at[-1]};")
+    with _each(w, a.shape[:-2], {factors: (n, n), x: (n, n)}) as (p, q):
+        w.line(f"if ((status = {w.helped(f'solve({w.size(n)}, {w.size(n)}, {p}, {q})')})) goto done;")
+    w.finished(term, target, x)
+
+
+def _cholesky(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    n, x = term.shape[-1], w.begun(term, target)
+    w.copy_into(x, term.args[0], args[0], "double")
+    with _each(w, term.shape[:-2], {x: (n, n)}) as (p,):
+        w.line(f"if ((status = {w.helped(f'cholesky({w.size(n)}, {p})')})) goto done;")
+    w.finished(term, target, x)
+
+
+def _solve_triangular(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    a, b = term.args
+    n, m = a.shape[-1], b.shape[-1]
+    matrix, x = w.as_double(a, args[0]), w.begun(term, target)
+    w.copy_into(x, b, args[1], "double")
+    flags = ", ".join(literal(term.params[key], "bool") for key in ("upper", "unit"))
+    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, m)}) as (p, q):
+        call = w.helped(f"triangular({w.size(n)}, {w.size(m)}, {p}, {q}, {flags})")
+        w.line(f"if ((status = {call})) goto done;")
+    w.finished(term, target, x)
+
+
+def _determinant(name: str) -> Loop:
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        a = term.args[0]
+        n, factors = a.shape[-1], w.copied(a, args[0], "double")
+        with w.over(a.shape[:-2]) as at:
+            start = f" + {closed(w.linear(a.shape[:-2], at))} * {closed(w.size(n))} * {closed(w.size(n))}" if at else ""
+            call = w.helped(f"{name}({w.size(n)}, {factors}{start})")
+            w.line(f"{w.at(target, term.shape, at)} = {w.cast(call, 'double', w.kind(term))};")
+
+    return loop
+
+
+LOOPS: dict[str, Loop] = {
+    "amax": _fold("-INFINITY", "{s} = maximum({s}, {x})"),
+    "amin": _fold("INFINITY", "{s} = minimum({s}, {x})"),
+    "prod": _fold("1", "{s} *= {x}"),
+    "prod_others": _others,
+    "any": _fold("false", "{s} = {s} || {x}"),
+    "all": _fold("true", "{s} = {s} && {x}"),
+    "argmax": _arg(">"),
+    "argmin": _arg("<"),
+    "cumsum": _running("+"),
+    "cumprod": _running("*"),
+    "scatter_into": _scatter,
+    "put": _put,
+    "windows_sum": _windows_sum,
+    "solve": _solve,
+    "inv": _inv,
+    "cholesky": _cholesky,
+    "solve_triangular": _solve_triangular,
+    "det": _determinant("determinant"),
+    "logdet": _determinant("log_determinant"),
+}

@@ -1,0 +1,99 @@
+"""What is done to formulas before they become loops: definitions of ops that C has not, and products in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.targets.c.entries import ENTRIES
+from symgrad.compiler.targets.c.loops import LOOPS
+from symgrad.errors import CompileError
+from symgrad.formula.term import Term, make, postorder, rebuilt
+from symgrad.op import lookup
+from symgrad.ops.linalg.contraction import einsum_op
+from symgrad.ops.shapes.sizes import size_value
+
+_DEEPEST = 8
+"""How often definitions may be written out: one may be in terms of others."""
+
+
+def _softmax(x: Any, *, dim: int) -> Any:
+    e = lookup("exp")(x - lookup("amax")(x, dim=(dim,), keepdim=True))
+    return e / lookup("sum")(e, dim=(dim,), keepdim=True)
+
+
+def _logsumexp(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
+    top = lookup("amax")(x, dim=dim, keepdim=True)
+    top = lookup("where")(lookup("isfinite")(top), top, 0)
+    found = lookup("log")(lookup("sum")(lookup("exp")(x - top), dim=dim, keepdim=True)) + top
+    return found if keepdim else lookup("squeeze")(found, dim=dim)
+
+
+def _std(x: Any, **params: Any) -> Any:
+    return lookup("sqrt")(lookup("var")(x, **params))
+
+
+_DEFINITIONS: dict[str, Callable[..., Any]] = {"softmax": _softmax, "logsumexp": _logsumexp, "std": _std}
+
+
+def has_form(term: Term) -> bool:
+    """Whether the C target can write a term as it is."""
+    op = term.op
+    return op.kind in ("leaf", "multilinear") or op.c is not None or op.name in ENTRIES or op.name in LOOPS
+
+
+def written_out(outputs: Sequence[Term], name: str) -> list[Term]:
+    """The outputs in ops that C programs have; ``CompileError`` that names the first one of the others."""
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        if not has_form(term):
+            known = _DEFINITIONS.get(term.op.name) or term.op.define
+            if known is not None:
+                return known(*args, **term.params)
+        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+
+    found = list(outputs)
+    for _ in range(_DEEPEST):
+        missing = [t for t in postorder(found) if not has_form(t)]
+        if not missing:
+            return found
+        found = rebuilt(found, change)
+    raise CompileError(
+        f"{name}() is not written in C: {missing[0].op.name}() has no form there. Save the program as a Python file, "
+        "or write the function without it."
+    )
+
+
+def paired(outputs: Sequence[Term], sizes: dict[str, int]) -> list[Term]:
+    """Contractions of more than two operands in steps of two, in the order that costs least at the traced sizes."""
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        if term.op.name == "einsum" and len(args) > 2:
+            return _in_pairs(term, args, sizes)
+        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+
+    return rebuilt(outputs, change)
+
+
+def _in_pairs(term: Term, args: Sequence[Any], sizes: dict[str, int]) -> Term:
+    operands, rows, output = list(args), list(term.params["inputs"]), term.params["output"]
+    length = {label: s for row, x in zip(rows, args, strict=True) for label, s in zip(row, x.shape, strict=True)}
+    like = [np.broadcast_to(0.0, [size_value(s, sizes) for s in x.shape]) for x in args]
+    given = [part for pair in zip(like, map(list, rows), strict=True) for part in pair]
+    wanted = [label for label in dict.fromkeys(output) if label in length]
+    plan = np.einsum_path(*given, wanted, optimize="greedy")[0][1:-1]
+    for pair in plan:
+        if len(pair) != 2:
+            continue
+        second, first = (operands.pop(k) for k in sorted(pair, reverse=True))
+        b, a = (rows.pop(k) for k in sorted(pair, reverse=True))
+        later = {label for row in rows for label in row} | set(output)
+        kept = tuple(label for label in dict.fromkeys(a + b) if label in later)
+        shape = tuple(length[label] for label in kept)
+        params = {"inputs": (a, b), "output": kept, "shape": shape}
+        operands.append(make(einsum_op, (first, second), params, shape, term.dtype))
+        rows.append(kept)
+    params = {**term.params, "inputs": tuple(rows)}
+    return make(einsum_op, tuple(operands), params, term.shape, term.dtype)

@@ -1,0 +1,388 @@
+"""The program as a C99 function: statements of the schedule become loops, written line by line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.schedule import Call, Program
+from symgrad.compiler.targets.c.entries import ENTRIES, ONCE, parted
+from symgrad.compiler.targets.c.library import LIBRARY, called
+from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
+from symgrad.compiler.targets.c.texts import MATH, c_name, closed, literal, type_of
+from symgrad.compiler.trace import Input
+from symgrad.errors import CompileError
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
+from symgrad.ops.indexing.getitem import HOLE
+from symgrad.ops.shapes.sizes import letters_of, spaced
+
+_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
+_NAMED = {"reshape": (0,), "searchsorted": (0,), "cross": (0, 1)}
+"""Operands that must be arrays with a name, by the op that reads them."""
+
+
+class Writer:
+    """Writes the body of a function, and notes what it needs: memory, helper functions, conditions on sizes."""
+
+    def __init__(self, inputs: Sequence[Input], taken: set[str]):
+        self.taken = taken
+        self.names = {i.term: c_name(i.name, taken) for i in inputs}
+        letters = dict.fromkeys(x for i in inputs for s in i.shape if isinstance(s, str) for x in sorted(letters_of(s)))
+        self.letters = {letter: c_name(letter, taken) for letter in letters}
+        self.kinds = {i.term: type_of(i.dtype, i.name) for i in inputs}
+        self.lines: list[str] = []
+        self.memory: dict[str, str] = {}
+        self.scalars: dict[str, str] = {}
+        self.helpers: set[str] = set()
+        self.least: dict[str, int] = {}
+        self.constants: dict[str, Any] = {}
+        self.depth = 1
+        self.loops = 0
+
+    # -------------------------------------------------------------------------------------- sizes and places
+
+    def size(self, size: Any) -> str:
+        """A size as an expression."""
+        if not isinstance(size, str):
+            return str(size)
+        strided: list[str] = []
+
+        def length(match: re.Match[str]) -> str:
+            part = slice(*(int(end) if end else None for end in match[2].split(":")))
+            start, stop, step = self._ends(part, match[1])
+            strided.append(self.helped(f"slice_length({start}, {stop}, {step})"))
+            return f"@{len(strided) - 1}"
+
+        text = spaced(_SLICED.sub(length, size))
+        text = re.sub(r"(?<![\w@])[^\W\d]\w*", lambda m: self.letters.get(m[0], m[0]), text)
+        if "-" in text and not strided:
+            self.at_least(text, 0)
+        return re.sub(r"@(\d+)", lambda m: strided[int(m[1])], text)
+
+    def at_least(self, size: str, least: int) -> None:
+        """The program holds where a size is that large, and says so where it is not."""
+        self.least[size] = max(least, self.least.get(size, 0))
+
+    def _ends(self, part: slice, size: Any) -> tuple[str, str, int]:
+        step = 1 if part.step is None else int(part.step)
+        whole = closed(self.size(size))
+        first, last = ("0", self.size(size)) if step > 0 else (f"{whole} - 1", "-1")
+
+        def end(place: Any, given: str) -> str:
+            return given if place is None else self.helped(f"slice_end({place}, {whole}, {step})")
+
+        return end(part.start, first), end(part.stop, last), step
+
+    def slice_start(self, part: slice, size: Any) -> str:
+        """Where a slice of an axis begins; the axis must reach there."""
+        if isinstance(size, int):
+            return str(part.indices(size)[0])
+        if part.step is not None and part.step < 0:
+            return self._ends(part, size)[0]
+        start = part.start or 0
+        if start:
+            self.at_least(self.size(size), abs(start))
+        return str(start) if start >= 0 else f"{closed(self.size(size))} - {-start}"
+
+    def place(self, index: Any, size: Any) -> str:
+        """The place of an entry that is taken by number; the axis must be long enough."""
+        if isinstance(size, int):
+            return str(index % size)
+        self.at_least(self.size(size), index + 1 if index >= 0 else -index)
+        return str(index) if index >= 0 else f"{closed(self.size(size))} - {-index}"
+
+    def constant_place(self, places: Any, size: Any, at: Sequence[str]) -> str:
+        """A place of an array that is data of the program; the axis must be long enough for all of them."""
+        if places.size:
+            self.place(int(places.max()), size)
+            self.place(int(places.min()), size)
+        known = [name for name, kept in self.constants.items() if kept is places]
+        name = known[0] if known else c_name(f"places{len(self.constants) + 1}", self.taken)
+        self.constants[name] = places
+        own = at[len(at) - places.ndim :]
+        return self.helped(f"wrap({self.at(name, places.shape, own)}, {self.size(size)})")
+
+    def linear(self, shape: Sequence[Any], at: Sequence[str]) -> str:
+        """The place of an entry in memory, where rows lie one after the other."""
+        text = ""
+        for size, i in zip(shape, at, strict=True):
+            if size == 1:
+                continue
+            text = f"{closed(text)} * {closed(self.size(size))} + {i}" if text and text != "0" else i
+        return text or "0"
+
+    def at(self, target: str, shape: Sequence[Any], places: Sequence[str]) -> str:
+        """An entry of a named array, or the number that has the name."""
+        return f"{target}[{self.linear(shape, places)}]" if shape else target
+
+    def broadcast(self, term: Term, at: Sequence[str]) -> list[str]:
+        """Where an operand is read for the entry ``at`` of a result that it is broadcast to."""
+        own = at[len(at) - len(term.shape) :]
+        return ["0" if size == 1 else i for size, i in zip(term.shape, own, strict=True)]
+
+    # -------------------------------------------------------------------------------------- entries
+
+    def kind(self, term: Term) -> str:
+        """The type of an array's entries; numbers without a dtype are doubles."""
+        return "double" if term.dtype is None else type_of(term.dtype, f"{term.op.name}()")
+
+    def cast(self, text: str, own: str, kind: str) -> str:
+        """An expression of one type as one of another."""
+        if own == kind:
+            return text
+        return f"{closed(text)} != 0" if kind == "bool" else f"({kind}){closed(text)}"
+
+    def entry(self, term: Term, operand: Any, at: Sequence[str], kind: str) -> str:
+        """One entry of an operand, as an expression of the type ``kind``."""
+        if term.op is NUMBER:
+            return literal(term.number, kind)
+        if term.op is SIZE:
+            return self.cast(self.size(term.params["name"]), "ptrdiff_t", kind)
+        own = self.kinds.get(term) or (kind if term.dtype is None else self.kind(term))
+        if isinstance(operand, str):
+            return self.cast(self.at(operand, term.shape, at), self.scalars.get(operand, own), kind)
+        return self.cast(self._computed(term, operand.args, list(at), own), own, kind)
+
+    def _computed(self, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
+        op = term.op
+        if op.c is not None:
+            return self._spelled(term, args, at, kind)
+        if op.name in ENTRIES:
+            return ENTRIES[op.name](self, term, args, at, kind)
+        inputs, output = spec(term)
+        by = dict(zip(output, at, strict=True))
+        x = term.args[0]
+        inside = [by.get(label, "0") for label in inputs[0]]
+        return self.entry(x, args[0], ["0" if s == 1 else i for s, i in zip(x.shape, inside, strict=True)], kind)
+
+    def _spelled(self, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
+        """An elementwise op as its entry in the table spells it, in the precision of the result."""
+        op = term.op
+        inner = self._common(term) if kind == "bool" and op.condition is None else kind
+        texts = []
+        for k, (x, operand) in enumerate(zip(term.args, args, strict=True)):
+            wanted = "bool" if k == op.condition else inner
+            texts.append(closed(self.entry(x, operand, self.broadcast(x, at), wanted)))
+        assert op.c is not None
+        text = self.helped(op.c.format(*texts))
+        used = set(called(op.c))
+        functions = MATH & used
+        if inner != "double" and kind != "bool" and (LIBRARY.keys() & used or (functions and inner != "float")):
+            return f"({inner}){closed(text)}"
+        if inner != "float":
+            return text
+        return re.sub(rf"\b({'|'.join(functions)})\(", r"\1f(", text) if functions else text
+
+    def _common(self, term: Term) -> str:
+        """The type in which the operands of a comparison meet."""
+        known = [a.dtype for a in term.args if a.dtype is not None]
+        if not known:
+            return "double"
+        whole = np.result_type(*known)
+        numbers = [a.number for a in term.args if a.op is NUMBER]
+        if whole.kind in "bui" and any(not isinstance(v, (bool, int)) for v in numbers):
+            return "double"
+        return type_of(np.int64 if whole.kind == "b" and numbers else whole, f"{term.op.name}()")
+
+    def helped(self, text: str) -> str:
+        """A text whose helper functions are noted."""
+        self.helpers.update(name for name in called(text) if name in LIBRARY)
+        return text
+
+    # -------------------------------------------------------------------------------------- lines
+
+    def line(self, text: str) -> None:
+        """One line at the depth of the loops that are open."""
+        self.lines.append("    " * self.depth + text)
+
+    @contextlib.contextmanager
+    def over(self, sizes: Sequence[Any]) -> Iterator[list[str]]:
+        """Loops over axes; those of size 1 need none."""
+        places, opened = [], 0
+        for size in sizes:
+            if size == 1:
+                places.append("0")
+                continue
+            self.loops += 1
+            i = f"i{self.loops}"
+            self.line(f"for (ptrdiff_t {i} = 0; {i} < {self.size(size)}; {i}++) {{")
+            self.depth += 1
+            opened += 1
+            places.append(i)
+        yield places
+        for _ in range(opened):
+            self.depth -= 1
+            self.loops -= 1
+            self.line("}")
+
+    @contextlib.contextmanager
+    def accumulator(self, kind: str, first: str = "0") -> Iterator[tuple[str, str]]:
+        """A sum that begins with ``first``, with its type: single precision is added up in double."""
+        wide = kind if kind in ("double", "bool", "ptrdiff_t") else "double" if kind == "float" else "int64_t"
+        self.line("{")
+        self.depth += 1
+        self.line(f"{wide} s = {first};")
+        yield "s", wide
+        self.depth -= 1
+        self.line("}")
+
+    def fill(self, target: str, shape: Sequence[Any], kind: str) -> None:
+        """Zeros."""
+        with self.over(shape) as at:
+            self.line(f"{self.at(target, shape, at)} = {literal(0, kind)};")
+
+    # -------------------------------------------------------------------------------------- memory
+
+    def variable(self, shape: Sequence[Any], kind: str) -> str:
+        """A new temporary: a number, or an array with memory of its own."""
+        name = f"t{len(self.memory) + len(self.scalars) + 1}"
+        if not shape:
+            self.scalars[name] = kind
+            return name
+        self.memory[name] = kind
+        count = " * ".join(closed(self.size(s)) for s in shape if s != 1) or "1"
+        self.line(f"if (!({name} = room(sizeof *{name}, {count}))) {{ status = 1; goto done; }}")
+        return name
+
+    def copied(self, term: Term, operand: Any, kind: str) -> str:
+        """A new array with the entries of an operand."""
+        name = self.variable(term.shape, kind)
+        self.copy_into(name, term, operand, kind)
+        return name
+
+    def as_double(self, term: Term, operand: Any) -> str:
+        """The array of an operand, or a copy where it has none in double precision."""
+        named = isinstance(operand, str) and self.kind(term) == "double"
+        return operand if named else self.copied(term, operand, "double")
+
+    def copy_into(self, target: str, term: Term, operand: Any, kind: str) -> None:
+        """The entries of an operand in another array."""
+        with self.over(term.shape) as at:
+            self.line(f"{self.at(target, term.shape, at)} = {self.entry(term, operand, at, kind)};")
+
+    def begun(self, term: Term, target: str) -> str:
+        """The array in double precision in which a result is computed: its own where it has that."""
+        return target if self.kind(term) == "double" else self.variable(term.shape, "double")
+
+    def finished(self, term: Term, target: str, x: str) -> None:
+        """What was computed goes where it belongs."""
+        if x != target:
+            with self.over(term.shape) as at:
+                text = self.cast(self.at(x, term.shape, at), "double", self.kind(term))
+                self.line(f"{self.at(target, term.shape, at)} = {text};")
+
+    # -------------------------------------------------------------------------------------- statements
+
+    def write(self, program: Program, outputs: Sequence[Any], targets: Sequence[str]) -> None:
+        """All statements of the program, and the results."""
+        now: dict[str, str] = {}
+        for name, _, operand in program.statements:
+            term, operand = operand.term, self._prepared(_renamed(operand, now))
+            new = self.variable(term.shape, self.kind(term))
+            self.store(term, operand, new)
+            old = now.get(name)
+            if old in self.memory:
+                self.line(f"free({old});")
+                self.line(f"{old} = NULL;")
+            now[name] = new
+        for output, operand, target in zip(outputs, program.results, targets, strict=True):
+            self.result(output, self._prepared(_renamed(operand, now)), target)
+
+    def result(self, output: Any, operand: Any, target: str) -> None:
+        """A result in the memory of the caller, in its traced dtype."""
+        kind, term = type_of(output.dtype, "a result"), output.term
+        if isinstance(operand, Call) and not lazy(term) and self.kind(term) == kind:
+            self.store(term, operand, target)
+            return
+        if isinstance(operand, Call) and not lazy(term):
+            name = self.variable(term.shape, self.kind(term))
+            self.store(term, operand, name)
+            operand = name
+        self._check_places(operand)
+        self.copy_into(target, term, operand, kind)
+
+    def store(self, term: Term, operand: Call, target: str) -> None:
+        """The lines that compute a term into a variable."""
+        self._check_places(operand)
+        if lazy(term):
+            self.copy_into(target, term, operand, self.kind(term))
+        elif term.op.name in LOOPS:
+            LOOPS[term.op.name](self, term, operand.args, target)
+        else:
+            contraction(self, term, operand.args, target)
+
+    def _prepared(self, operand: Any) -> Any:
+        """An operand of which the parts have names that need them."""
+        if not isinstance(operand, Call):
+            return operand
+        args = [self._prepared(a) for a in operand.args]
+        for k in _NAMED.get(operand.term.op.name, ()):
+            if isinstance(args[k], Call):
+                args[k] = self.copied(operand.term.args[k], args[k], self.kind(operand.term.args[k]))
+        return Call(operand.term, tuple(args))
+
+    def _check_places(self, operand: Any) -> None:
+        """Lines that look whether all places of index arrays exist."""
+        if not isinstance(operand, Call):
+            return
+        term = operand.term
+        for arg in operand.args:
+            self._check_places(arg)
+        for k, size in _places(term):
+            index, kind = term.args[k], self.kind(term.args[k])
+            if kind == "bool":
+                raise CompileError("a mask that picks entries is not written in C: how many there are is no size.")
+            with self.over(index.shape) as at:
+                text = self.helped(f"outside({self.entry(index, operand.args[k], at, 'int64_t')}, {self.size(size)})")
+                self.line(f"if ({text}) {{ status = 3; goto done; }}")
+
+
+def _renamed(operand: Any, names: dict[str, str]) -> Any:
+    """An operand with the names of C in place of those of the schedule."""
+    if isinstance(operand, Call):
+        return Call(operand.term, tuple(_renamed(a, names) for a in operand.args))
+    return names.get(operand, operand)
+
+
+def _places(term: Term) -> list[tuple[int, Any]]:
+    """Which operands of an op are arrays of places, with the size of the axis that they are places of."""
+    if term.op.name in ("gather", "scatter_into"):
+        whole = term.args[0].shape if term.op.name == "gather" else term.shape
+        return [(1, whole[term.params["dim"]])]
+    if term.op.name not in ("getitem", "put"):
+        return []
+    whole = term.args[0].shape if term.op.name == "getitem" else term.shape
+    parts = [p for p in parted(term.params["index"], len(whole)) if p is not None]
+    return [(k, whole[axis]) for k, axis in enumerate((a for a, p in enumerate(parts) if p is HOLE), 1)]
+
+
+def lazy(term: Term) -> bool:
+    """Whether an entry of a term is an expression of entries of its operands."""
+    op = term.op
+    if op.kind == "leaf" or op.c is not None:
+        return True
+    if op.name in ENTRIES:
+        return op.name != "put" or not term.params["index"].fancy
+    return op.kind == "multilinear" and not summed(term)
+
+
+def once(term: Term, k: int) -> bool:
+    """Whether operand ``k`` may be written where it is used: it is an expression, and read once per entry."""
+    x, op = term.args[k], term.op
+    if not lazy(x) or x.op is SYMBOL:
+        return False
+    if op.c is not None:
+        return bool(x.shape == term.shape)
+    if op.name in ("cat", "stack"):
+        return True
+    if op.name in ONCE:
+        return k == 0
+    if op.name in ("amax", "amin", "prod", "any", "all", "cumsum", "cumprod"):
+        return True
+    if op.kind == "multilinear" and len(term.args) == 1:
+        return set(spec(term)[1]) <= set(spec(term)[0][0])
+    return False

@@ -1,0 +1,283 @@
+"""Programs saved as C99: compiled by the machine's compiler, and compared with what they are the same as."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import CompileError
+from symgrad.op.record import TABLE
+from symgrad.ops.shapes.sizes import size_value
+
+CC = shutil.which("gcc") or shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+WARNINGS = ("-std=c99", "-Wall", "-Werror")
+F = sg.nn.functional
+
+
+def library(texts, folder, *options):
+    """The functions of several C files, in one shared library."""
+    for k, text in enumerate(texts):
+        (folder / f"f{k}.c").write_text(text, encoding="utf-8")
+    files = [str(folder / f"f{k}.c") for k in range(len(texts))]
+    command = [CC, *WARNINGS, *options, "-fPIC", "-shared", *files, "-o", str(folder / "all.so"), "-lm"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not made.returncode, made.stderr
+    return ctypes.CDLL(str(folder / "all.so"))
+
+
+def text_of(program, folder):
+    program.save(folder / "program.c")
+    return (folder / "program.c").read_text(encoding="utf-8")
+
+
+def called(found, program, text, *args):
+    """The results of the C function for these arguments, and what it gives back."""
+    head = re.search(rf"^int {program.name}\((.*)\)$", text, re.MULTILINE)[1]
+    sizes = {}
+    row = []
+    for a, value in zip(program.arguments, args, strict=True):
+        value = np.asarray(value, a.dtype, order="C")
+        sizes.update((s, n) for s, n in zip(a.shape, value.shape, strict=True) if isinstance(s, str))
+        row.append(value)
+    outs = [np.full([size_value(s, sizes) for s in shape], 7).astype(dtype) for shape, dtype in program.results]
+    kinds = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64}
+    given = [ctypes.c_ssize_t(sizes[letter]) for letter in re.findall(r"ptrdiff_t (\w+)", head)]
+    given += [
+        ctypes.c_void_p(v.ctypes.data) if a.shape else kinds[v.dtype.name](v.item())
+        for a, v in zip(program.arguments, row, strict=True)
+    ]
+    given += [ctypes.c_void_p(o.ctypes.data) for o in outs]
+    return outs, getattr(found, program.name)(*given)
+
+
+# ---------------------------------------------------------------------------- functions of engineers
+
+
+def logistic(w, X, y):
+    return F.binary_cross_entropy_with_logits(X @ w, y) + 0.01 * (w @ w)
+
+
+def truss(X, ends, k):
+    d = X[ends[:, 0]] - X[ends[:, 1]]
+    return (k * (sg.sqrt((d * d).sum(1)) - 1) ** 2).sum()
+
+
+def gaussian(S, x):
+    L = sg.linalg.cholesky(S)
+    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
+    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def systems(A, b):
+    return (sg.linalg.solve(A, b) ** 2).sum() + sg.logdet(A).sum() + sg.linalg.inv(A).sum()
+
+
+def attention(q, k, v):
+    return (sg.softmax(q @ k.T, -1) @ v).pow(2).sum() + sg.logsumexp(q, 1).sum()
+
+
+def stencil(u):
+    flow = u[1:-1, 2:] + u[1:-1, :-2] + u[2:, 1:-1] + u[:-2, 1:-1] - 4 * u[1:-1, 1:-1]
+    return (flow * flow).sum() + (u[::2] ** 3).sum() + sg.roll(u, 1, 0)[0].prod()
+
+
+def pieces(x, y):
+    joined = sg.cat([x, sg.stack([y.sum(), y.prod()]), sg.flip(y, (0,))])
+    kinked = sg.where(joined > 1, joined**2, sg.clamp(joined, 0.5, 0.9)) + sg.abs(joined - 1)
+    return (sg.cumsum(kinked, 0) ** 2).sum() + sg.amax(x, 0) * sg.amin(y, 0) + F.pad(x, (2, 1)).cumsum(0).mean()
+
+
+def image(picture, kernel):
+    return (F.conv2d(picture[None, None], kernel[None, None]) ** 2).mean() + picture.std()
+
+
+def chain(theta, double):
+    angle = sg.cumsum(theta, 0)
+    return sg.stack([(double * sg.cos(angle)).sum(), (double * sg.sin(angle)).sum()])
+
+
+rng = np.random.default_rng(0)
+ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
+
+
+def definite(n):
+    A = rng.random((n, n))
+    return A @ A.T + n * np.eye(n)
+
+
+def stacks(b, n):
+    return rng.random((b, n, n)) + n * np.eye(n)
+
+
+CASES = {
+    "logistic": (
+        sg.func.value_and_grad(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "logistic, second": (
+        sg.func.hessian(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "truss": (sg.func.grad(truss), lambda k: (rng.random((5 + k, 2)), ENDS, rng.random(4))),
+    "gaussian": (sg.func.grad(gaussian, argnums=(0, 1)), lambda k: (definite(3 + k), rng.random(3 + k))),
+    "systems": (sg.func.grad(systems), lambda k: (stacks(2, 3 + k), rng.random((2, 3 + k, 2)))),
+    "attention": (
+        sg.func.grad(attention),
+        lambda k: (rng.random((4 + k, 3)), rng.random((6 + k, 3)), rng.random((6 + k, 2))),
+    ),
+    "stencil": (sg.func.grad(stencil), lambda k: (rng.random((5 + k, 7 + k)),)),
+    "pieces": (sg.func.grad(pieces, argnums=(0, 1)), lambda k: (2 * rng.random(5 + k), 2 * rng.random(3 + k))),
+    "image": (sg.func.grad(image), lambda k: (rng.random((6 + k, 8 + k)), rng.random((3, 3)))),
+    "chain": (sg.func.jacobian(chain), lambda k: (rng.random(4 + k), rng.random(4 + k))),
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The programs of all cases with their texts, and the library of their functions."""
+    folder = tmp_path_factory.mktemp("c")
+    programs = {
+        name: sg.compile(f, *make(0), name=f"f{k}_").program for k, (name, (f, make)) in enumerate(CASES.items())
+    }
+    texts = {name: text_of(p, folder) for name, p in programs.items()}
+    return programs, texts, library(list(texts.values()), folder, "-O0") if CC else None
+
+
+@needs_cc
+@pytest.mark.parametrize("name", CASES)
+def test_c_gives_what_numpy_gives_at_other_sizes(name, compiled):
+    programs, texts, found = compiled
+    f, make = CASES[name]
+    for k in (0, 2):
+        args = make(k)
+        outs, status = called(found, programs[name], texts[name], *args)
+        assert status == 0
+        expected = programs[name].function(*args)
+        for a, b in zip(outs, expected if isinstance(expected, tuple) else (expected,), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@needs_cc
+@pytest.mark.parametrize("name", ["gaussian", "truss"])
+def test_selftest_of_a_c_file(name, compiled, tmp_path):
+    (tmp_path / "f.c").write_text(compiled[1][name], encoding="utf-8")
+    made = tmp_path / "f"
+    subprocess.run([CC, *WARNINGS, "-O2", "-DSELFTEST", str(tmp_path / "f.c"), "-o", str(made), "-lm"], check=True)
+    assert "self-test passed" in subprocess.run([str(made)], capture_output=True, text=True, check=True).stdout
+
+
+@needs_cc
+def test_c_tells_what_does_not_fit_by_its_code(compiled):
+    programs, texts, found = compiled
+    wrong = np.array([[0, 1], [1, 9], [2, 3], [0, 1]])
+    assert called(found, programs["truss"], texts["truss"], rng.random((5, 2)), wrong, rng.random(4))[1] == 3
+    assert called(found, programs["gaussian"], texts["gaussian"], -np.eye(3), np.ones(3))[1] == 4
+    assert called(found, programs["systems"], texts["systems"], np.zeros((2, 3, 3)), np.ones((2, 3, 2)))[1] == 4
+    assert "place in an array of places" in texts["truss"]
+
+
+@needs_cc
+def test_entries_taken_by_number_need_an_axis_that_is_long_enough(tmp_path):
+    program = sg.compile(sg.func.grad(lambda x: x[3] * x[-2] + (x * x).sum()), rng.random(6)).program
+    text = text_of(program, tmp_path)
+    found = library([text], tmp_path)
+    x = rng.random(5)
+    outs, status = called(found, program, text, x)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], program(x))
+    assert called(found, program, text, rng.random(3))[1] == 2
+
+
+@needs_cc
+def test_names_and_places_of_c(tmp_path):
+    """Arguments may be called as words of C and as what the writer itself uses; indices that are data travel along."""
+    places = np.array([[0, 1], [2, -1]])
+
+    def f(double, i1, out, t1, θ):
+        return (double * i1 + out * t1 * θ[:, places].sum() + θ[places[0], places[1]]).sum()
+
+    args = 0.5, 1.5, 2.5, 3.5, rng.random((3, 4))
+    program = sg.compile(sg.func.grad(f, argnums=(0, 4)), *args).program
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, *args)
+    assert status == 0
+    for a, b in zip(outs, program.function(*args), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+@needs_cc
+def test_single_precision(tmp_path):
+    args = rng.random(4).astype(np.float32), rng.random((3, 4)).astype(np.float32)
+    program = sg.compile(sg.func.grad(lambda x, A: (sg.sigmoid(A @ x) * sg.sqrt(x.sum())).sum()), *args).program
+    text = text_of(program, tmp_path)
+    assert "sqrtf(" in text
+    outs, status = called(library([text], tmp_path), program, text, *args)
+    assert (status, outs[0].dtype) == (0, np.float32)
+    np.testing.assert_allclose(outs[0], program(*args), rtol=1e-5)
+
+
+# ---------------------------------------------------------------------------- the table
+
+SPELLED = sorted(
+    name
+    for name, op in TABLE.items()
+    if op.c is not None and op.entrywise and not op.variadic and name not in ("detach", "clone")
+)
+
+
+def all_of_the_table(x, y, z, c):
+    """The results of every op that is spelled in C, at numbers between 0 and 1 and of both signs, with ties."""
+    found = []
+    for name in SPELLED:
+        op = TABLE[name]
+        args = [x, y, z][: len(set(re.findall(r"\{\d\}", op.c)))]
+        if op.condition is not None:
+            args[op.condition] = c
+        found.append(op(*([a > 0.3 for a in args] if name.startswith("logical") else args)))
+    return found
+
+
+@needs_cc
+def test_every_spelling_of_the_table_computes_what_the_kernel_does(tmp_path):
+    row = np.array([0.25, 0.5, 0.5, 0.75, 0.875, 0.125, -1.5, 0.0, 2.5, -2.5, 1.0, -1.0])
+    args = row, np.roll(row, 1), np.roll(row, 2), row > 0.3
+    with np.errstate(all="ignore"):
+        program = sg.compile(all_of_the_table, *args).program
+        expected = program.function(*args)
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path, "-O0"), program, text, *args)
+    assert status == 0
+    assert len(outs) == len(SPELLED) > 60
+    for name, a, b in zip(SPELLED, outs, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-300, err_msg=name)
+
+
+# ---------------------------------------------------------------------------- what is not written
+
+REFUSED = {
+    "an op": (lambda x: sg.linalg.eigvalsh(x.outer(x)).sum(), np.ones(3), r"eigvalsh\(\) has no form there"),
+    "complex": (lambda x: (x * x.conj()).sum(), np.ones(3) * 1j, "complex128, which C programs do not have|no form"),
+    "half": (lambda x: (x * x).sum(), np.ones(3, np.float16), "float16, which C programs do not have"),
+    "a branch": (lambda x: x.sum() if x.sum() > 0 else -x.sum(), np.ones(3), "holds for one way through"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_c_does_not_have_is_refused_by_name(name, tmp_path):
+    f, x, words = REFUSED[name]
+    with pytest.raises(CompileError, match=words):
+        sg.compile(f, x).program.save(tmp_path / "f.c")
+
+
+def test_the_text_is_the_same_twice_and_says_what_it_computes(tmp_path):
+    f = sg.compile(sg.func.grad(logistic), rng.random(3), rng.random((5, 3)), np.ones(5))
+    texts = [text_of(p, tmp_path) for p in (f.program, sg.compile(f.function, *CASES["logistic"][1](0)).program)]
+    assert texts[0].split("#ifdef SELFTEST")[0] == texts[1].split("#ifdef SELFTEST")[0]
+    head = "int grad_logistic(ptrdiff_t m, ptrdiff_t n, const double *w, const double *X, const double *y, double *out)"
+    assert head in texts[0]
+    assert "Formula (LaTeX)" in texts[0]
