@@ -4,7 +4,19 @@ from symgrad.explaining.answer import Cause, Explanation
 from symgrad.explaining.asking import explain
 from symgrad.explaining.bars import ErrorBars, errorbars
 from symgrad.explaining.exploring import explore
+from symgrad.explaining.ranking import Contribution
 from symgrad.explaining.verifying import Verification, verify
 from symgrad.explaining.ways import Ways
 
-__all__ = ["Cause", "ErrorBars", "Explanation", "Verification", "Ways", "errorbars", "explain", "explore", "verify"]
+__all__ = [
+    "Cause",
+    "Contribution",
+    "ErrorBars",
+    "Explanation",
+    "Verification",
+    "Ways",
+    "errorbars",
+    "explain",
+    "explore",
+    "verify",
+]

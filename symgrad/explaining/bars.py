@@ -17,6 +17,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.explaining.answer import at_text, number_text
+from symgrad.explaining.ranking import contributions
 from symgrad.explaining.replay import Replay, passes_of, swept
 from symgrad.explaining.scene import largest, leaf_name
 from symgrad.tape.formulas.origin import origin_of
@@ -25,6 +26,8 @@ from symgrad.tape.record import Recorded
 
 _WIDE = 4.0
 """An error bar in standard deviations: the errors are those of few operations, whose tails are not a Gaussian's."""
+_LEAST = 0.01
+"""Operations with less than this part of the error are not told of."""
 _SMALL = 1e-7
 """The relative change of the leaves that gives the condition number; of float32 the root of its precision."""
 
@@ -38,13 +41,16 @@ class ErrorBars:
     ``ulps``       the same in units in the last place of each entry
     ``digits``     decimal digits of each entry that are right
     ``condition``  by how much relative changes of the leaves are multiplied on their way to the value (norms)
+    ``operations`` of a computed number: those that bring most of the error, :class:`Contribution` objects
+    ``leaves``     of a computed number: what it hangs on, by the condition number for each
     """
 
-    def __init__(self, of: str, value: Any, bars: Any, condition: float):
+    def __init__(self, of: str, value: Any, bars: Any, condition: float, ranked: Any = ((), ())):
         self.of = of
         self.value = np.asarray(value)
         self.bars = np.asarray(bars)
         self.condition = condition
+        self.operations, self.leaves = map(tuple, ranked)
 
     @property
     def ulps(self) -> Any:
@@ -75,6 +81,8 @@ class ErrorBars:
             "digits": _listed(self.digits),
             "worst": list(self.worst),
             "condition": self.condition if math.isfinite(self.condition) else repr(self.condition),
+            "operations": [{"text": c.text, "op": c.op, "share": c.share} for c in self.operations],
+            "leaves": [{"text": c.text, "condition": _listed(c.share)} for c in self.leaves],
         }
 
     def __str__(self) -> str:
@@ -85,11 +93,19 @@ class ErrorBars:
         digits = f"{low:.1f}" if self.value.size == 1 or high - low < 0.1 else f"{low:.1f} to {high:.1f}"
         shown = f"{number_text(self.value[at])} ± {float(self.bars[at]):.2g}"
         name = f"{self.of}{at_text(at)}"
-        return (
-            f"{self.of} has {digits} right decimal digits of {_most(self.value.dtype):.1f}.\n"
-            f"{'Worst: ' if self.value.size > 1 else ''}{name} = {shown}, {number_text(self.ulps[at])} ulp.\n"
-            f"Condition number: {number_text(self.condition)}."
-        )
+        rows = [
+            f"{self.of} has {digits} right decimal digits of {_most(self.value.dtype):.1f}.",
+            f"{'Worst: ' if self.value.size > 1 else ''}{name} = {shown}, {number_text(self.ulps[at])} ulp.",
+            f"Condition number: {number_text(self.condition)}.",
+        ]
+        told = [c for c in self.operations[:3] if c.share >= _LEAST]
+        if told:
+            parts = ", ".join(f"{c.share:.0%} from {c.text}" for c in told)
+            rows.append(f"The error comes to {parts}.")
+        if len(self.leaves) > 1:
+            parts = ", ".join(f"{c.text} {number_text(c.share)}" for c in self.leaves[:5])
+            rows.append(f"By leaf: {parts}.")
+        return "\n".join(rows)
 
     def __repr__(self) -> str:
         return str(self)
@@ -154,7 +170,8 @@ def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
     norm = float(np.sqrt(np.sum(np.abs(value.astype(float if value.dtype.kind == "f" else complex)) ** 2)))
     with np.errstate(all="ignore"):
         condition = float(np.sqrt(np.sum(moved**2))) / (delta * norm) if norm else math.inf
-    return ErrorBars(name, value, _WIDE * spread, condition)
+    number = value.size == 1 and value.dtype.kind == "f" and t._node is not None
+    return ErrorBars(name, value, _WIDE * spread, condition, contributions(t.edge()) if number else ((), ()))
 
 
 def called(t: Any) -> str:

@@ -161,14 +161,15 @@ def _cannot(node: Node, error: Exception) -> SymgradError:
 class Pass(Sweep):
     """The reverse sweep over a replayed graph: ``edges`` has all that went along the edges, newest node first.
 
-    ``into`` has the edges by the place that they lead to.
+    ``into`` has the edges by the place that they lead to.  ``wanted`` is the place that the pass goes to, None for all
+    leaves.
     """
 
     def __init__(self, replay: Replay, roots: Sequence[tuple[Any, Any]], wanted: Any):
         self.replay = replay
         super().__init__(
             roots=[(replay.place(root), seed) for root, seed in roots],
-            wanted=[replay.place(wanted)],
+            wanted=None if wanted is None else [replay.place(wanted)],
             create_graph=False,
             keep_graph=True,
             wrap=lambda node, saved: saved,
@@ -177,7 +178,7 @@ class Pass(Sweep):
             run_pre_hooks=lambda node, g: g,
             run_post_hooks=lambda node, results, g: results,
         )
-        self.target = replay.place(wanted)
+        self.target = None if wanted is None else replay.place(wanted)
         self.wanted_nodes = {*self.wanted_nodes, *(r for r, _ in self.roots if isinstance(r, Node))}
         self.edges: list[Edge] = []
         self.into: dict[Any, list[Edge]] = {}

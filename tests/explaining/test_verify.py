@@ -117,3 +117,27 @@ def test_what_cannot_be_verified():
         x -= 0.1 * x.grad
     with pytest.raises(AutogradError, match="changed after"):
         sg.verify(x.grad)
+
+
+def test_the_operations_that_the_error_comes_from_are_ranked():
+    """The quadratic formula with a large b: the difference loses what the root was rounded to."""
+    a, b, c = (sg.tensor(v, dtype=sg.float64, requires_grad=True) for v in (1.0, -1e8, 1.0))
+    found = sg.errorbars((-b - sg.sqrt(b * b - 4 * a * c)) / (2 * a))
+    assert {"sqrt", "neg"} <= {part.op for part in found.operations[:3]}
+    assert found.operations == tuple(sorted(found.operations, key=lambda part: -part.share))
+    assert {part.text for part in found.leaves} <= {"a", "b", "c", "x1", "x2", "x3"}
+    s = sg.tensor(1e-6, dtype=sg.float64, requires_grad=True)
+    naive = sg.errorbars((1 - sg.cos(s)) / s**2)
+    assert naive.operations[0].text == "cos(s)"
+    assert naive.operations[0].share > 0.99
+    assert "100% from cos(s)" in str(naive)
+
+
+def test_condition_numbers_by_leaf():
+    x = sg.tensor([1e8, 1.0, -1e8], dtype=sg.float64, requires_grad=True)
+    y = sg.tensor(3.0, dtype=sg.float64, requires_grad=True)
+    found = sg.errorbars(x.sum() * y)
+    assert [(leaf.text, round(leaf.share)) for leaf in found.leaves] == [("x", 200000001), ("y", 1)]
+    assert found.leaves[0].at in ((0,), (2,))
+    assert "By leaf: x 2e+08, y 1." in str(found)
+    assert json.dumps(found.to_dict(), allow_nan=False)
