@@ -73,6 +73,8 @@ class Op:
                 and objects when they are changed; the output of tensors only, not of a number among them; a dict where
                 it depends on the operands whose gradients are asked: by these
     together    of a primitive: its operands are brought to a common dtype first, as those of the other kinds are
+    settings    positions of operands that are plain numbers; where a gradient by one is asked all the same, the op is
+                taken for what it is defined as
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
                 as the operand does, which those of entrywise ops do anyway
@@ -173,6 +175,7 @@ class Op:
     digits: Rule | str | None
     latex: str | None
     numbers: str | None
+    settings: tuple[int, ...] | None
     node: Any
     node_by_numbers: dict[tuple[bool, ...], str] | None
     parity: str | None
@@ -336,6 +339,10 @@ class Op:
     def differentiable(self, i: int) -> bool:
         """Whether a gradient can flow to input ``i``."""
         return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)
+
+    def apart(self, i: int) -> bool:
+        """Whether the op is taken for its definition where operand ``i``, a plain number else, is differentiated by."""
+        return self.settings is not None and i in self.settings
 
     def needs(self, mask: int, number: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """``(saved, shaped)`` for the inputs in ``mask``: positions whose value, or only shape, the rules read.

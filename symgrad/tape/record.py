@@ -225,8 +225,11 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     for i, arg in enumerate(args):
         if isinstance(arg, Recorded):
             values.append(arg._value)
-            if arg._requires_grad and op.differentiable(i):
-                mask |= 1 << i
+            if arg._requires_grad:
+                if op.differentiable(i):
+                    mask |= 1 << i
+                elif op.apart(i):
+                    return op.define(*args, **params)  # type: ignore[misc]
             keep = keep or traced(arg)
         elif arg.__class__ is float or arg.__class__ is int:
             values.append(arg)

@@ -352,7 +352,13 @@ def _number(factory: str, value: Any) -> Any:
     """A value to fill with: a Python number, or that of a tensor."""
     if isinstance(value, np.generic):
         return dtypes.as_python_number(value)
-    value = getattr(value, "_value", value)
+    if isinstance(value, Recorded):
+        if value._requires_grad and not WATCH.count:
+            raise TypeError(
+                f"{factory}(): argument 'fill_value' (position 2) must be Number, not Tensor: it requires grad, and "
+                "its gradient would be lost. Use value.expand(size), or value.item() where none is wanted."
+            )
+        value = _read(value)
     if not hasattr(value, "dtype") and not isinstance(value, (int, float, complex)):
         raise TypeError(f"{factory}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     return value

@@ -6,10 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import ArgumentError
+
 
 def still(x: Any) -> Any:
     """``x`` with its derivative 0: a detached tensor; arrays, numbers and formulas as they are."""
     return x.detach() if hasattr(x, "detach") else x
+
+
+def plain_number(function: str, name: str, value: Any) -> Any:
+    """A number that no derivative is known by: raises torch's ``TypeError`` for a tensor that asks for one."""
+    if not hasattr(value, "requires_grad"):
+        return value
+    if value.requires_grad:
+        raise ArgumentError(
+            f"{function}(): argument '{name}' must be Number, not Tensor: it requires grad, and no gradient by it is "
+            f"known. Give its value, {name}.item()."
+        )
+    return value.item()
 
 
 def readable(x: Any) -> Any:

@@ -338,7 +338,7 @@ ratio: Op = elementwise(
 @front("add", op=add)
 def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other."""
-    if alpha is not True and alpha == 1:
+    if alpha is not True and static_number(alpha) == 1:
         return add(input, other)
     return _with_multiple(add, input, other, alpha)
 
@@ -347,7 +347,8 @@ def add_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 def sub_scaled(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
     mask = np.bool_ in (getattr(input, "dtype", None), getattr(other, "dtype", None))
-    return sub(input, other) if mask or (alpha == 1 and alpha is not True) else _with_multiple(sub, input, other, alpha)
+    plain = mask or (alpha is not True and static_number(alpha) == 1)
+    return sub(input, other) if plain else _with_multiple(sub, input, other, alpha)
 
 
 def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:

@@ -16,7 +16,7 @@ from symgrad.dtypes import as_python_number, torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.calls.naming import inplace
-from symgrad.ops.elementwise.arithmetic import div_rounded
+from symgrad.ops.elementwise.arithmetic import div_rounded, static_number
 from symgrad.ops.elementwise.select import eq, ne, where, where_op
 from symgrad.ops.indexing.getitem import (
     gather_op,
@@ -297,7 +297,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
     _check_slices("index_add_", input, dim, index, source, ShapeError)
     check_same_dtype("index_add_", input, source)
-    if alpha != 1:
+    if static_number(alpha) != 1:
         source = source * (np.asarray(alpha).astype(source.dtype) if kind_of(source) in "bui" else alpha)
     x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, scatter_plus_op(x, added, places, dim=axis))

@@ -14,6 +14,7 @@ from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import inplace, within
+from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise import fused
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.complex import conj, imag, real
@@ -151,7 +152,7 @@ def vdot(input: Any, other: Any) -> Any:
 
 
 def _distance(difference: Any, p: float, dim: int, keepdim: bool = False) -> Any:
-    return norm_op(difference, p=p, dim=(dim,), keepdim=keepdim)
+    return norm_op(difference, p=plain_number("norm", "p", p), dim=(dim,), keepdim=keepdim)
 
 
 @front("dist")
@@ -161,7 +162,9 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
         difference = barred(input - other, input if kind_of(input) == "f" else other, words=TWO_KINDS)
     else:
         difference = input - other
-    return norm_op(difference, p=p, dim=tuple(range(len(shape_of(difference)))), keepdim=False)
+    return norm_op(
+        difference, p=plain_number("dist", "p", p), dim=tuple(range(len(shape_of(difference)))), keepdim=False
+    )
 
 
 @front("cdist", method=False)

@@ -14,6 +14,7 @@ from symgrad.op import front, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import INPLACE, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.select import abs_, by_pieces, relu, where
 from symgrad.ops.elementwise.smooth import logsigmoid, sigmoid, tanh
 from symgrad.ops.elementwise.smooth import softplus as softplus_op
@@ -168,7 +169,7 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     ``threshold`` is where torch gives x itself instead, for lack of an overflow-free form; at the default of 20 the
     two differ by 2e-9, and here the exact value stays.  A lower threshold is kept to.
     """
-    smooth = softplus_op(input) if beta == 1 else softplus_op(input * beta) / beta
+    smooth = softplus_op(input) if static_number(beta) == 1 else softplus_op(input * beta) / beta
     return smooth if threshold >= 20 else where(input * beta > threshold, input, smooth)
 
 

@@ -202,6 +202,7 @@ elu: Op = _neuron(
     None,
     single=single.elu,
     dtypes="float",
+    settings=(1, 2, 3),
     define=_elu,
     doc="scale x above 0, scale alpha (e^(x/divisor) - 1) below.",
 )
@@ -214,6 +215,7 @@ elu_slope: Op = _neuron(
     None,
     None,
     single=single.elu_slope,
+    settings=(2, 3, 4),
     define=lambda g, x, alpha, scale, divisor: where(
         x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x > 0, 0, x) / divisor)
     ),
@@ -238,6 +240,7 @@ softshrink: Op = _neuron(
     lambda out, x, by: logical_not(abs_(x) <= by),
     None,
     dtypes="float",
+    settings=(1,),
     define=lambda x, by: where(abs_(x) <= by, 0, x - sign(x) * by),
     doc="x moved towards 0 by a number, 0 within it.",
 )

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import still
+from symgrad.ops.calls.still import plain_number, still
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import clamp_min, where
 from symgrad.ops.elementwise.smooth import logaddexp as logaddexp_op
@@ -128,6 +128,7 @@ def norm(
     input: Any, ord: float = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
     """The p-norm over axes."""
+    ord = plain_number("norm", "ord", ord)
     x = _filled(input, mask, math.inf if ord == -math.inf else 0, dtype)
     return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
 

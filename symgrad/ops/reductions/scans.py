@@ -10,7 +10,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, shape_of
 from symgrad.ops.calls.naming import inplace
-from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.arithmetic import clone, static_number
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.select import divided_where, eq, ge, where
 from symgrad.ops.indexing.getitem import getitem
@@ -333,7 +333,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     before = (slice(None),) * axis
     ends = getitem(y, (*before, 0)) + getitem(y, (*before, -1))
     total = sum_op(y, dim=(axis,), keepdim=False) - ends / 2
-    return total if dx == 1 else total * dx
+    return total if static_number(dx) == 1 else total * dx
 
 
 @front("cumulative_trapezoid")
@@ -342,7 +342,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
     axis = axis_of(dim, len(shape_of(y)))
     if x is not None and shape_of(y)[axis]:
         return cumsum(_pairs(y, axis) * _steps(y, x, dim), dim) / 2
-    return cumsum(_pairs(y, axis) * (dx / 2) if dx != 1 else _pairs(y, axis) / 2, dim)
+    return cumsum(_pairs(y, axis) * (dx / 2) if static_number(dx) != 1 else _pairs(y, axis) / 2, dim)
 
 
 def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:

@@ -246,6 +246,8 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An op on duals: the op on the primals, and the sum of the tangents of its arguments."""
     tag = max(a.tag for a in args if isinstance(a, Dual))
     pairs = [parts(a, tag) for a in args]
+    if op.settings is not None and any(pairs[i][1] is not None for i in op.settings):
+        return op.define(*args, **params)  # type: ignore[misc]
     primals = tuple(p for p, _ in pairs)
     out = op(*primals, **params)
     if carrier_of(out.__class__) is None and not isinstance(out, (np.ndarray, np.generic)):
