@@ -61,10 +61,9 @@ class Derivation:
 
     def _pushed_past(self, term: Term, g: Term, useful: set[Term]) -> bool:
         """Push through another spelling of ``term`` whose derivative is right everywhere, where there is one."""
+        found = None if keeps_nan("composed") else respelled(term)
         if any(term.args[i] in useful for i in term.op.settings or ()):
-            found = as_term(term.op.define(*term.args, **term.params)), term.args  # type: ignore[misc]
-        else:
-            found = None if keeps_nan("composed") else respelled(term)
+            found = as_term(term.op.define(*term.args, **term.params)), list(term.args)  # type: ignore[misc]
         if found is None or not self.targets.isdisjoint(between(term, found[1])):
             return False
         bases = [b for b in found[1] if b in useful]
