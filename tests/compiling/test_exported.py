@@ -100,17 +100,33 @@ def test_the_size_of_a_slice_divides_as_a_whole(how, tmp_path):
         np.testing.assert_allclose(formula.evaluate(x=x), expected, rtol=1e-9)
 
 
-def test_a_size_that_a_later_axis_tells_is_tested_by_the_file(tmp_path):
+def joined(W, x, h):
+    return (W @ sg.cat([x, h])).pow(2).sum()
+
+
+def test_a_size_that_a_later_argument_tells_is_tested_by_the_file(tmp_path):
+    W, x, h = rng.random((2, 7)), rng.random(3), rng.random(4)
+    f = sg.compile(sg.func.grad(joined), W, x, h)
+    program, function = f.program, getattr(saved(f, tmp_path / "f.py"), f.program.name)
+    for args in ((W, x, h), (W[:, :5], x, h[:2])):
+        np.testing.assert_allclose(function(*args), sg.func.grad(joined)(*args).numpy())
+    with pytest.raises(ShapeError, match="W has size 6 in axis 1, where n\\+m = 7"):
+        program(W[:, :6], x, h)
+    with pytest.raises(ValueError, match="W must have size n\\+m in axis 1"):
+        function(W[:, :6], x, h)
+    with pytest.raises(FormulaError, match="W of shape .2, 6. has size 6 in axis 1"):
+        sg.formula(joined, W, x, h).evaluate(W=W[:, :6], x=x, h=h)
+
+
+def test_slices_of_both_axes_leave_both_open(tmp_path):
     u = rng.random((5, 6))
-    f = sg.compile(sg.func.grad(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum()), u)
+    g = sg.func.grad(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum())
+    f = sg.compile(g, u)
     function = getattr(saved(f, tmp_path / "f.py"), f.program.name)
-    np.testing.assert_allclose(function(u), f(u))
-    with pytest.raises(ShapeError, match="u has size 7 in axis 0"):
-        f.program(rng.random((7, 4)))
-    with pytest.raises(ValueError, match="u must have size m-1 in axis 0"):
-        function(rng.random((7, 4)))
-    with pytest.raises(FormulaError, match="u of shape .7, 4. has size 7 in axis 0"):
-        sg.formula(lambda u: (u[1:, :-1] * u[:-1, 1:]).sum(), u).evaluate(u=rng.random((7, 4)))
+    for shape in ((5, 6), (7, 4)):
+        u = rng.random(shape)
+        np.testing.assert_allclose(f.program(u), g(u).numpy())
+        np.testing.assert_allclose(function(u), g(u).numpy())
 
 
 def pairs(x):
