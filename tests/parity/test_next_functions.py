@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import symgrad as sg
@@ -42,3 +44,19 @@ def test_inner_nodes():
     assert isinstance(inner, sg.autograd.graph.Node)
     with pytest.raises(RuntimeError, match="one node here"):
         inner.register_hook(print)
+
+
+@pytest.mark.parametrize("case", [("ij,ij->", (1, 1), (1, 1)), ("ij,kj->ik", (2, 1), (3, 1)), ("ij,j->i", (2, 1), (1,)),
+                                  ("ij,ij->", (2, 1), (2, 1)), ("bij,bkj->bik", (2, 3, 1), (2, 2, 1))])  # fmt: skip
+def test_einsum_over_axes_of_one(case: tuple[str, tuple[int, ...], tuple[int, ...]]) -> None:
+    """Where nothing is to be added torch multiplies entry by entry, and views the product without those axes."""
+    equation, *shapes = case
+
+    def names(t: Any) -> Any:
+        x, y = (t.ones(*shape, requires_grad=True) for shape in shapes)
+        out = t.einsum(equation, x, y)
+        first = t.autograd.grad((out * out).sum(), (x, y), create_graph=True)
+        chain = (out.grad_fn, out.grad_fn.next_functions[0][0], *(g.grad_fn for g in first))
+        return [type(node).__name__ for node in chain]
+
+    assert names(sg) == names(torch)

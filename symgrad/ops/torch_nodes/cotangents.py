@@ -220,7 +220,7 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
         text, shapes = _batched(node, name)
     elif getattr(node.args, "inputs", None) and name in _HIDDEN:
         text, shapes = _product(name, node)
-    elif getattr(node.args, "inputs", None) and hidden in _HIDDEN:
+    elif getattr(node.args, "inputs", None) and hidden in (*_HIDDEN, "MulBackward0"):
         text, shapes = _product(hidden, node)
         text = f"View(Permute(View({text})))" if hidden == "BmmBackward0" else f"View({text})"
     elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
@@ -332,8 +332,10 @@ def _product(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:
     if node.op.name != "einsum":
         return None, ()
     inputs, output = node.params["inputs"], node.params["output"]
-    if name == "BmmBackward0":
+    if name in ("BmmBackward0", "MulBackward0"):
         (first, second), shapes = _aligned(inputs, output, node)
+        if name == "MulBackward0":
+            return f"Mul({first},{second})", shapes
         return f"Bmm(View(Permute({first})),View(Permute({second})))", shapes
     words: list[str] = []
     shapes = ()

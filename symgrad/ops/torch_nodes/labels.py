@@ -216,7 +216,15 @@ def _einsum(out: Any, *_: Any, **__: Any) -> str | None:
     summed = not set().union(*inputs) <= set(output)
     if len(inputs) == 1:
         return "SumBackward1" if summed else "PermuteBackward0"
-    return Temporary.of("ViewBackward0", "BmmBackward0") if summed else "MulBackward0"
+    if not summed:
+        return "MulBackward0"
+    sizes = [
+        size
+        for labels, x in zip(inputs, out._node.args, strict=True)
+        for label, size in zip(labels, x.raw_shape, strict=True)
+        if label not in output
+    ]
+    return Temporary.of("ViewBackward0", "MulBackward0" if all(size == 1 for size in sizes) else "BmmBackward0")
 
 
 def _tensordot(out: Any, input: Any, other: Any, *_: Any, **__: Any) -> str | None:
