@@ -21,7 +21,7 @@ from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
 from symgrad.check.oracle.trust import symmetrised
-from symgrad.check.report import ArgumentReport, Report
+from symgrad.check.report import ArgumentReport, Diagnosis, Report
 
 
 @dataclass
@@ -78,7 +78,9 @@ def _compared_at(
         with np.errstate(all="ignore"):
             cases = [Case(argument, i, subject, exact) for i, argument in enumerate(arguments)]
             for i in wrong:
-                arguments[i].diagnosis = second_look(subject, given, arguments, i) or diagnose(cases[i])
+                arguments[i].diagnosis = (
+                    second_look(subject, given, arguments, i) or _of_sample(cases[i]) or diagnose(cases[i])
+                )
             for case in cases:  # a mistake found for one argument may be that of those before it
                 found = case.argument.diagnosis
                 if exact.suspects and found is not None and found.kind in ("unknown", "entries"):
@@ -87,6 +89,18 @@ def _compared_at(
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
     return Report(label, exact.method, exact.value, arguments, exact.notes), exact
+
+
+def _of_sample(case: Case) -> Diagnosis | None:
+    """What to say where only some of very many entries are known."""
+    known = case.exact.sampled.get(case.subject.positions[case.number])
+    if known is None:
+        return None
+    return Diagnosis(
+        "entries",
+        f"{case.argument.wrong} of the {known} entries that were measured are wrong.",
+        "the same with fewer entries, where each is measured",
+    )
 
 
 def _compare(exact: Exact, i: int, name: str, given: Any, rtol: float | None, symmetric: bool) -> ArgumentReport:

@@ -159,3 +159,32 @@ def test_methods_that_do_not_fit_say_so():
         check(lambda x: abs(x).sum(), np.sign, X, method="complex-step", kind="gradient")
     with pytest.raises(ArgumentError, match="method='mp'.*gradient"):
         check(np.sin, np.cos, X, method="mp", kind="jacobian")
+
+
+# ---------------------------------------------------------------------------------------------- many entries
+
+
+def of_many(x):
+    x = np.asarray(x, dtype=float)
+    return float(np.log1p(np.exp(x)).sum())
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def test_black_boxes_with_many_entries():
+    size = 5_000
+    x = np.random.default_rng(1).normal(size=size)
+    report = check(of_many, sigmoid, x)
+    assert report.ok, report
+    assert "random directions" in str(report)
+    twice = check(of_many, lambda x: 2 * sigmoid(x), x)
+    assert twice.diagnosis.kind == "factor"
+    assert twice["x"].wrong == size
+    one = check(of_many, lambda x: sigmoid(x) * (1 + 1e-4 * (np.arange(len(x)) == 777)), x)
+    assert one.diagnosis.kind == "entry"
+    assert "x[777]" in one.diagnosis.sentence
+    rest = check(of_many, lambda x: sigmoid(x) + 0.1 * np.cos(np.arange(len(x))), x)
+    assert rest.diagnosis.kind == "entries"
+    assert "that were measured" in rest.diagnosis.sentence

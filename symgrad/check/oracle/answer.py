@@ -24,6 +24,7 @@ class Exact:
     surgeons   the recorded sweeps that a diagnosis changes, by what they start from
     replay     the operations with their values
     suspects   local changes that have explained the derivative by one of the arguments
+    sampled    by position of the argument, how many entries are known where the others are not
     measured   whether it is known from values of ``f`` only, and so not exact
     """
 
@@ -43,4 +44,5 @@ class Exact:
     replay: Any = None
     suspects: list[Any] = field(default_factory=list)
     measured: bool = False
+    sampled: dict[int, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -84,7 +84,7 @@ def derivative_of_black_box(
         for index in np.ndindex(below):
             for part in (1, 1j) if x.dtype.kind == "c" and not tangents else (1,):
                 direction = tangents[i] if tangents else unit(x, index) * part
-                slope, error, by_step = _slopes(run, args, k, direction, eps, method != "fd")
+                slope, error, by_step = slope_along(run, args, k, direction, eps, method != "fd")
                 if method == "complex-step" and not by_step:
                     raise ArgumentError(
                         "method='complex-step': f does not take complex numbers, or is no analytic function of them "
@@ -105,7 +105,7 @@ def unit(array: Any, index: tuple[int, ...]) -> Any:
     return unit
 
 
-def _slopes(
+def slope_along(
     run: Callable[[Sequence[Any]], Any], args: Sequence[Any], k: int, direction: Any, eps: float, step: bool
 ) -> tuple[Any, Any, bool]:
     """The slopes of all entries of the value along a direction, flat, their errors, and whether they are exact."""

@@ -21,12 +21,16 @@ from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import is_of_user, line_text
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.blackbox import derivative_of_black_box, noise_of, one_sided_slopes, unit
+from symgrad.check.oracle.screening import MOST_ENTRIES, Screened
 from symgrad.check.oracle.tolerance import ulps_of
 from symgrad.errors import ArgumentError
 from symgrad.tape.watching.looks import look_count, looks
 
 MOST_KINKS = 1000
 """Entries of a black box that are looked at from both sides."""
+
+MOST_KINKS_OF_MANY = 10
+"""The same where there are too many entries to measure each."""
 
 DIFFERENCES = 1e-9
 """Differences are not believed to more than this, relative to the largest entry, whatever their estimate is."""
@@ -117,9 +121,9 @@ def real(value: Any) -> Any:
 def _black_box(subject: Subject, given: Sequence[Any], run: Run, refusal: Refusal, method: str | None) -> Exact:
     value = real(run(subject.args))
     require_deterministic(value, run(subject.args))
-    computed, tangents = epsilon(as_array(value).dtype), subject.derivative.tangents
+    computed = epsilon(as_array(value).dtype)
     noise = noise_of(run, subject.args, subject.positions, computed)
-    by_step, gradients, errors = derivative_of_black_box(run, subject.args, subject.positions, noise, tangents, method)
+    by_step, gradients, errors, screened = _derivatives(subject, given, run, noise, method)
     _require_known(subject, value, gradients, errors, refusal)
     found = Exact("", value, gradients, [], measured=True)
     if refusal.reason:
@@ -139,7 +143,36 @@ def _black_box(subject: Subject, given: Sequence[Any], run: Run, refusal: Refusa
     found.method = "complex-step differentiation" if by_step else "central differences with extrapolation"
     found.method += f", right to about {_digits(max(ratio))}" if ratio and not by_step else ""
     _look_for_kinks(subject, found, given, run, noise)
+    for k, s in screened.items():
+        rest = "the others along random directions" if s.whole else "of the others nothing is known"
+        found.notes.append(
+            f"{subject.names[k]} has {s.gradient.size} entries: {s.measured} of them were measured one by one, {rest}"
+        )
+        if not s.whole:
+            found.sampled[k] = s.measured
     return found
+
+
+def _derivatives(
+    subject: Subject, given: Sequence[Any], run: Run, eps: float, method: str | None
+) -> tuple[bool, list[Any], list[Any], dict[int, Screened]]:
+    """``(by complex step, derivatives, errors, those of them with too many entries to measure each)``."""
+    by_step, gradients, errors, screened = True, [], [], {}
+    for i, k in enumerate(subject.positions):
+        x, c = subject.args[k], given[i]
+        many = subject.derivative.kind == "gradient" and x.dtype.kind == "f" and x.size > MOST_ENTRIES
+        if many and c.shape == x.shape and c.dtype.kind == "f" and np.isfinite(c).all():
+            found = screened[k] = Screened(run, subject.args, k, c, eps, method != "fd")
+            gradients.append(found.gradient)
+            errors.append(found.error)
+            by_step = by_step and found.by_step
+            continue
+        tangents = subject.derivative.tangents[i : i + 1]
+        exact, slopes, error = derivative_of_black_box(run, subject.args, [k], eps, tangents, method)
+        gradients += slopes
+        errors += error
+        by_step = by_step and exact
+    return by_step, gradients, errors, screened
 
 
 def _digits(error: float) -> str:
@@ -172,7 +205,8 @@ def _look_for_kinks(subject: Subject, found: Exact, given: Sequence[Any], run: R
     ):
         low, high = np.real(g).copy(), np.real(g).copy()
         if c.shape == g.shape and g.dtype.kind == "f":
-            for index in np.argwhere(~(np.abs(c - g) <= tolerance))[:MOST_KINKS]:
+            most = MOST_KINKS if g.size <= MOST_ENTRIES else MOST_KINKS_OF_MANY
+            for index in np.argwhere(~(np.abs(c - g) <= tolerance))[:most]:
                 place = tuple(index)
                 entry = int(np.ravel_multi_index(place[: len(shape)], shape)) if shape else 0
                 direction = tangents[i] if tangents else unit(subject.args[k], place[len(shape) :])
