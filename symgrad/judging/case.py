@@ -21,18 +21,17 @@ from symgrad.judging.readings import (
     MISFITS,
     Read,
     chained,
-    checked,
     is_misfit,
     read_first,
     readings,
     repaired,
-    too_deep,
 )
 from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.sources import Source, source
+from symgrad.sources.asked import checked, too_deep
 from symgrad.sources.sampling import letters_of, sample
 
 CANONICAL_SIZE = 3_000
@@ -71,10 +70,9 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     if given is None or (callable(given) and not isinstance(given, str)):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
     checked(given, "the formula")
-    checked(of, "of=")
+    about = source(of, args, shapes, scalar=wrt is not None)
+    wrt = _name_of(wrt, about)
     try:
-        about = source(of, args, shapes, scalar=wrt is not None)
-        wrt = _name_of(wrt, about)
         found = _of_source(given, about, wrt, assume or {})
         for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
             again = _of_source(given, other, wrt, assume or {})

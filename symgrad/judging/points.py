@@ -21,8 +21,8 @@ POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
 
 NEEDED = 5
-LARGE = 3_000
-"""Nodes from which on fewer points are looked at."""
+LARGE = 1_000
+"""Nodes from which on fewer points are looked at, and none of smaller numbers."""
 
 
 class Point:
@@ -141,6 +141,8 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
     Points where the exact formula as ``shown`` has another value than the program ``ours`` are passed over: there the
     value is a convention (``x**x`` at 0).
     """
+    if count(theirs, ours) > LARGE:
+        return fallback
     rng = np.random.default_rng(7)
     letters = letters_of(*symbols, theirs, ours)
     at_kink: Point | None = None

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem, ShapeError, SymgradError
+from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import sides
 from symgrad.formula.reading.people.names import stand_ins
@@ -20,6 +20,7 @@ from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import Term, postorder, symbol
 from symgrad.sources import is_latex
+from symgrad.sources.asked import too_deep
 from symgrad.sources.sampling import shape_at
 
 
@@ -197,19 +198,6 @@ def read_first(
 _UNREADABLE = (SymgradError, ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError)
 """What readers raise at texts that are no formulas."""
 
-LONGEST = 10_000
-"""Characters of a text that is read."""
-
-
-def checked(text: Any, name: str) -> None:
-    """Raise for a text that is too long to be a formula."""
-    if isinstance(text, str) and len(text) > LONGEST:
-        raise FormulaError(
-            f"{name} is a text of {len(text):,} characters; formulas of up to {LONGEST:,} are read. Give long parts "
-            "names, as in 'A.T @ r; r = A@x - b'."
-        )
-
-
 LARGEST = 10**6
 """Entries of an array in a text, where the letters for sizes are small."""
 
@@ -220,11 +208,6 @@ def _check_arrays(term: Term) -> None:
     for t in postorder([term]):
         if t.ndim and math.prod(shape_at(t, sizes)) > LARGEST:
             raise FormulaError(f"the text has an array of shape {t.shape}, which is too large to look at its entries.")
-
-
-def too_deep() -> FormulaTooDeep:
-    """The error of a text with too many brackets, fractions or signs inside of each other."""
-    return FormulaTooDeep("the text nests too deeply; give its parts names, as in 'A.T @ r; r = A@x - b'.")
 
 
 def _weight(error: Exception) -> tuple[bool, int, bool]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from symgrad.errors import ArgumentError, NameProblem, ShapeError
+from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem, ShapeError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
@@ -26,7 +26,7 @@ from symgrad.op import FRONTS, TABLE
 from symgrad.sources import hints
 from symgrad.sources.runs import run_on, run_on_examples
 from symgrad.sources.sampling import POSITIVE
-from symgrad.sources.shapes import Reached, Shapes, infer_shapes, parse_shapes, reached
+from symgrad.sources.shapes import TRIALS, Reached, Shapes, infer_shapes, parse_shapes, reached
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.record import Recorded
 
@@ -140,7 +140,11 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     if isinstance(of, Term):
         return Source(of, symbols(of), "f")
     if isinstance(of, str):
-        return _of_plain_text(of, known, scalar, star) if leaves_open(of) else _of_text(of, known, scalar, star)
+        checked(of, "the function")
+        try:
+            return _of_plain_text(of, known, scalar, star) if leaves_open(of) else _of_text(of, known, scalar, star)
+        except RecursionError:
+            raise too_deep() from None
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
     reading, term = run_on(of, tuple(args)) if args else run_on_examples(of, known, scalar)
@@ -155,6 +159,25 @@ def _sizes(reading: Reading) -> dict[str, int]:
 
 
 # ---------------------------------------------------------------------------------------------- texts
+
+LONGEST = 6_000
+"""Characters of a text that is read."""
+WORK = 400_000
+"""Characters that are read while shapes are looked for."""
+
+
+def checked(text: Any, name: str) -> None:
+    """Raise for a text that is too long to be a formula."""
+    if isinstance(text, str) and len(text) > LONGEST:
+        raise FormulaError(
+            f"{name} is a text of {len(text):,} characters; formulas of up to {LONGEST:,} are read. Give long parts "
+            "names, as in 'A.T @ r; r = A@x - b'."
+        )
+
+
+def too_deep() -> FormulaTooDeep:
+    """The error of a text with too many brackets, fractions or signs inside of each other."""
+    return FormulaTooDeep("the text nests too deeply; give its parts names, as in 'A.T @ r; r = A@x - b'.")
 
 
 def names_in(text: str) -> list[str]:
@@ -315,7 +338,12 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
             return False, reached(position(error), error)
         return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
 
-    shapes = infer_shapes([*names, *known], attempt, known, hints.ranks(text)) if unknown else known
+    budget = max(20, min(TRIALS, WORK // (1 + len(text))))
+    shapes = (
+        infer_shapes(list(dict.fromkeys([*names, *known])), attempt, known, hints.ranks(text), budget)
+        if unknown
+        else known
+    )
     return Source(read_function(text, shapes, star), [symbol(n, shapes[n]) for n in names], "f", given=sizes)
 
 

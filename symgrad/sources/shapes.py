@@ -7,9 +7,10 @@ first: capital letters are matrices, small letters vectors, Greek ones and words
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import ArgumentError, FormulaError, ShapeError
@@ -65,7 +66,11 @@ def _costs(name: str) -> Costs:
 
 
 def infer_shapes(
-    names: Sequence[str], attempt: Attempt, known: Shapes | None = None, likely: Mapping[str, Costs] | None = None
+    names: Sequence[str],
+    attempt: Attempt,
+    known: Shapes | None = None,
+    likely: Mapping[str, Costs] | None = None,
+    budget: int = TRIALS,
 ) -> Shapes:
     """Shapes with which ``attempt(shapes)`` succeeds; it gives (success, how far it got).
 
@@ -76,16 +81,18 @@ def infer_shapes(
     free = [n for n in names if n not in known]
     trials = 0
     likely = likely or {}
-    ranks = itertools.product(*((likely.get(n) or _costs(n)).items() for n in free))
-    for k, choice in enumerate(sorted(ranks, key=lambda c: sum(cost for _, cost in c))[:400]):
+    budget = budget // max(1, len(free) // 6) if len(free) < MANY else min(budget, 8)
+    share = budget if len(free) <= FEW else budget // 4
+    ranks = [list((likely.get(n) or _costs(n)).items()) for n in free]
+    for k, choice in enumerate(itertools.islice(_choices(free, ranks, likely), 400 if len(free) < MANY else 4)):
         letters = itertools.count()
         taken = {s for shape in known.values() for s in shape}
         fresh = (x for x in _all_letters(letters) if x not in taken)
         shapes = {n: known.get(n) for n in names}
-        for name, (rank, _) in zip(free, choice, strict=True):
+        for name, rank in zip(free, choice, strict=True):
             shapes[name] = tuple(next(fresh) for _ in range(rank))
         try:
-            found, used = _merged(shapes, attempt, TRIALS - trials)  # type: ignore[arg-type]
+            found, used = _merged(shapes, attempt, min(budget - trials, share))  # type: ignore[arg-type]
         except FormulaError:
             if not k:
                 raise
@@ -93,12 +100,50 @@ def infer_shapes(
         trials += used
         if found is not None:
             return renamed(found, {s for shape in known.values() for s in shape})
-        if trials >= TRIALS:
+        if trials >= budget:
             break
+    listed = ", ".join(names) if len(names) < MANY else f"{', '.join(names[:5])}, … ({len(names)} names)"
     raise ShapeError(
-        f"no shapes of {', '.join(names)} were found for which the formula gives a result of the needed kind; state "
+        f"no shapes of {listed} were found for which the formula gives a result of the needed kind; state "
         "them, for example shapes='X=n,m w=m'."
     )
+
+
+MANY = 40
+"""Names from which on only the likeliest ranks and few sizes are tried."""
+
+
+def _choices(
+    names: Sequence[str], ranks: Sequence[Sequence[tuple[int, int]]], likely: Mapping[str, Costs]
+) -> Iterator[tuple[int, ...]]:
+    """Ranks for the names, the least surprising first; soon after these all small names as numbers, then all names."""
+    if len(names) <= FEW:
+        yield from _by_cost(ranks)
+        return
+    by_cost = _by_cost(ranks)
+    first = next(by_cost)
+    yield first
+    small = [rank if n in likely or n[:1].isupper() else 0 for n, rank in zip(names, first, strict=True)]
+    yield from (tuple(small), tuple(0 for _ in names))
+    yield from by_cost
+
+
+FEW = 6
+"""Names up to which all choices of their ranks are tried in order."""
+
+
+def _by_cost(ranks: Sequence[Sequence[tuple[int, int]]]) -> Iterator[tuple[int, ...]]:
+    """One rank for each name, the least surprising choices first; no more of them are made than are taken."""
+    ordered = [sorted(row, key=lambda entry: entry[1]) for row in ranks]
+    queue = [(sum(row[0][1] for row in ordered), (0,) * len(ordered), 0)]
+    while queue:
+        cost, places, last = heapq.heappop(queue)
+        yield tuple(row[k][0] for row, k in zip(ordered, places, strict=True))
+        for j in range(last, len(ordered)):
+            k = places[j]
+            if k + 1 < len(ordered[j]):
+                dearer = cost + ordered[j][k + 1][1] - ordered[j][k][1]
+                heapq.heappush(queue, (dearer, (*places[:j], k + 1, *places[j + 1 :]), j))
 
 
 def reached(far: float, error: Exception) -> Reached:
