@@ -85,6 +85,8 @@ def slope(scene: Scene, node: Node, i: int, index: tuple[int, ...]) -> Slope:
         exact = scalar(in_mpmath(term, values, {}, 15))
         if exact == 0:  # 1 - tanh² is 0 in any number of digits that is too small
             exact = scalar(in_mpmath(term, values, {}, _MANY))
+        if node.args[i].dtype.kind != "c" and hasattr(exact, "imag"):
+            exact = exact.real  # the part of a complex slope that a real leaf has
         return Slope(exact, False, args.index(term) if term in args else None)
     except (SymgradError, ArithmeticError, TypeError, ValueError, KeyError, AttributeError, IndexError):
         return Slope(None)

@@ -221,6 +221,13 @@ class _Ends:
             )
             self._add(here, "flat", text, advice=advice, **fields)
             return
+        if node.dtype.kind == "c" and node.args[edge.i].dtype.kind != "c":
+            text = (
+                f"The gradient that arrives at {call} is imaginary, and {name} is real: only a real part would count."
+            )
+            advice = f"Nothing real depends on {name} here; make it complex if its imaginary part should move, too."
+            self._add(here, "imaginary", text, advice=advice, **fields)
+            return
         dtype = np.dtype(node.dtype if node.dtype.kind in "fc" else float)
         came = float(np.max(np.abs(edge.g)))
         if abs(found.exact) * came < float(np.finfo(dtype).tiny):

@@ -467,6 +467,7 @@ WORSE = [
     (lambda x: (x * x.detach() * 1e-200 * 1e-200).sum(), "underflow", "mul"),
     (lambda x: ((x - 2) * 0 + (x[:1] * 0)).sum(), "multiplied by zero", "mul"),
     (lambda x: sg.nn.functional.embedding(sg.tensor([1]), x.reshape(3, 1)).sum(), "not selected", "getitem"),
+    (lambda x: sg.imag(x.to(sg.complex128)).sum(), "imaginary", "cast"),
     (lambda x: ((x - 1) * (x - 2) * (x - 3)).prod(), "zero derivative", "prod"),
 ]
 
