@@ -67,7 +67,7 @@ def airy_left(x: Any, second: bool, slope: bool) -> Any:
     root = np.sqrt(np.sqrt(x[far]))
     series = airy_far(depth[far], -1j, slope) * np.exp(1j * depth[far]) * ((1 - 1j) / math.sqrt(2 * math.pi))
     wave[far] = -1j * root * series if slope else series / root
-    wave = wave * (1 + 1j * rest)
+    wave = wave * np.exp(1j * rest)  # far out the rest is no small angle
     return -wave.imag if second else wave.real
 
 
