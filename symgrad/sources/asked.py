@@ -315,6 +315,12 @@ def _summed_letters(words: list[str]) -> set[str]:
 
 
 def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
+    for name in hints.primed(text):
+        if len(known.get(name, ())) < 2:
+            raise FormulaError(
+                f"{name}' is the transpose of {name} here, which does not add to {name}; give the other array a "
+                "name of its own, such as z."
+            )
     sizes = {s for shape in known.values() for s in shape}
     ends = _limits(text) if is_latex(text) else set()
     names = [n for n in names_in(text) if n not in (sizes | ends) or n in known]

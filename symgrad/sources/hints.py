@@ -114,3 +114,15 @@ def has_identity(text: str) -> bool:
     places = len(re.findall(r"(?<![\w.])I(?!\w)", text))
     terms = [pair for pair in _IDENTITY.findall(text) if {"+", "-"} & set(pair)]
     return bool(re.search(r"[A-HJ-Z]", text)) and places == len(terms)
+
+
+_PRIMED = re.compile(r"(?<![A-Za-z\\])(\\?[a-z]+)\s*[-+]\s*\1\s*(?:'|\^\s*\{?\s*\\prime)")
+
+
+def primed(text: str) -> list[str]:
+    r"""The small letters that stand in a sum with themselves and a prime, which is no transpose there.
+
+    >>> primed(r"\|\mathbf{x} - \mathbf{x}'\|^2"), primed("X + X'")
+    (['x'], [])
+    """
+    return [name.lstrip("\\") for name in _PRIMED.findall(without_fonts(text))]

@@ -85,3 +85,11 @@ def test_a_lone_I_beside_matrices_is_the_identity(text, wrt, latex, typed):
 def test_an_identity_by_which_is_differentiated_is_refused_with_advice():
     with pytest.raises(sg.errors.NameProblem, match="I is read as the identity; state its shape"):
         sg.latex("norm(U-I)**2", wrt="I")
+
+
+def test_a_prime_that_is_no_transpose_is_refused_with_advice():
+    """x - x' of the only number x would be 0, and so would be its gradient."""
+    for text in (r"\exp(-\gamma\|\mathbf{x}-\mathbf{x}'\|^2)", "norm(x - x')**2"):
+        with pytest.raises(sg.errors.FormulaError, match="x' is the transpose of x here.*such as z"):
+            sg.latex(text, wrt="x")
+    assert sg.latex("norm(X + X')**2", wrt="X") == r"4 \left(X + X^{\top}\right)"
