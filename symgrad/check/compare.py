@@ -54,6 +54,9 @@ def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: 
         return _compared_at(there, derivative, kind, label, rtol)
 
     report, exact = at(given)
+    if given.changed:
+        names = ", ".join(given.changed)
+        report.notes.append(f"the function of the derivative changes {names} in place; it was given a copy")
     return looked_at_branches(given, exact, report, at, derivative) if report.ok else report
 
 

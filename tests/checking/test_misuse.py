@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,38 @@ def test_the_mistake_stands_where_pytest_shows_it():
     assert str(report).startswith("d energy / d x: WRONG\n  mistake     Every entry is 1/2 times the exact one.")
     right = check(energy, lambda x: 2 * x, x)
     assert str(right).startswith("d energy / d x: right\n  entries     all of 3 agree")
+
+
+def test_the_reason_of_randomness_is_told():
+    x = np.array([1.0, 2.0])
+    counter = [0.0]
+
+    def counts(x):
+        counter[0] += 1
+        return (x**2).sum() * counter[0]
+
+    with pytest.raises(ArgumentError, match="not deterministic.*draws from np.random"):
+        check(lambda x: (x**2).sum() + np.random.rand(), lambda x: 2 * x, x)  # noqa: NPY002
+    with pytest.raises(ArgumentError, match="not deterministic.*draws from random"):
+        check(lambda x: (x**2).sum() + random.random(), lambda x: 2 * x, x)
+    with pytest.raises(ArgumentError, match="not deterministic.*between calls"):
+        check(counts, lambda x: 2 * x, x)
+
+
+def test_another_order_of_summation_is_no_randomness():
+    signs = iter([1, -1] * 1000)
+    report = check(lambda x: (x**2).sum() * (1 + 4e-16 * next(signs)), lambda x: 2 * x, np.array([1.0, 2.0, 3.0]))
+    assert report.ok
+    assert "another order of summation" in " ".join(str(report).split())
+
+
+def test_a_gradient_that_changes_its_argument_is_noted():
+    def gradient(x):
+        x *= 2
+        return x
+
+    x = np.array([1.0, 2.0])
+    report = check(lambda x: (x**2).sum(), gradient, x)
+    assert report.ok
+    assert "changes x in place" in str(report)
+    assert np.array_equal(x, [1.0, 2.0])

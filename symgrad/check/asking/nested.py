@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import given_gradients, is_array_like, is_differentiable, parameter_names
+from symgrad.check.asking.arrays import as_array, given_gradients, is_array_like, is_differentiable, parameter_names
 from symgrad.check.asking.calling import copied
 from symgrad.errors import ArgumentError
 
@@ -30,6 +30,7 @@ class Given:
     positions  the arguments that they belong to
     again      the gradients at other arguments; None where they were given as numbers
     own        how many of the arguments are those of the function itself; cotangents stand behind them
+    changed    the arguments that the function of the derivative has changed in place
     """
 
     f: Callable[..., Any]
@@ -39,6 +40,7 @@ class Given:
     positions: list[int]
     again: Callable[[Sequence[Any]], list[Any]] | None
     own: int
+    changed: Sequence[str] = ()
 
 
 class Arguments:
@@ -101,9 +103,17 @@ def take_apart(
         arrays, _ = given_gradients(tuple(found), flat.args[:end], positions, flat.names[:end])
         return arrays, positions
 
-    given, positions = read(grad(*flat.whole(flat.copies())) if callable(grad) else grad)
+    copies = flat.copies()
+    given, positions = read(grad(*flat.whole(copies)) if callable(grad) else grad)
+    changed = [name for name, a, b in zip(flat.names, copies, flat.shown, strict=True) if _was_changed(a, b)]
     again = (lambda values: read(grad(*flat.whole(values)))[0]) if callable(grad) else None
-    return Given(lambda *values: f(*flat.whole(values)), flat.args, flat.names, given, positions, again, end)
+    return Given(lambda *values: f(*flat.whole(values)), flat.args, flat.names, given, positions, again, end, changed)
+
+
+def _was_changed(copy: Any, original: Any) -> bool:
+    return isinstance(copy, np.ndarray) and not np.array_equal(
+        copy, as_array(original), equal_nan=copy.dtype.kind in "fc"
+    )
 
 
 def parts(value: Any) -> list[tuple[Any, Any]] | None:

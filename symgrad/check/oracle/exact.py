@@ -25,8 +25,8 @@ from symgrad.check.oracle.measured import (
     line_of_number,
     measured,
     real,
-    require_deterministic,
 )
+from symgrad.check.oracle.repeats import require_deterministic
 from symgrad.check.oracle.tolerance import set_tolerances
 from symgrad.check.oracle.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
 from symgrad.errors import ArgumentError
@@ -77,7 +77,7 @@ def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | Refusal:
     if not isinstance(output, Recorded):
         return Refusal("makes plain numbers of its arguments on the way", line_of_number(before))
     functions = list(dict.fromkeys(subject.functions))
-    require_deterministic(value, subject.on_tensors(subject.args))
+    order = require_deterministic(value, lambda: subject.on_tensors(subject.args))
     if _means_another(subject, value):
         return Refusal("gives another value on symgrad tensors than on arrays")
     weights = weights_of(value)
@@ -89,7 +89,7 @@ def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | Refusal:
         if not symmetric:
             reason = "leaves the tape on the way (float(), .item(), .data, .detach() or plain NumPy on values)"
             return Refusal(reason, line_of_number(before), None, True, gradients)
-    found = Exact("the exact derivative, from the recorded operations", value, gradients, [])
+    found = Exact("the exact derivative, from the recorded operations", value, gradients, [], notes=order)
     found.output, found.leaves, found.symmetric, found.lines = output, leaves, symmetric, lines
     found.constants = constants
     if functions:

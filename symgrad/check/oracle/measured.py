@@ -21,6 +21,7 @@ from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import is_of_user, line_text
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.blackbox import derivative_of_black_box, noise_of, one_sided_slopes, unit
+from symgrad.check.oracle.repeats import require_deterministic
 from symgrad.check.oracle.screening import MOST_ENTRIES, Screened
 from symgrad.check.oracle.tolerance import ulps_of
 from symgrad.errors import ArgumentError
@@ -80,15 +81,6 @@ def line_of_number(count: int) -> str:
     return line_text((sites[0][0].co_filename, sites[0][1])) if sites else ""
 
 
-def require_deterministic(value: Any, again: Any) -> None:
-    """Refuse a function that gives two values for the same arguments."""
-    if not np.array_equal(as_array(value), as_array(again), equal_nan=True):
-        raise ArgumentError(
-            f"f is not deterministic: it gave {value} and then {again} for the same arguments. Fix its random seed "
-            "inside f."
-        )
-
-
 def measured(subject: Subject, given: Sequence[Any], refusal: Refusal, method: str | None = None) -> Exact:
     """The derivative by values of ``f`` on tensors, or on arrays of its own library; ``method`` as in ``check``."""
     if refusal.on_tensors:
@@ -120,12 +112,12 @@ def real(value: Any) -> Any:
 
 def _black_box(subject: Subject, given: Sequence[Any], run: Run, refusal: Refusal, method: str | None) -> Exact:
     value = real(run(subject.args))
-    require_deterministic(value, run(subject.args))
+    order = require_deterministic(value, lambda: run(subject.args))
     computed = epsilon(as_array(value).dtype)
     noise = noise_of(run, subject.args, subject.positions, computed)
     by_step, gradients, errors, screened = _derivatives(subject, given, run, noise, method)
     _require_known(subject, value, gradients, errors, refusal)
-    found = Exact("", value, gradients, [], measured=True)
+    found = Exact("", value, gradients, [], measured=True, notes=order)
     if refusal.reason:
         found.notes.append(f"black box: {refusal.text}; only its values are known")
     if noise > np.finfo(np.float64).eps:
