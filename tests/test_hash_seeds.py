@@ -15,6 +15,7 @@ import json, sys, warnings
 import numpy as np
 import symgrad as sg
 from tests.formulas.generator import Generator
+from symgrad.compiler.export_c import text_of as written_in_c
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.sympy.expressions import to_sympy
 warnings.simplefilter("ignore")
@@ -29,7 +30,8 @@ for loss in (((X @ w - y) ** 2).sum(), sg.nn.functional.softplus(-y * (X @ w)).s
              sg.logdet(A @ A.T) - sg.log_softmax(X @ A, 1).sum()):
     for g in sg.autograd.grad(loss, [X, w, y, A], create_graph=True, allow_unused=True):
         if g is not None:
-            print(g.latex(), g.expr, sg.compile(g, ["X", "w", "y", "A"]).source, sep="\\n")
+            program = sg.compile(g, ["X", "w", "y", "A"])
+            print(g.latex(), g.expr, program.source, written_in_c(program), sep="\\n")
 if len(sys.argv) > 2:
     sys.path.insert(0, sys.argv[2])
     import check_formulas as tool

@@ -49,7 +49,7 @@ def text_of(program: Compiled) -> str:
             f"{program.name}() {why}, so it is not written in C. "
             + ("Use where(condition, a, b) in the function." if program.guards else "Compile the function again.")
         )
-    inputs = [Input(a.name, i.term, i.value) for a, i in zip(program.arguments, _inputs(program), strict=True)]
+    inputs = _inputs(program)
     taken = {program.name}
     writer = Writer(inputs, taken)
     outputs = _outputs(program)
@@ -58,7 +58,7 @@ def text_of(program: Compiled) -> str:
     test = _selftest(program, writer, arguments, results, rtol)
     constants = [
         _array("static const", writer, i, a.default)
-        for a, i in zip(program.arguments, inputs, strict=True)
+        for a, i in zip(_arguments(program), inputs, strict=True)
         if a.default is not None and np.ndim(a.default)
     ]
     helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
@@ -68,11 +68,16 @@ def text_of(program: Compiled) -> str:
     return "\n\n".join([*parts, *constants, body, test]) + "\n"
 
 
+def _arguments(program: Compiled) -> list[Any]:
+    """The arguments of the program without those that nothing is known of, as no result depends on them."""
+    return [a for a in program.arguments if a.shape != (...,)]
+
+
 def _inputs(program: Compiled) -> list[Input]:
     trace = program.trace
     assert trace is not None
-    constants = {c.name: c for c in trace.constants}
-    return [*trace.inputs, *(constants[a.name] for a in program.arguments if a.default is not None)]
+    known = {i.name: i for i in (*trace.constants, *trace.inputs)}
+    return [Input(a.name, known[a.name].term, known[a.name].value) for a in _arguments(program)]
 
 
 def _outputs(program: Compiled) -> list[Output]:
@@ -90,7 +95,7 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
     conditions = [f"{size} >= {least}" for size, least in writer.least.items()] + _constant_sizes(program, writer)
     lines = [f"    {kind} *{name} = NULL;" for name, kind in writer.memory.items()]
     lines += [f"    {kind} {name} = 0;" for name, kind in writer.scalars.items()]
-    for a, i in zip(program.arguments, inputs, strict=True):
+    for a, i in zip(_arguments(program), inputs, strict=True):
         if a.default is not None and not np.ndim(a.default):
             kind = type_of(a.dtype, a.name)
             lines.append(f"    const {kind} {writer.names[i.term]} = {literal(a.default.item(), kind)};")
@@ -103,7 +108,7 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
     lines += [f"    free({name});" for name in writer.memory]
     lines += ["    return status;" if jumps else "    return 0;"]
     parameters = [f"ptrdiff_t {letter}" for letter in writer.letters.values()]
-    for a, i in zip(program.arguments, inputs, strict=True):
+    for a, i in zip(_arguments(program), inputs, strict=True):
         if a.default is None:
             kind = type_of(a.dtype, a.name)
             parameters.append(f"const {kind} *{writer.names[i.term]}" if a.shape else f"{kind} {writer.names[i.term]}")
@@ -114,7 +119,7 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
 def _constant_sizes(program: Compiled, writer: Writer) -> list[str]:
     """Letters that are also sizes of constants have their values."""
     found: dict[str, None] = {}
-    for a in program.arguments:
+    for a in _arguments(program):
         for letter, size in zip(a.shape, np.shape(a.default), strict=False) if a.default is not None else ():
             if isinstance(letter, str):
                 found[f"{writer.size(letter)} == {size}"] = None
@@ -167,6 +172,8 @@ def _selftest(program: Compiled, writer: Writer, arguments: Sequence[Any], resul
     sizes: dict[str, int] = {}
     call: list[str] = []
     for a, value in zip(program.arguments, arguments, strict=True):
+        if a.shape == (...,):
+            continue
         sizes.update((s, n) for s, n in zip(a.shape, np.shape(value), strict=True) if s in writer.letters)
         if a.default is not None:
             continue
