@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.nn import functional, utils
+from symgrad.nn import functional, init, utils
 from symgrad.nn.parameter import Parameter
 
-__all__ = ["Parameter", "functional", "utils"]
+__all__ = ["Parameter", "functional", "init", "utils"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,205 @@
+"""First values of weights, written in place and not recorded: torch.nn.init, with torch's numbers.
+
+Glorot and Bengio (2010) and He et al. (2015) choose the spread by the number of inputs and outputs, Saxe et al. (2013)
+orthogonal matrices.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.linalg import qr
+from symgrad.ops.elementwise.select import where
+from symgrad.tape.modes import no_grad
+from symgrad.tensor.creation import empty_like
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+_GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4} | dict.fromkeys(
+    ["linear", "sigmoid", *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3))], 1.0
+)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which a nonlinearity shrinks deviations, which the spread of weights makes good.
+
+    ``param`` is the slope of "leaky_relu", 0.01 unless told.
+
+    >>> calculate_gain("relu")
+    1.4142135623730951
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ArgumentError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise ArgumentError(f"Unsupported nonlinearity {nonlinearity}; there are leaky_relu, {', '.join(_GAINS)}.")
+    return _GAINS[nonlinearity]
+
+
+def _fans(tensor: Any) -> tuple[int, int]:
+    """How many inputs and outputs every unit has: the axes from the third on are those of a convolution's window."""
+    if tensor.ndim < 2:
+        raise ArgumentError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def _fan(tensor: Any, mode: str) -> int:
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ArgumentError(f"Mode {mode.lower()} not supported, please use one of {list(modes)}")
+    return _fans(tensor)[modes.index(mode.lower())]
+
+
+@no_grad()
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Uniform samples between ``a`` and ``b``."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Normal samples."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Any:
+    """Normal samples that lie between ``a`` and ``b``: those outside are drawn again.
+
+    Where few would lie inside, candidates are uniform, and kept by the ratio of the density to its peak.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
+            UserWarning,
+            stacklevel=3,
+        )
+    below, above = ((1 + math.erf((edge - mean) / std / math.sqrt(2))) / 2 for edge in (a, b))
+    low, high = tensor.new_tensor([a, b]).tolist()
+
+    def drawn() -> tuple[Any, Any]:
+        if above - below > 0.3:
+            values = empty_like(tensor).normal_(mean, std, generator=generator)
+            return values, (values < low) | (values > high)
+        values = empty_like(tensor).uniform_(a, b, generator=generator)
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        density = ((values - mean) / std) ** 2 * -0.5 - peak
+        return values, empty_like(tensor).uniform_(generator=generator).log() > density
+
+    values, wrong = drawn()
+    while wrong.any():
+        again, refused = drawn()
+        values, wrong = where(wrong, again, values), wrong & refused
+    return tensor.copy_(values)
+
+
+@no_grad()
+def constant_(tensor: Any, val: float) -> Any:
+    """One value everywhere."""
+    return tensor.fill_(val)
+
+
+@no_grad()
+def ones_(tensor: Any) -> Any:
+    """Ones."""
+    return tensor.fill_(1.0)
+
+
+@no_grad()
+def zeros_(tensor: Any) -> Any:
+    """Zeros."""
+    return tensor.zero_()
+
+
+@no_grad()
+def eye_(tensor: Any) -> Any:
+    """The identity, of a matrix of any shape."""
+    if tensor.ndim != 2:
+        raise ArgumentError("Only tensors with 2 dimensions are supported")
+    tensor.zero_().diagonal().fill_(1.0)
+    return tensor
+
+
+@no_grad()
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Uniform samples with deviation gain · √(2/(inputs + outputs)).
+
+    >>> import symgrad as sg
+    >>> w = xavier_uniform_(sg.empty(3, 5))
+    >>> bool(w.abs().max() <= (6 / 8) ** 0.5)
+    True
+    """
+    bound = gain * math.sqrt(2 / sum(_fans(tensor))) * math.sqrt(3)
+    return tensor.uniform_(-bound, bound, generator=generator)
+
+
+@no_grad()
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Normal samples with deviation gain · √(2/(inputs + outputs))."""
+    return tensor.normal_(0.0, gain * math.sqrt(2 / sum(_fans(tensor))), generator=generator)
+
+
+def _spread(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
+        return None
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+
+
+@no_grad()
+def kaiming_uniform_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
+    """Uniform samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope)."""
+    spread = _spread(tensor, a, mode, nonlinearity)
+    if spread is None:
+        return tensor
+    bound = math.sqrt(3) * spread
+    return tensor.uniform_(-bound, bound, generator=generator)
+
+
+@no_grad()
+def kaiming_normal_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
+    """Normal samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope)."""
+    spread = _spread(tensor, a, mode, nonlinearity)
+    return tensor if spread is None else tensor.normal_(0, spread, generator=generator)
+
+
+@no_grad()
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """A random matrix with orthogonal rows or columns; the axes from the second on count as one."""
+    if tensor.ndim < 2:
+        raise ArgumentError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows = tensor.shape[0]
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
+    wide = rows < drawn.shape[1]
+    q, r = qr(drawn.t() if wide else drawn)
+    q = q * r.diagonal().sign()
+    return tensor.copy_((q.t() if wide else q).reshape(tensor.shape)).mul_(gain)
