@@ -107,15 +107,13 @@ _ABSENT = {
     "matrix_rank": "torch has removed it; use linalg.matrix_rank",
     "solve": "torch has removed it; use linalg.solve(A, B), with the arguments in this order",
     "symeig": "torch has removed it; use linalg.eigh",
-    "distributions": "write the log-density with ops: sg.lgamma, sg.log, …",
-    "optim": "take the step yourself (with no_grad(): w -= rate * w.grad), or use scipy.optimize",
 }
 """Rooms of torch that are not here, and what to do instead."""
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "backends", "cuda", "fft", "func", "linalg", "masked", "nn", "return_types", "signal", "sparse", "special",
-    "testing", "utils",
+    "backends", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "return_types", "signal",
+    "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 

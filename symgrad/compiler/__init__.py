@@ -13,7 +13,16 @@ from symgrad.errors import ArgumentError
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.record import Recorded
 
-__all__ = ["Compiled", "Specialised", "compile", "jit"]
+__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "jit"]
+
+
+def is_compiling() -> bool:
+    """False: functions are run to be compiled, and nothing in them has to be left out.
+
+    >>> is_compiling()
+    False
+    """
+    return False
 
 
 def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = True) -> Any:

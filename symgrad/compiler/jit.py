@@ -159,6 +159,11 @@ def _as_tensor(leaf: Any) -> Any:
     return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
+def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:
+    """What code for torch scripts, traces or keeps from it: a function, which runs as it is."""
+    return function if callable(function) else lambda f: f
+
+
 def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bool = True) -> Any:
     """Compile a function once it has been called ``after`` times with one signature.
 
@@ -189,3 +194,10 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bo
     if not callable(function):
         raise ArgumentError(f"jit() takes a function, not {type(function).__name__}.")
     return Jitted(function, after, exact)
+
+
+# torch.jit is a room, whose names code for torch uses as decorators and questions.
+for _name in ("script", "trace", "ignore", "unused", "export"):
+    setattr(jit, _name, _as_it_is)
+for _name in ("is_scripting", "is_tracing"):
+    setattr(jit, _name, lambda: False)

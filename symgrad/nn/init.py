@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from symgrad.errors import ArgumentError
-from symgrad.linalg import qr
 from symgrad.ops.elementwise.select import where
+from symgrad.ops.linalg.decompositions import qr
 from symgrad.tape.modes import no_grad
 from symgrad.tensor.creation import empty_like
 
@@ -31,6 +32,13 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _unrecorded(fill: F) -> F:
+    return no_grad()(fill)  # type: ignore[no-any-return]
+
 
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4} | dict.fromkeys(
     ["linear", "sigmoid", *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3))], 1.0
@@ -70,19 +78,19 @@ def _fan(tensor: Any, mode: str) -> int:
     return _fans(tensor)[modes.index(mode.lower())]
 
 
-@no_grad()
+@_unrecorded
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Uniform samples between ``a`` and ``b``."""
     return tensor.uniform_(a, b, generator=generator)
 
 
-@no_grad()
+@_unrecorded
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normal samples."""
     return tensor.normal_(mean, std, generator=generator)
 
 
-@no_grad()
+@_unrecorded
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
@@ -116,25 +124,25 @@ def trunc_normal_(
     return tensor.copy_(values)
 
 
-@no_grad()
+@_unrecorded
 def constant_(tensor: Any, val: float) -> Any:
     """One value everywhere."""
     return tensor.fill_(val)
 
 
-@no_grad()
+@_unrecorded
 def ones_(tensor: Any) -> Any:
     """Ones."""
     return tensor.fill_(1.0)
 
 
-@no_grad()
+@_unrecorded
 def zeros_(tensor: Any) -> Any:
     """Zeros."""
     return tensor.zero_()
 
 
-@no_grad()
+@_unrecorded
 def eye_(tensor: Any) -> Any:
     """The identity, of a matrix of any shape."""
     if tensor.ndim != 2:
@@ -143,7 +151,7 @@ def eye_(tensor: Any) -> Any:
     return tensor
 
 
-@no_grad()
+@_unrecorded
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Uniform samples with deviation gain · √(2/(inputs + outputs)).
 
@@ -156,7 +164,7 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
+@_unrecorded
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Normal samples with deviation gain · √(2/(inputs + outputs))."""
     return tensor.normal_(0.0, gain * math.sqrt(2 / sum(_fans(tensor))), generator=generator)
@@ -169,7 +177,7 @@ def _spread(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
-@no_grad()
+@_unrecorded
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
@@ -181,7 +189,7 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
+@_unrecorded
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
@@ -190,7 +198,7 @@ def kaiming_normal_(
     return tensor if spread is None else tensor.normal_(0, spread, generator=generator)
 
 
-@no_grad()
+@_unrecorded
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     """A random matrix with orthogonal rows or columns; the axes from the second on count as one."""
     if tensor.ndim < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
@@ -152,3 +153,64 @@ def test_losses_refuse_targets_of_other_sizes(name: str, sizes: Any) -> None:
         return str(caught.value)
 
     assert words(sg) == words(torch)
+
+
+LAYERS = {
+    "Linear": "nn.functional.linear",
+    "ReLU": "nn.functional.relu",
+    "MSELoss": "nn.functional.mse_loss",
+    "CrossEntropyLoss": "nn.functional.cross_entropy",
+    "BatchNorm2d": "nn.functional.batch_norm",
+    "BCEWithLogitsLoss": "nn.functional.binary_cross_entropy_with_logits",
+    "KLDivLoss": "nn.functional.kl_div",
+    "MaxPool2d": "nn.functional.max_pool2d",
+    "LayerNorm": "nn.functional.layer_norm",
+    "Module": "a class of your own",
+    "Sequential": "one after the other",
+    "ModuleList": "a list",
+    "LSTM": "layers are functions here",
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_name_their_function(name: str) -> None:
+    assert hasattr(torch.nn, name)
+    with pytest.raises(AttributeError, match=LAYERS[name]):
+        getattr(sg.nn, name)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "LBFGS", "lr_scheduler"])
+def test_optimisers_tell_the_step(name: str) -> None:
+    """A file that imports them loads; where one is used stands what to write in its place."""
+    optim = importlib.import_module("symgrad.optim")
+    assert sg.optim is optim
+    assert hasattr(torch.optim, name)
+    with pytest.raises(AttributeError, match="no_grad|scipy.optimize"):
+        getattr(optim, name)
+
+
+def test_densities_tell_what_to_write() -> None:
+    densities = importlib.import_module("symgrad.distributions")
+    assert sg.distributions is densities
+    with pytest.raises(AttributeError, match="log_p ="):
+        densities.Normal  # noqa: B018
+    with pytest.raises(AttributeError, match="log-density"):
+        densities.VonMises  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit", "ignore:.*pt_api:DeprecationWarning")
+def test_scripted_functions_run_as_they_are() -> None:
+    for t in (sg, torch):
+
+        @t.jit.ignore
+        def inner(x: Any) -> Any:
+            return x * 3
+
+        x = t.ones(2, requires_grad=True)
+        assert inner(x).tolist() == [3.0, 3.0]
+        assert not t.jit.is_scripting()
+        assert not t.jit.is_tracing()
+        assert not t.compiler.is_compiling()
+    double = sg.jit.script(lambda x: x * 2)
+    assert double(x := sg.ones(2, requires_grad=True)).requires_grad
+    assert sg.jit.trace(double, x)(x).tolist() == [2.0, 2.0]
