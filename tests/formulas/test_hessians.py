@@ -7,7 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.reading.text import from_latex
-from symgrad.formula.term import evaluate
+from symgrad.formula.term import evaluate, symbol
 
 RNG = np.random.default_rng(0)
 X, W, Y = RNG.normal(size=(5, 3)), RNG.normal(size=3), RNG.normal(size=5)
@@ -127,3 +127,11 @@ def test_hessians_by_matrices_have_their_deltas_in_one_place(name):
         sizes = dict(zip(found.term.shape, want.shape, strict=True))
         np.testing.assert_allclose(evaluate(found.term, given, sizes), want, rtol=1e-9)
         np.testing.assert_allclose(evaluate(read, given, sizes), want, rtol=1e-9)
+
+
+def test_sums_of_products_with_deltas_read_back():
+    w = symbol("w", ("n",))
+    text = r"\left[\sum_{k} \left(w_{k} \delta_{i j} - w_{j} \delta_{i k}\right)\right]_{i j}"
+    value = np.array([1.0, 2.0, 4.0])
+    got = evaluate(from_latex(text, [w]), {"w": value})
+    np.testing.assert_allclose(got, value.sum() * np.eye(3) - np.outer(np.ones(3), value))

@@ -15,7 +15,7 @@ from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Piece, closed, text_of
 from symgrad.formula.printing.sizes import size_tex
-from symgrad.formula.term import Term, constant_value, number, symbol
+from symgrad.formula.term import Term, constant_value, number, postorder, symbol
 from symgrad.op import lookup
 
 _LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
@@ -127,7 +127,7 @@ def entry_of(w: Writer, t: Term, letters: Sequence[str]) -> Piece | None:
     made = entries.of(t, tuple(letters))
     if made is None:
         return None
-    entries.spell_deltas()
+    entries.spell_deltas(made)
     return w.write(made)
 
 
@@ -137,14 +137,28 @@ class _Entries:
     def __init__(self, w: Writer):
         self.w = w
         self.left = LARGEST
-        self.told: set[str] = set()
-        """Letters that stand at arrays whose text tells their size."""
+        self.told: dict[Term, set[str]] = {}
+        """The letters of entries of arrays, whose text tells how many values they have."""
         self.deltas: list[tuple[Term, Term, tuple[str, ...]]] = []
 
-    def spell_deltas(self) -> None:
-        """Identities are deltas where an array has one of the letters, and matrices with a size elsewhere."""
+    def spell_deltas(self, root: Term) -> None:
+        """Identities are deltas where the sum that they stand in has one of the letters, else matrices with a size."""
+        if not self.deltas:
+            return
+        above: dict[Term, list[Term]] = {}
+        for t in postorder([root]):
+            self.told.setdefault(t, set()).update(*(self.told.get(a, ()) for a in t.args))
+            for a in t.args:
+                above.setdefault(a, []).append(t)
         for made, t, letters in self.deltas:
-            told = not self.told.isdisjoint(letters)
+            stack, told = [made], True
+            while stack:
+                for user in above.get(stack.pop(), ()):
+                    if user.op.name in ("mul", "neg"):
+                        stack.append(user)
+                    else:
+                        told = told and not self.told[user].isdisjoint(letters)
+            told = told and not self.told[root].isdisjoint(letters)
             self.w.images[made] = Piece("s", _delta(letters)) if told else self._entry_piece(t, letters)
 
     def of(self, t: Term, letters: tuple[str, ...]) -> Term | None:
@@ -194,7 +208,7 @@ class _Entries:
         if _is_delta(t):
             self.deltas.append((made, t, letters))
         else:
-            self.told.update(letters)
+            self.told[made] = set(letters)
             self.w.images[made] = self._entry_piece(t, letters)
         return made
 

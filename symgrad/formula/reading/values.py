@@ -135,12 +135,14 @@ def entrywise(function: Callable[..., Any], *values: Any) -> Any:
 
 def as_number(a: Any) -> Any:
     """A value as a number in a sum, where conditions count as 0 and 1."""
-    return a if isinstance(a, Indexed) and not a.letters else entrywise(counted, a)
+    if isinstance(a, Indexed) and a.deltas:
+        return Indexed([(counted(t), row) for t, row in a.operands], a.deltas)  # the sum tells the sizes of its letters
+    return entrywise(counted, a)
 
 
 def negative(a: Any) -> Any:
     """The negative of a value."""
-    return a.times(number(-1)) if isinstance(a, Indexed) and not a.letters else entrywise(negated, a)
+    return as_number(a).times(number(-1)) if isinstance(a, Indexed) and a.deltas else entrywise(negated, a)
 
 
 def operand_of(a: Any) -> Any:
