@@ -94,11 +94,15 @@ def stirling_rest(x: Any) -> Any:
 
 
 def cot_of_turns(x: Any) -> Any:
-    """cot πx, by what x lacks to the nearest whole or half number: π is not exact, so that πx far out is no angle."""
+    """cot πx, by what x lacks to the nearest whole or half number: π is not exact, so that πx far out is no angle.
+
+    At whole numbers it is finite, as in torch: the angle is rounded.
+    """
     part = x - np.rint(x)
     near = np.abs(part) < 0.25
     rest = np.copysign(0.5 - np.abs(part), part)
-    return np.where(near, 1 / np.tan(np.pi * np.where(near, part, 0.25)), np.tan(np.pi * np.where(near, 0.0, rest)))
+    angle = np.pi * np.where(part == 0, x, np.where(near, part, 0.25))
+    return np.where(near, 1 / np.tan(angle), np.tan(np.pi * np.where(near, 0.0, rest)))
 
 
 def digamma(x: Any) -> Any:
