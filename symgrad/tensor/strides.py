@@ -56,8 +56,8 @@ def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
 
 
 def _with_new(shown: Any, steps: list[int], axes: Collection[int]) -> list[int]:
-    """The strides with those of new axes, of which NumPy says 0: as many as the axis to the right reaches over."""
-    for axis in sorted(axes, reverse=True):
+    """The strides with those of new axes, where NumPy says 0: as many as the axis to the right reaches over."""
+    for axis in sorted((axis for axis in axes if not steps[axis]), reverse=True):
         steps[axis] = 1 if axis + 1 == shown.ndim else shown.shape[axis + 1] * steps[axis + 1]
     return steps
 

@@ -21,7 +21,7 @@ from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.inplace import inplace, refuse, resize, views_follow
-from symgrad.tape.memory.overlap import overlaps, same_place
+from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.memory.views import base_of, inferred, out_of_reach, shows_temporary, view_of
@@ -361,6 +361,9 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise DtypeError("value cannot be converted to type double without overflow")
         value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
+        one = value._value.size == 1 and any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
+        if name == "IndexPutBackward0" and not one and meets(value, self, apart=True):  # one number fills a mask
+            raise AutogradError(PARTIAL)
         try:
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
             op = lambda x: put(x, value.to(x.dtype), chosen, name, places, source=value)  # noqa: E731
