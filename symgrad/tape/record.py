@@ -371,7 +371,14 @@ def filled(made: Any, x: Any) -> Any:
 
     That is recorded where the number is an inference tensor that claims to require grad.
     """
-    if x._value.shape or not inferred(x) or not x._extra.claims or MODE.local.inference or not MODE.local.enabled:
+    if (
+        not isinstance(x, Recorded)
+        or x._value.shape
+        or not inferred(x)
+        or not x.more().claims
+        or MODE.local.inference
+        or not MODE.local.enabled
+    ):
         return made
     copy, first = lookup("clone")(x), made[0] if isinstance(made, tuple) else made
     Labelled.on(copy._node, "FillBackward3")

@@ -118,6 +118,8 @@ x = t.tensor([1.0, 2.0, 3.0]); x[[1, 0]] = x[1]; out = x
 x = t.tensor([1.0, 2.0, 3.0]); x[[0, 1, 2]] = x; out = x
 x = t.tensor([1.0, 2.0, 3.0]); x[x > 1] = x[1]; x[[1, 0]] = x[[0, 1]]; y = x[:2]; y[[0]] = x[2]; out = x
 x = t.tensor([[1.0, 2.0], [3.0, 4.0]]); x[[0, 1], 0] = x[:, 1]; out = x
+v = t.inference_mode()(lambda: t.ones(2))(); x = t.tensor([1.0, 2.0]);
+    out = t.func.jvp(lambda x: x.cumsum(0) + x.max(0)[0], (x,), (x,))
 """
 PROGRAMS = re.sub(r"\n    ", " ", _TEXTS).strip().splitlines()
 """Continued lines begin with spaces."""
