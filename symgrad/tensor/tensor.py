@@ -361,9 +361,10 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise DtypeError("value cannot be converted to type double without overflow")
         value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
-        one = value._value.size == 1 and any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
-        if name == "IndexPutBackward0" and not one and meets(value, self, apart=True):  # one number fills a mask
-            raise AutogradError(PARTIAL)
+        if name == "IndexPutBackward0" and isinstance(value, record.Recorded):
+            masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
+            if not (masks and value._value.size == 1) and meets(value, self, apart=True):  # one number fills a mask
+                raise AutogradError(PARTIAL)
         try:
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
             op = lambda x: put(x, value.to(x.dtype), chosen, name, places, source=value)  # noqa: E731
