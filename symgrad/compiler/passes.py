@@ -332,6 +332,8 @@ def _sigmoid(term: Term, args: tuple[Any, ...]) -> Term | None:
     (x,) = args
     if is_weak(x):
         return None
+    if x.dtype is not None and x.dtype.kind in "bui":  # whole numbers without a sign have no negative
+        x = make(lookup("cast"), (x,), {"dtype": term.dtype.name}, x.shape, term.dtype)
     power = make(lookup("exp"), (_neg_of(x),), {}, term.shape, term.dtype)
     below = make(lookup("add"), (number(1), power), {}, term.shape, term.dtype)
     return make(lookup("div"), (number(1), below), {}, term.shape, term.dtype)

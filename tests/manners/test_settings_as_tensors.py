@@ -84,3 +84,12 @@ def test_those_without_a_derivative_are_refused(name: str, f: Callable[[Any], An
 def test_programs_fill_with_the_value_that_they_are_given() -> None:
     program = sg.compile(lambda a: sg.full((2,), a) * a, 3.0)
     assert program(5.0).tolist() == [25.0, 25.0]
+
+
+def test_a_setting_for_each_entry() -> None:
+    alpha = sg.tensor(RNG.uniform(0.5, 1.5, (3, 3)), requires_grad=True)
+    F.elu(A, alpha).sum().backward()
+    assert alpha.grad is not None
+    np.testing.assert_allclose(alpha.grad, np.where(A.numpy() > 0, 0, np.expm1(A.numpy())), rtol=1e-12)
+    program = sg.compile(lambda a, s: F.elu(a, s), A.numpy(), alpha.detach().numpy())
+    np.testing.assert_allclose(program(A.numpy(), alpha.detach().numpy()), F.elu(A, alpha).detach(), rtol=1e-12)

@@ -187,7 +187,7 @@ def _elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
     # At 0 the slope is that from below and its own slope that from above: so torch.
     low = _low(alpha, scale)
     line = x if static_number(scale) == 1 else scale * x
-    if static_number(divisor) == 1 != low:
+    if static_number(divisor) == 1 and static_number(low) != 1:
         line = where(x > 0, line, low * x)
     below = where(x >= 0, 0, x)
     return where(x >= 0, line, low * bent(below if static_number(divisor) == 1 else below / divisor))

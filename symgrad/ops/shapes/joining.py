@@ -259,7 +259,8 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
     if not shape:
         raise ShapeError("split expects at least a 1-dimensional tensor")
     total = shape[axis_of(dim, len(shape))]
-    sizes = split_size_or_sections
+    given = split_size_or_sections
+    sizes = given.tolist() if hasattr(given, "tolist") else given
     fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]

@@ -311,7 +311,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 @front("split_with_sizes", "unsafe_split_with_sizes")
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Ranges of an axis of the sizes listed."""
-    return split(input, split_sizes.tolist() if hasattr(split_sizes, "tolist") else list(split_sizes), dim)
+    return split(input, split_sizes if hasattr(split_sizes, "tolist") else list(split_sizes), dim)
 
 
 _CUTS = ("indices", "sections", "tensor_indices_or_sections")
