@@ -55,6 +55,16 @@ def called(found, program, text, *args):
     return outs, getattr(found, program.name)(*given)
 
 
+@needs_cc
+def test_no_rows(tmp_path):
+    """What divides by the number of rows is IEEE's where there are none, as in the NumPy program."""
+    f = sg.compile(sg.func.grad(lambda w, x: w / x.shape[0]), np.float64(2.0), np.ones(3)).program
+    text = text_of(f, tmp_path)
+    outs, status = called(library([text], tmp_path), f, text, np.float64(2.0), np.ones(0))
+    assert status == 0
+    assert outs[0] == f(2.0, np.ones(0)) == np.inf
+
+
 # ---------------------------------------------------------------------------- functions of engineers
 
 

@@ -23,7 +23,7 @@ from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
-from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.elementwise.arithmetic import closed, static_number
 from symgrad.ops.linalg import contraction
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 
@@ -111,6 +111,8 @@ class Writer:
         params = self._params(op, term.params)
         if op.name == "cast":
             return self._cast_text(term, texts[0])
+        if self.by_size(term):
+            return _by_size(term, texts)
         if op.name in _REDUCTIONS and not params["keepdim"]:
             return _reduction_text(_REDUCTIONS[op.name], texts[0], params["dim"], term.args[0].ndim)
         if op.name == "einsum" and len(texts) > 2:
@@ -131,6 +133,10 @@ class Writer:
         if term in self.weak and op.name not in WRITTEN:  # operators make Python numbers of Python numbers
             return f"float({text})"
         return str(text)
+
+    def by_size(self, term: Term) -> bool:
+        """Whether a term is a plain number divided by sizes, which Python refuses where arrays are empty."""
+        return term in self.weak and term.op.name == "div" and term.args[1].op is not NUMBER
 
     def _numbers(self, term: Term, texts: list[str]) -> list[str]:
         """Plain numbers as NumPy scalars where a Python number would not do.
@@ -280,8 +286,22 @@ def _reduction_text(name: str, text: str, dim: tuple[int, ...], ndim: int) -> st
     return f"{name}({text}, {dim[0] if len(dim) == 1 else dim})"
 
 
+def _by_size(term: Term, texts: Sequence[str]) -> str:
+    """A plain number divided by a size, as IEEE divides: ``1 / n if n else np.inf``."""
+    above, below = texts
+    number = static_number(term.args[0])
+    if isinstance(number, (int, float, Fraction)) and number:
+        limit = "np.inf" if number > 0 else "-np.inf"
+    else:
+        limit = f"{closed(above)} * np.inf"
+    return f"{term.op.code(above, below)} if {below} else {limit}"  # type: ignore[misc]
+
+
 class Plain:
-    """Whether an argument of a term stands once in the term's text, so that a call may be written there."""
+    """Whether an argument of a term stands once in the term's text, so that a call may be written there.
+
+    A division by a size is a statement of its own, as it tells the case of no entries.
+    """
 
     def __init__(self, writer: Writer):
         self.writer = writer
@@ -290,6 +310,8 @@ class Plain:
     def __call__(self, term: Term, i: int) -> bool:
         """Whether argument ``i`` stands once."""
         op = term.op
+        if self.writer.by_size(term.args[i]) or self.writer.by_size(term):
+            return False
         if op.code is None or op.name in ("einsum", "cast"):
             return True
         key = (op.name, i)
