@@ -1,4 +1,4 @@
-"""Gradients that go through the result of a product, running product or determinant, to third order, as torch's."""
+"""Gradients that go through the result of a product, determinant or softmax, to third order, as torch's."""
 
 from __future__ import annotations
 
@@ -64,3 +64,10 @@ def test_products(call, kind):
 @pytest.mark.parametrize("kind", MATRICES)
 def test_determinant(kind):
     agree(MATRICES[kind], "t.linalg.det(x)")
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin", "logcumsumexp", "cumprod", "prod", "logsumexp"])
+def test_one_entry_without_an_axis(name):
+    """The result of a 0-d tensor is itself what its slope reads, though it is made as that of a vector of one entry."""
+    space = "t.nn.functional" if name == "softmin" else "t"
+    agree(np.array(0.3), f"{space}.{name}(x, 0)")

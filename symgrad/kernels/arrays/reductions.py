@@ -49,6 +49,16 @@ def log_softmax(x: Any, dim: int) -> Any:
     return y - np.log(np.sum(np.exp(y), dim, keepdims=True))
 
 
+def softmax_of_one(x: Any) -> Any:
+    """e^x / e^x: 1, or nan where x is not finite."""
+    return np.exp(x - x)
+
+
+def log_softmax_of_one(x: Any) -> Any:
+    """x - log e^x: 0, or nan where x is not finite."""
+    return x - x
+
+
 def surprise_of_label(x: Any, labels: Any) -> Any:
     """-log softmax of the entry that its label names, of every row."""
     return -chosen(log_softmax(x, -1), labels)

@@ -11,6 +11,7 @@ from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.rules.refusals import kind_of
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.precision import digits, halves, single
 
 shifted_exp: Op = elementwise(
@@ -120,6 +121,43 @@ log_softmax_slope: Op = primitive(
     example=("vector", [-1.5, -0.25], {"dim": 0}),
     doc="A cotangent pulled back through log_softmax, from its result.",
 )
+# One entry without an axis.  As a vector of one the result would be another tensor than the one that the slope reads,
+# and a second derivative by it would miss that.
+softmax_of_one: Op = elementwise(
+    "softmax_of_one",
+    kernels.softmax_of_one,
+    lambda out, x: out - out * out,
+    node="Softmax",
+    fused=("SoftmaxBackwardData", -1),
+    define=lambda x: exp(x - x),
+    spelled=True,
+    public=(),
+    dtypes="float",
+    domain="real",
+    quiet="invalid",
+    doc="Softmax of a number: 1, and nan where the number is not finite.",
+)
+log_softmax_of_one: Op = elementwise(
+    "log_softmax_of_one",
+    kernels.log_softmax_of_one,
+    lambda out, x: 1 - exp(out),
+    node="LogSoftmax",
+    fused=("LogSoftmaxBackwardData", -1),
+    define=lambda x: x - x,
+    spelled=True,
+    public=(),
+    dtypes="float",
+    domain="real",
+    quiet="invalid",
+    doc="The logarithm of the softmax of a number: 0, and nan where the number is not finite.",
+)
+
+
+def _softmax_of(of_rows: Op, of_one: Op, input: Any, dim: int) -> Any:
+    axis, refused = axis_of(dim, len(shape_of(input))), kind_of(input) in "buic"
+    if refused and 0 in shape_of(input):
+        return clone(input)
+    return of_one(input) if not shape_of(input) and not refused else along(of_rows, input, axis)
 
 
 @front("softmax", op=softmax_op)
@@ -127,7 +165,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """e^x / Σ e^x along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
-    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(softmax_op, input, dim)
+    return _softmax_of(softmax_op, softmax_of_one, input, dim)
 
 
 @front("log_softmax", op=log_softmax_op)
@@ -135,4 +173,4 @@ def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
-    return clone(input) if 0 in shape_of(input) and kind_of(input) in "buic" else along(log_softmax_op, input, dim)
+    return _softmax_of(log_softmax_op, log_softmax_of_one, input, dim)
