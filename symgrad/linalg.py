@@ -27,7 +27,6 @@ from symgrad.tensor.binding import with_out
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]
-slogdet = FUNCTIONS["slogdet"]
 matmul = FUNCTIONS["matmul"]
 
 
@@ -163,7 +162,6 @@ _OWN = (
     "matrix_rank",
     "multi_dot",
     "norm",
-    "slogdet",
     "vector_norm",
 )
 __all__ = sorted({*_OWN, *SPACES["linalg"]})  # noqa: PLE0605

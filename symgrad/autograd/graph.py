@@ -171,7 +171,8 @@ class GradFn:
         return self.node.sequence_nr
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        room = "torch.autograd.function." if self.node.op.kind == "function" else ""
+        return f"<{room}{type(self).__name__} object at {hex(id(self))}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GradFn) and whole_of(self.node) is whole_of(other.node)

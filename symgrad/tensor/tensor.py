@@ -342,6 +342,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         if WATCH.count and fills(self, index, value):
             inplace(self, lambda x: filled(x, index, value), (), {}, even=True)
             return
+        if index is False:
+            return  # nothing is chosen, and torch records nothing
         index = plain_index(self, index)
         first, rest = parted(index)
         if first is not None:

@@ -159,3 +159,61 @@ def test_arguments_by_name() -> None:
         return [out.grad_fn.name() for out in made]
 
     assert names(sg) == names(torch)
+
+
+# ------------------------------------------------------------------------------------------ nodes of single programs
+
+WRITES = """
+x[t.tensor(True)] = 3.0
+x[t.tensor(False)] = 3.0
+x[True] = 3.0
+x[False] = 3.0
+x[x.sum() > 0] = t.tensor(3.0)
+x[t.tensor(True), 0] = 3.0
+x[0, t.tensor(True)] = 3.0
+x[None, True] = 3.0
+x[t.tensor(True), t.tensor([0, 1])] = 3.0
+x[x > 0] = 3.0
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", WRITES)
+def test_writes_by_masks(line: str) -> None:
+    rows = []
+    for t in (sg, torch):
+        x = t.ones(2, requires_grad=True) * 1
+        exec(line, {"t": t, "x": x})
+        before = x.grad_fn.next_functions[0][0].name()
+        rows.append((x.grad_fn.name(), before, type(x.grad_fn).__name__, x.tolist()))
+    assert rows[0] == rows[1]
+
+
+def test_instance_norm() -> None:
+    rows = []
+    for t in (sg, torch):
+        x = t.arange(24.0).reshape(2, 3, 4).requires_grad_()
+        plain, scaled = (t.nn.functional.instance_norm(x, weight=w) for w in (None, t.ones(3)))
+        running = t.nn.functional.instance_norm(x, t.zeros(3), t.ones(3), use_input_stats=False)
+        rows.append([y.grad_fn.name() for y in (plain, scaled, running)])
+    assert rows[0] == rows[1]
+
+
+def test_texts_of_nodes() -> None:
+    rows = []
+    for t in (sg, torch):
+
+        class Twice(t.autograd.Function):  # type: ignore[name-defined,misc]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2
+
+        x = t.ones(2, requires_grad=True)
+        put = x * 1
+        put[0] = 2.0
+        nodes = (Twice.apply(x).grad_fn, (x * 2).grad_fn, put.grad_fn)
+        rows.append([repr(node).split(" at ")[0] for node in nodes])
+    assert rows[0] == rows[1]

@@ -43,6 +43,7 @@ x.where(x > 1.5, T.zeros(())), x.where(x > 1.5, 0)
 T.bincount(i), T.bincount(i, minlength=9), T.bincount(i, weights=T.tensor([1.0, 2.0, 3.0, 4.0]))
 T.bincount(i, weights=i)
 T.bincount(x)
+T.histogram(x), T.histogram(x, range=(0, 2))[0]
 T.histc(x, bins=3, min=0, max=5), T.histc(x, 4), T.unravel_index(T.tensor(5), (2, 3))
 T.isreal(x), T.isposinf(x), T.isneginf(-T.inf * x), T.isreal(T.tensor([1 + 1j, 2 + 0j]))
 T.is_nonzero(T.tensor(1.0)), T.is_same_size(x, x), x.is_same_size(i), T.typename(x), T.is_storage(x)

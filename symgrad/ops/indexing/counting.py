@@ -140,7 +140,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 @front("histogram")
 @refusing({"buic": "histogramdd"})
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Named:
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Named:
     """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these.
 
     ``bins`` is a number of equal parts of ``range``, which is that of the entries by default, or the edges themselves.

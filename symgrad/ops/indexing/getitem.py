@@ -353,6 +353,7 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             steps.append("Unsqueeze" if p is None else "Select")
         else:
             arrays = True
+            steps += [] if np.ndim(p) else ["Unsqueeze"] * (getattr(p, "dtype", None) == bool)  # a mask needs an axis
         axis += _axes_used(p)
     return steps + ["Index"] * arrays
 

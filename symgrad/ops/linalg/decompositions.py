@@ -231,7 +231,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
 @front("qr")
 def old_qr(input: Any, some: bool = True) -> Any:
     """Q and R with input = Q R, reduced if ``some``."""
-    return qr(input, "reduced" if some else "complete")
+    return named("qr")(qr(input, "reduced" if some else "complete"))
 
 
 # ------------------------------------------------------------------------------------------ powers and reflections

@@ -8,6 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
+from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
 from symgrad.ops.elementwise.select import divided_where, where
@@ -243,8 +244,14 @@ det = matrix_front(det_op, "det", "det")
 logdet = matrix_front(logdet_op, "logdet", "logdet")
 
 
-@front("slogdet", op=logabsdet_op)
-def slogdet(A: Any) -> Named:
+@within("linalg", "slogdet")
+def linalg_slogdet(A: Any) -> Named:
     """Sign and log|det| of square matrices."""
     check_square(A, "slogdet")
-    return named("slogdet")((slogdet_sign_op(A), logabsdet_op(A)))
+    return named("linalg_slogdet")((slogdet_sign_op(A), logabsdet_op(A)))
+
+
+@front("slogdet", op=logabsdet_op)
+def slogdet(input: Any) -> Named:
+    """Sign and log|det| of square matrices."""
+    return named("slogdet")(linalg_slogdet(input))

@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, elementwise, refusing, shape_of
+from symgrad.op.factories import broadcast_shapes
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still
@@ -66,7 +67,9 @@ def _loss(call: Callable[..., Any]) -> Any:
         weight: Any = None,
         **options: Any,
     ) -> Any:
-        if call.__name__ != "soft_margin_loss":  # which torch lets broadcast without a word
+        if call.__name__ == "soft_margin_loss":  # which torch computes in a result of the input's shape
+            _check_held(shape_of(input), shape_of(target))
+        else:
             _announce_sizes(input, target)
         value = call(*_alike(input, target), *args, **options)
         return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
@@ -86,6 +89,16 @@ def _announce_sizes(input: Any, target: Any) -> None:
             "to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
             stacklevel=4,
+        )
+
+
+def _check_held(shape: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    """Refuse, in torch's words, a target that would make more of the input than it is."""
+    whole = broadcast_shapes(shape, other)
+    if whole != tuple(shape):
+        raise ShapeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}: the target of shape "
+            f"{list(other)} must broadcast to the input's shape."
         )
 
 

@@ -373,6 +373,7 @@ _OTHERWISE: dict[str, Any] = {
     "special.i1": "SpecialI1Backward0",
     "linalg.svd": "LinalgSvdBackward0",
     "nn.functional.batch_norm": "NativeBatchNormBackward0",
+    "nn.functional.instance_norm": lambda *_, **__: Temporary.of("ViewBackward0", "NativeBatchNormBackward0"),
     "remainder": _overload("Remainder", 1, "other", (0, 1)),
     "repeat_interleave": _repeat_interleave,
     "reshape": _reshape,
