@@ -34,7 +34,12 @@ def _gradients(parameters: Tensors) -> list[Any]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
-def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,  # noqa: ARG001  (torch's choice of kernel)
+) -> Any:
     """The norm of all entries of all tensors.
 
     >>> import symgrad as sg
@@ -54,7 +59,12 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     return total
 
 
-def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any) -> None:
+def clip_grads_with_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    total_norm: Any,
+    foreach: bool | None = None,  # noqa: ARG001  (torch's choice of kernel)
+) -> None:
     """Scale the gradients in place, so that a total norm of ``total_norm`` becomes ``max_norm`` at most."""
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)

@@ -472,7 +472,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     return dtypes.result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
 
 
-def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
+def result_type(tensor: Any, other: Any) -> np.dtype[Any]:
     """The dtype of an operation between two tensors or numbers.
 
     >>> import symgrad as sg
@@ -480,7 +480,7 @@ def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
     dtype('float32')
     """
     values = [
-        dtypes.as_python_number(x) if isinstance(x, np.generic) else getattr(x, "_value", x) for x in (tensor1, tensor2)
+        dtypes.as_python_number(x) if isinstance(x, np.generic) else getattr(x, "_value", x) for x in (tensor, other)
     ]
     arrays = [v for v in values if hasattr(v, "dtype")]
     if len(arrays) == 2:

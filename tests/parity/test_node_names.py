@@ -194,7 +194,9 @@ def test_instance_norm() -> None:
         x = t.arange(24.0).reshape(2, 3, 4).requires_grad_()
         plain, scaled = (t.nn.functional.instance_norm(x, weight=w) for w in (None, t.ones(3)))
         running = t.nn.functional.instance_norm(x, t.zeros(3), t.ones(3), use_input_stats=False)
-        rows.append([y.grad_fn.name() for y in (plain, scaled, running)])
+        old = t.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+        other = t.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+        rows.append([y.grad_fn.name() for y in (plain, scaled, running, old, other)])
     assert rows[0] == rows[1]
 
 

@@ -76,6 +76,11 @@ T.testing.assert_close(x, x.double())
 T.testing.assert_close(T.tensor([1.0]), T.tensor([1.0 + 2e-6])), T.testing.assert_close({"a": 1}, {"a": 1})
 T.nn.Parameter(x), isinstance(x, T.nn.Parameter), T.nn.Parameter(x, False).requires_grad
 T.nn.Parameter(x).is_leaf, (T.nn.Parameter(x) * 2).grad_fn.name(), type(T.nn.Parameter(x).detach()).__name__
+T.split_copy(x, split_size=1), T.isin(element=1.0, test_elements=x), T.isin(elements=x, test_element=1.0)
+T.nn.functional.mse_loss(x, 2 * x, None, None, "sum", x), T.nn.functional.l1_loss(x, 2 * x, None, None, "sum", x)
+T.nn.functional.smooth_l1_loss(x, 3 * x, None, None, "sum", 2.0)
+T.result_type(tensor=x, other=1), T.result_type(x, i)
+T.nn.utils.get_total_norm([x], foreach=False), T.nn.utils.clip_grads_with_norm_([x], 1.0, x.norm(), foreach=False)
 T.as_tensor(x) is x, x.numel(), x.is_contiguous(), x.t().is_contiguous()
 """.strip().splitlines()
 

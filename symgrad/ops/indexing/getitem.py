@@ -353,7 +353,8 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             steps.append("Unsqueeze" if p is None else "Select")
         else:
             arrays = True
-            steps += [] if np.ndim(p) else ["Unsqueeze"] * (getattr(p, "dtype", None) == bool)  # a mask needs an axis
+            if not np.ndim(p) and getattr(getattr(p, "dtype", None), "kind", "") == "b":
+                steps.append("Unsqueeze")  # the axis that a mask without axes takes
         axis += _axes_used(p)
     return steps + ["Index"] * arrays
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,6 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, elementwise, refusing, shape_of
-from symgrad.op.factories import broadcast_shapes
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still
@@ -56,6 +56,7 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
 
 def _loss(call: Callable[..., Any]) -> Any:
     """Publish an entrywise loss ``call(input, target, …)`` with torch's weight, reduction and legacy flags."""
+    alone = len(inspect.signature(call).parameters) == 2  # with no parameter of its own before the weight
 
     def function(
         input: Any,
@@ -67,11 +68,15 @@ def _loss(call: Callable[..., Any]) -> Any:
         weight: Any = None,
         **options: Any,
     ) -> Any:
-        if call.__name__ == "soft_margin_loss":  # which torch computes in a result of the input's shape
-            _check_held(shape_of(input), shape_of(target))
-        else:
+        if args and alone:
+            (weight,) = args
+            args = ()
+        held = call.__name__ == "soft_margin_loss"  # which torch computes in a result of the input's shape
+        if not held:
             _announce_sizes(input, target)
         value = call(*_alike(input, target), *args, **options)
+        if held and shape_of(value) != shape_of(input):
+            raise _outgrown(shape_of(input), shape_of(value), shape_of(target))
         return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
 
     function.__name__ = function.__qualname__ = call.__name__
@@ -92,14 +97,12 @@ def _announce_sizes(input: Any, target: Any) -> None:
         )
 
 
-def _check_held(shape: tuple[Any, ...], other: tuple[Any, ...]) -> None:
-    """Refuse, in torch's words, a target that would make more of the input than it is."""
-    whole = broadcast_shapes(shape, other)
-    if whole != tuple(shape):
-        raise ShapeError(
-            f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}: the target of shape "
-            f"{list(other)} must broadcast to the input's shape."
-        )
+def _outgrown(shape: tuple[Any, ...], whole: tuple[Any, ...], target: tuple[Any, ...]) -> ShapeError:
+    """torch's error for a target that makes more of the input than it is."""
+    return ShapeError(
+        f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}: the target of shape "
+        f"{list(target)} must broadcast to the input's shape."
+    )
 
 
 def _same_sizes(input: Any, target: Any, words: str) -> None:

@@ -75,7 +75,7 @@ isin_op: Op = primitive(
 )
 
 
-@front("isin", op=isin_op, method=False)
+@front("isin", op=isin_op, method=False, words={"element": "elements", "test_element": "test_elements"})
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each of ``elements`` is (``invert``: is not) one of ``test_elements``.
 

@@ -32,7 +32,8 @@ def _copied(name: str, view: Callable[..., Any]) -> None:
 
     call.__name__ = f"{name}_copy"
     call.__doc__ = f"A copy of what ``{name}`` shows of ``input``, in memory of its own, row by row."
-    front(call.__name__, method=name == "narrow")(call)
+    words = {"split_size": "split_size_or_sections"} if name == "split" else None
+    front(call.__name__, method=name == "narrow", words=words)(call)
 
 
 def _itself(input: Any) -> Any:

@@ -240,6 +240,10 @@ def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = No
     return "CopySlices" if mode == "circular" else None
 
 
+def _instance_norm(*_: Any, **__: Any) -> str:
+    return Temporary.of("ViewBackward0", "NativeBatchNormBackward0")
+
+
 def _interpolate(
     out: Any,
     input: Any,
@@ -373,7 +377,9 @@ _OTHERWISE: dict[str, Any] = {
     "special.i1": "SpecialI1Backward0",
     "linalg.svd": "LinalgSvdBackward0",
     "nn.functional.batch_norm": "NativeBatchNormBackward0",
-    "nn.functional.instance_norm": lambda *_, **__: Temporary.of("ViewBackward0", "NativeBatchNormBackward0"),
+    "batch_norm": "NativeBatchNormBackward0",
+    "instance_norm": _instance_norm,
+    "nn.functional.instance_norm": _instance_norm,
     "remainder": _overload("Remainder", 1, "other", (0, 1)),
     "repeat_interleave": _repeat_interleave,
     "reshape": _reshape,
