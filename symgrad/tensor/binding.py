@@ -367,11 +367,13 @@ def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     entry = OF_FUNCTIONS.get(name)
     if entry is None:
         return function
+    order = names_in_order(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if MODE.inferred:
+            args = by_place(order, args, kwargs)
             flat = args[1] if name == "einsum" and len(args) > 1 and isinstance(args[1], (list, tuple)) else None
             given = args if flat is None else (args[0], *flat)
             record.count_rewrites(name, entry, made if isinstance(made, tuple) else (made,), given, kwargs)

@@ -316,3 +316,17 @@ def test_versions_of_what_inference_tensors_give(t):
     assert (x.data._version, x.detach()._version) == (0, 0)
     with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
         _ = x._version
+
+
+def test_calls_by_name_once_there_was_an_inference_tensor(t):
+    """What such a tensor changes of later calls asks for their first operand, whether it has a name or a place."""
+    with t.inference_mode():
+        t.ones(1)
+    x, y = t.tensor([1.0, 4.0, 2.0]), t.tensor([3.0, 3.0, 3.0])
+    assert t.max(input=x, other=y).tolist() == [3.0, 4.0, 3.0]
+    assert t.min(input=x, other=y).tolist() == [1.0, 3.0, 2.0]
+    assert t.max(input=x, dim=0)[1].item() == 1
+    assert t.mode(input=y, dim=0)[0].item() == 3.0
+    assert t.cumsum(input=x, dim=0).tolist() == t.cumsum(dim=0, input=x).tolist() == [1.0, 5.0, 7.0]
+    assert t.cumprod(input=x, dim=0).tolist() == [1.0, 4.0, 8.0]
+    assert t.logcumsumexp(input=x, dim=0).tolist()[0] == 1.0

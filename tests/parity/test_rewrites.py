@@ -72,6 +72,9 @@ WHOLE = [
     "t.diagflat(x)", "t.einsum('ij->j', x)", "x.new_zeros(2)", "x.new_full((2,), 1.0)",
     "t.linalg.vecdot(x, x)", "x.softmax(0)", "t.roll(x, 1, 0)", "x.repeat_interleave(2, dim=0)", "x @ x", "x.mT @ x",
     "x.scatter(0, t.zeros(x.shape, dtype=t.int64), 0.5)", "x.prod(dim=0)", "x & x", "x.quantile(0.5)",
+    "t.nn.functional.smooth_l1_loss(x, x, reduction='sum')", "t.max(input=x, other=x)", "t.max(input=x, dim=0)",
+    "t.max(x, other=x)", "t.cumsum(dim=0, input=x)", "t.isclose(x, other=x)", "t.diag_embed(input=x)",
+    "t.nn.functional.mse_loss(target=x, input=x, reduction='sum')",
 ]  # fmt: skip
 
 
@@ -99,6 +102,7 @@ def test_beside_other_tensors_nothing_is_counted() -> None:
         with t.inference_mode():
             x = t.ones(2, 2)
         made = [t.maximum(x, t.ones(2)), t.nn.functional.mse_loss(x, t.ones(2, 2)), t.lerp(x, t.zeros(2, 2), 0.5)]
+        made += [t.nn.functional.mse_loss(x, target=t.ones(2, 2)), t.max(other=t.zeros(2, 2), input=x)]
         return [y._version for y in [*made, x.gather(0, t.zeros(1, 2, dtype=t.int64))]]
 
     assert told(sg) == told(torch)

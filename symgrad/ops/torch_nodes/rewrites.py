@@ -114,8 +114,10 @@ def _flipped(out: Any, x: Any, *dims: Any, **options: Any) -> int:
     return int(not x.size or not x.ndim or all(x.shape[d] == 1 for d in np.atleast_1d(dims)))
 
 
-def _averaged(out: Any, x: Any, *_: Any, reduction: str = "mean", **__: Any) -> int | None:
-    return min(x.ndim, 1) + 1 if reduction == "mean" else None
+def _averaged(
+    out: Any, x: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **_: Any
+) -> int | None:
+    return None if reduction == "none" else min(x.ndim, 1) + 1
 
 
 def _diagonal(out: Any, x: Any, *_: Any, **__: Any) -> int:
