@@ -195,7 +195,8 @@ class Specialised:
         else:
             self.programs[f"{program.source}#{self.traces}"] = program
         outside = {c.name: c.tensor for c in found.constants}
-        live = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
+        constants = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
+        live = [(a, tensor) for a, tensor in constants if tensor is not None]  # others were changed in place since
         made = Variant(program, program.guards, surroundings(self.function), live, example)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if all(outer.same for outer in v.surroundings)]

@@ -1,4 +1,4 @@
-"""Sums of parts in zeros, which compiled gradients make in one array."""
+"""Arrays that are filled in place: sums of parts in compiled gradients, and the buffers of users' functions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import symgrad as sg
 from symgrad.compiler.program import build
 from symgrad.compiler.trace import trace
+from symgrad.errors import CompileError
 
 rng = np.random.default_rng(7)
 PLACES = np.array([0, 1, 1, 4])
@@ -107,3 +108,100 @@ def test_hessians_are_those_of_the_tape():
     hessian = sg.func.hessian(lambda x: sg.sin(x[1:] * x[:-1]).sum())
     h, other = sg.compile(hessian)(x), hessian(sg.tensor(x))
     np.testing.assert_allclose(h, other.numpy(), rtol=1e-12, atol=1e-12)
+
+
+FIRST, SECOND, X = np.array([1, 2, 0]), np.array([2, 1, 1]), np.array([0.5, 1.5, 2.5])
+
+
+def counted(i):
+    z = sg.zeros(3, dtype=sg.int64)
+    z += i
+    return z * 2
+
+
+def entry(i):
+    z = sg.zeros(3, dtype=sg.int64)
+    z[1] = i[0]
+    return z
+
+
+def one_hot(i):
+    z = sg.zeros(3, 3)
+    z.scatter_(1, i[:, None], 1.0)
+    return z
+
+
+def places(i):
+    z = sg.zeros(3)
+    z[i] = 1
+    return z
+
+
+def blanked(i, x):
+    z = sg.zeros(3, dtype=sg.float64)
+    z += x
+    z[i] = 0
+    return z
+
+
+def masked(m):
+    z = sg.ones(3, dtype=sg.bool)
+    z &= m
+    return z
+
+
+def part(i):
+    z = sg.zeros(3, dtype=sg.int64)
+    tail = z[1:]
+    tail += i[1:]
+    return z
+
+
+def still(x):
+    z = sg.zeros(3, dtype=sg.float64)
+    z.add_(x.detach())
+    return z
+
+
+@pytest.mark.parametrize(
+    ("function", "one", "other"),
+    [
+        (counted, (FIRST,), (SECOND,)),
+        (entry, (FIRST,), (SECOND,)),
+        (one_hot, (FIRST,), (SECOND,)),
+        (places, (FIRST,), (SECOND,)),
+        (blanked, (FIRST, X), (SECOND, 3 * X)),
+        (masked, (FIRST > 0,), (SECOND > 1,)),
+        (part, (FIRST,), (SECOND,)),
+        (still, (X,), (3 * X,)),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_buffers_that_require_no_grad_are_filled_by_the_program(function, one, other):
+    """Labels, counts and masks: what is written comes from the arguments, though nothing of it requires grad."""
+    want = function(*map(sg.tensor, other)).numpy()
+    np.testing.assert_array_equal(sg.compile(function, *one)(*other), want)
+    fast = sg.jit(function)
+    for _ in range(3):
+        fast(*map(sg.tensor, one))
+    np.testing.assert_array_equal(fast(*map(sg.tensor, other)), want)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda i: i.neg_(), lambda i: i.zero_() + 1, lambda i: i.__setitem__(0, 2) or i * 1, lambda i: i[1:].add_(1)],
+    ids=["neg_", "zero_", "setitem", "view"],
+)
+def test_arguments_are_not_changed_in_place(function):
+    with pytest.raises(CompileError, match="changes an argument in place; work on a copy"):
+        sg.compile(function, FIRST.copy())
+
+
+def test_what_is_detached_is_not_changed_in_place():
+    def both(x):
+        y = x * 2
+        y.detach().mul_(2)
+        return y
+
+    with pytest.raises(CompileError, match="changes a detached tensor in place"):
+        sg.compile(both, X)

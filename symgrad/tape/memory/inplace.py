@@ -132,7 +132,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     value = _fitting(tensor, new)
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
     leaf = root._requires_grad and root._node is None
-    if not recording or leaf or new._node is None or not (new._requires_grad or root._requires_grad or root._node):
+    followed = new._requires_grad or root._requires_grad or root._node is not None or bool(WATCHERS)
+    if not recording or leaf or new._node is None or not followed:
         _write(target, value)
         count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
@@ -147,6 +148,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
+    _settle_constant(tensor)  # a view of what requires no grad
     _write(target, value)
     count_change(tensor, noted=True)
     for node in made:
