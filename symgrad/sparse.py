@@ -355,7 +355,7 @@ def sparse_coo_tensor(
     if len(shape) != len(places) or (places.size and ((places < 0) | (shape <= places.T).T).any()):
         raise ShapeError(f"sparse_coo_tensor: places outside of the size {shape} (largest {places.max(1).tolist()}).")
     if requires_grad:
-        entries = entries.detach().requires_grad_()
+        entries = entries.detach()._require()
     return SparseTensor(places, entries, shape, bool(is_coalesced))
 
 

@@ -74,13 +74,13 @@ def _tuple_of(value: Any, what: str, name: str) -> tuple[tuple[Any, ...], bool]:
 def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     """Inputs to differentiate by: of the caller's graph with ``create_graph``, else leaves of their own."""
     if create_graph:
-        return tuple(x.view(tuple(x.shape)) if x._requires_grad else x.detach().requires_grad_() for x in inputs)
+        return tuple(x.view(tuple(x.shape)) if x._requires_grad else x.detach()._require() for x in inputs)
     return tuple(map(_leaf, inputs))
 
 
 def _leaf(x: Any) -> Any:
     """A leaf of its own with the value of a tensor, which formulas call by that tensor's name."""
-    made = x.detach().requires_grad_()
+    made = x.detach()._require()
     extra = made.more()
     extra.name, extra.site = name_of(x), None
     extra.structure = None if x._extra is None else x._extra.structure
@@ -218,7 +218,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         row, several, outputs, many = _call(func, inputs, "jvp", create_graph, strict)
         vectors = _vectors(v, row, several, "jvp", _OF_INPUT)
-        probes = tuple(_zeros(o).requires_grad_() for o in outputs)
+        probes = tuple(_zeros(o)._require() for o in outputs)
         pulled = _gradients(outputs, row, probes, True, strict)
         _demand(pulled, _GRADIENTS, strict)
         moved = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
@@ -272,7 +272,7 @@ def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
             'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
     row, several = _tuple_of(inputs, "inputs", "jacobian")
-    shown = [x.view(tuple(x.shape)) if x._requires_grad else _leaf(x).requires_grad_(False) for x in row]
+    shown = [x.view(tuple(x.shape)) if x._requires_grad else _leaf(x)._require(False) for x in row]
     many = [False]
 
     def run(given: list[Any]) -> tuple[list[Any], Any]:
@@ -341,7 +341,7 @@ def hessian(
     scalar = _scalar(func, "hessian")
 
     def gradient(*row: Any) -> Any:
-        row = tuple(_pulled_apart(x) if x.requires_grad else _pulled_apart(x).requires_grad_() for x in row)
+        row = tuple(_pulled_apart(x) if x.requires_grad else _pulled_apart(x)._require() for x in row)
         out = scalar(*row)
         _demand((out,), _OUTPUTS, strict)
         found = _gradients((out,), row, (None,), True, False)
@@ -384,7 +384,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         row, several, outputs, many = _call(_scalar(func, "hvp"), inputs, "hvp", create_graph, strict)
         vectors = _vectors(v, row, several, "hvp", _OF_INPUT)
-        probes = tuple(_zeros(x).requires_grad_() for x in row)
+        probes = tuple(_zeros(x)._require() for x in row)
         first = _gradients(outputs, row, (None,), True, strict)
         _demand(first, _JACOBIAN, strict)
         moved = [(g, p) for g, p in zip(first, probes, strict=True) if g._requires_grad]

@@ -172,7 +172,7 @@ def _gradient_of(func: Callable[..., Any], row: tuple[Any, ...], seeds: tuple[An
         if any(isinstance(x, Dual) for x in args):
             for x, needed in zip(args, required, strict=True):
                 if needed:  # forward mode is checked on inputs that do not require grad
-                    x.requires_grad_()
+                    x._require()
             return _moved_gradient(func, given, cotangents)
         with enable_grad():
             outputs = tensors_of(func(*given), tracked=True)

@@ -26,7 +26,7 @@ class Parameter(Tensor):
         self._value, self._node, self._requires_grad, self._extra = shared._array(), None, False, None
         self.more().site = call_site(1)
         if requires_grad:
-            with_gradient(self).requires_grad_()
+            with_gradient(self)._require()
 
     def __repr__(self) -> str:
-        return f"Parameter containing:\n{self.data.requires_grad_(self.requires_grad)!r}"
+        return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"

@@ -243,7 +243,7 @@ def normal(
     middle, spread = (values_of(x).astype(kind) if hasattr(x, "dtype") else x for x in (mean, std))
     values = np.asarray(middle + spread * drawn(generator).normal(shape, kind)).astype(kind)
     sample = SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
-    return sample.requires_grad_() if requires_grad else sample
+    return sample._require() if requires_grad else sample
 
 
 @front("multinomial")

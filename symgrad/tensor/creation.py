@@ -95,7 +95,7 @@ def tensor(
         made.more().strides = tuple(step // data.itemsize for step in data.strides)
     if not value.ndim:
         made.more().recipe = ("number", {"value": value.item()})
-    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
 
 def value_of_data(data: Any, dtype: Any) -> Any:
@@ -200,7 +200,7 @@ def asarray(
         raise ArgumentError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has to be copied.")
     made = found.detach() if requires_grad else found
     made = made.clone() if copy and not alone else made
-    return with_gradient(made).requires_grad_() if requires_grad else made
+    return with_gradient(made)._require() if requires_grad else made
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -210,7 +210,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     tensor([97, 98], dtype=uint8)
     """
     made = _sharing(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
-    return with_gradient(made).requires_grad_() if requires_grad else made
+    return with_gradient(made)._require() if requires_grad else made
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]) -> Tensor:
@@ -266,7 +266,7 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
     base = data if isinstance(data, Tensor) else tensor(data, **options)
     made = plain(Tensor, memory(base))
     made.more().site = call_site(1)
-    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
 
 def legacy_value(data: tuple[Any, ...]) -> Any:
@@ -340,7 +340,7 @@ def finished(
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
     extra.undetermined = undetermined and recipe is not None
-    return with_gradient(made).requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
 
 zeros = filled("zeros", np.zeros, "Zeros of a shape: ``zeros(2, 3)`` or ``zeros((2, 3))``.", 0)

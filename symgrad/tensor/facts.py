@@ -279,7 +279,7 @@ class Facts(Recorded):
         from symgrad.tensor.creation import value_of_data
 
         made = plain(type(self), value_of_data(data, dtype or self.dtype))
-        return with_gradient(made).requires_grad_() if requires_grad else made
+        return with_gradient(made)._require() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""

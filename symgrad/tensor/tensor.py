@@ -28,6 +28,7 @@ from symgrad.tape.memory.views import base_of, inferred, out_of_reach, shows_tem
 from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
 from symgrad.tape.watching.watch import WATCH, note_problem, note_read
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
@@ -70,7 +71,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self._node is not None and self._requires_grad and value:
             raise AutogradError("you can only change requires_grad flags of leaf variables.")
-        self.requires_grad_(bool(value))
+        self._require(bool(value))
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -79,8 +80,15 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` of a leaf and return it.
 
-        Integer and bool tensors raise ``RuntimeError``; so does switching a non-leaf off.
+        Integer and bool tensors raise ``RuntimeError``; so does switching a non-leaf off, and any call inside of a
+        function that is transformed.
         """
+        if inside():
+            raise AutogradError(SWITCHED)
+        return self._require(requires_grad)
+
+    def _require(self, requires_grad: bool = True) -> Tensor:
+        """``requires_grad_`` for the library's own use, also inside of a function that is transformed."""
         if inferred(self):
             if requires_grad and not MODE.local.inference:
                 raise AutogradError(
@@ -167,6 +175,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     def data(self, value: Any) -> None:
         if value is None:
             raise ArgumentError("Variable data has to be a tensor, but got NoneType")
+        if transforming():
+            raise AutogradError(REPLACED)
         if WATCH.count:
             note_problem("it sets .data, which no graph shows")
         new = value if isinstance(value, Tensor) else plain(Tensor, np.asarray(value))

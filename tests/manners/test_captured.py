@@ -187,3 +187,60 @@ def test_proxies_that_answer_for_every_name_are_not_looked_into():
     proxy = Proxy()
     found = sg.func.grad(lambda x: (x * proxy.rate).sum())(sg.tensor([1.0, 2.0]))
     assert found.tolist() == [3.0, 3.0]
+
+
+INSIDE = {
+    "switched on": lambda t, x: x.requires_grad_(),
+    "switched on elsewhere": lambda t, x: t.ones(2).requires_grad_(),
+    "switched off": lambda t, x: t.ones(2).requires_grad_(False),
+}
+CALLS = {
+    "grad": lambda t, f: t.func.grad(f)(t.ones(2)),
+    "jvp": lambda t, f: t.func.jvp(f, (t.ones(2),), (t.ones(2),)),
+    "vmap": lambda t, f: t.func.vmap(f)(t.ones(2, 2)),
+    "jacrev": lambda t, f: t.func.jacrev(f)(t.ones(2)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("how", INSIDE)
+def test_gradients_are_not_switched_inside(t, call, how):
+    def f(x):
+        return (x * INSIDE[how](t, x)).sum()
+
+    with pytest.raises(RuntimeError, match=r"You are attempting to call Tensor.requires_grad_\(\)"):
+        CALLS[call](t, f)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_requires_grad_may_be_made_inside(t, call):
+    def f(x):
+        made = t.tensor([1.0, 2.0], requires_grad=True)
+        other = t.ones(2)
+        other.requires_grad = True
+        return (x * made * other * t.nn.Parameter(t.ones(2))).sum()
+
+    CALLS[call](t, f)
+    assert t.autograd.functional.jacobian(f, t.ones(2)).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("call", ["grad", "jvp", "jacrev"])
+def test_data_is_not_replaced_inside(t, call):
+    def f(x):
+        made = t.ones(2)
+        made.data = made * 2
+        return (x * made).sum()
+
+    def g(x):
+        x.data = x.data * 2
+        return (x * x).sum()
+
+    for each in (f, g):
+        with pytest.raises(RuntimeError, match="mutating directly with `.data` inside functorch transform is not all"):
+            CALLS[call](t, each)
+
+
+@pytest.mark.parametrize("call", ["grad", "jvp", "jacrev"])
+def test_data_does_not_move(t, call):
+    found = CALLS[call](t, lambda x: (x.data * x).sum())
+    assert (found[1].item() if call == "jvp" else found.sum().item()) == 2.0

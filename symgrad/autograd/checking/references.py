@@ -56,7 +56,7 @@ def run_along(subject: Subject, directions: dict[int, Any], digits: int | None =
     """
     row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
     if digits is not None:
-        row = [x.requires_grad_() if i in subject.checked else x for i, x in enumerate(row)]
+        row = [x._require() if i in subject.checked else x for i, x in enumerate(row)]
     with forward_ad.dual_level(), enable_grad():
         for i, direction in directions.items():
             tangent = plain(Tensor, np.array(direction, subject.inputs[i].dtype)[()])

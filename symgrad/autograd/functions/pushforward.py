@@ -188,7 +188,7 @@ def _by_backward(function: Any, ctx: Any, _: Any, __: Any, outputs: Sequence[Any
     """The transpose of ``backward``, which runs once."""
     seeds = [plain(Tensor, np.ones(shape_of(o), o.dtype)[()]) if hasattr(o, "raw_shape") else None for o in outputs]
     with enable_grad():
-        wanted = [s.requires_grad_() for s in seeds if s is not None and is_floating(s.dtype)]
+        wanted = [s._require() for s in seeds if s is not None and is_floating(s.dtype)]
     rows: list[Any] = []
 
     def push(tangents: list[Any]) -> list[tuple[Any, Any]]:

@@ -526,7 +526,7 @@ def _missing(
 ) -> Any:
     """What is given for a tensor that was not used, or torch's error."""
     if materialize:
-        return _zeros(asked, target, origin).requires_grad_(create_graph)
+        return _zeros(asked, target, origin)._require(create_graph)
     if allow_unused:
         return None
     raise AutogradError(

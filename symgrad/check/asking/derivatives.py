@@ -119,7 +119,7 @@ def pushed_tensor(output: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -
     """
     if not output._requires_grad:
         return None
-    cotangent = plain(Tensor, np.zeros_like(output._value)[()]).requires_grad_()
+    cotangent = plain(Tensor, np.zeros_like(output._value)[()])._require()
     gradients = tape_grad(output, leaves, cotangent, create_graph=True, allow_unused=True)
     terms = [(g * v).sum() for g, v in zip(gradients, tangents, strict=True) if g is not None]
     total = sum(terms[1:], terms[0]) if terms else None

@@ -118,6 +118,11 @@ class Dual(Carried):
         """Whether the tape follows the primal."""
         return bool(getattr(self.primal, "requires_grad", False))
 
+    def _require(self, requires_grad: bool = True) -> Any:
+        """Whether the tape follows the primal, for the library's own use."""
+        self.primal._require(requires_grad)
+        return self
+
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one axis."""
         return self.shape if dim is None else self.shape[dim]
@@ -126,6 +131,17 @@ class Dual(Carried):
         """Number of entries along ``dim``."""
         sizes = getattr(self.primal, "sizes", None)
         return sizes(dim) if sizes is not None else int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
+
+    @property
+    def data(self) -> Any:
+        """The value alone, which does not move, as in torch; it cannot be replaced."""
+        return self.primal.data
+
+    @data.setter
+    def data(self, value: Any) -> None:  # noqa: ARG002
+        from symgrad.tape.watching.captured import REPLACED
+
+        raise AutogradError(REPLACED)
 
     @property
     def is_leaf(self) -> bool:

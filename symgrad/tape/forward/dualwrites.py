@@ -148,7 +148,7 @@ def unchanged(dual: Any) -> Any:
 
 
 def _require(dual: Any, requires_grad: bool = True) -> Any:
-    dual.primal.requires_grad_(requires_grad)
+    dual.primal.requires_grad_(requires_grad)  # refused where a function is transformed
     return dual
 
 

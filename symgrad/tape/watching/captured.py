@@ -23,6 +23,16 @@ from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 
+SWITCHED = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
+    "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead. (The transforms are those of symgrad.func.)"
+)
+REPLACED = (
+    "mutating directly with `.data` inside functorch transform is not allowed. (Give the function what it shall "
+    "compute with as an argument, or make a new tensor.)"
+)
 _MOST = 256
 """Things looked at for captured tensors; beyond that a program is too large to be looked through at every call."""
 
@@ -30,6 +40,7 @@ _MOST = 256
 class _Captured(ThreadState):
     open: tuple[dict[int, Any], ...] = ()
     mapped: tuple[Shared, ...] = ()
+    apart: bool = False
 
 
 _CAPTURED = _Captured()
@@ -50,12 +61,12 @@ def guarding(function: Callable[..., Any], args: Iterable[Any]) -> Iterator[None
 @contextmanager
 def sharing(mapped: Iterable[Any]) -> Iterator[Shared]:
     """Inside, examples of the ``mapped`` arguments run; what they have in common may not be changed by all of them."""
-    shared, outer = Shared(mapped), _CAPTURED.mapped
-    _CAPTURED.mapped = (*outer, shared)
+    shared, outer = Shared(mapped), (_CAPTURED.mapped, _CAPTURED.apart)
+    _CAPTURED.mapped, _CAPTURED.apart = (*outer[0], shared), False
     try:
         yield shared
     finally:
-        _CAPTURED.mapped = outer
+        _CAPTURED.mapped, _CAPTURED.apart = outer
 
 
 class Shared:
@@ -96,18 +107,24 @@ def _memory(tensor: Any) -> Any:
 
 
 def transforming() -> bool:
-    """Whether a function that is transformed runs now, in this thread."""
+    """Whether a function that is transformed runs now, in this thread; one that is only mapped does not count."""
     return bool(_CAPTURED.open)
+
+
+def inside() -> bool:
+    """Whether a function that is transformed or mapped runs now, in this thread."""
+    return bool(_CAPTURED.open) or (bool(_CAPTURED.mapped) and not _CAPTURED.apart)
 
 
 @contextmanager
 def apart() -> Iterator[None]:
     """Inside, nothing counts as transformed: a custom function's ``forward`` does as it likes."""
-    outer, _CAPTURED.open = _CAPTURED.open, ()
+    outer = _CAPTURED.open, _CAPTURED.apart
+    _CAPTURED.open, _CAPTURED.apart = (), True
     try:
         yield
     finally:
-        _CAPTURED.open = outer
+        _CAPTURED.open, _CAPTURED.apart = outer
 
 
 def _refuse(tensor: Any, name: str) -> None:
