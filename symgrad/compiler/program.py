@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler import passes, schedule
+from symgrad.compiler.cost import Cost, cost_of
 from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
@@ -236,6 +237,23 @@ class Compiled:
         from symgrad.formula.printing.latex import latex
 
         return "\n".join(latex(t) for t in self.terms)
+
+    @property
+    def cost(self) -> Cost:
+        """Floating-point operations and bytes that are read and written, as polynomials of the sizes.
+
+        Raises ``CompileError`` for a program that was unpickled.
+
+        >>> import symgrad as sg, numpy as np
+        >>> sg.compile(lambda X, w: X @ w, np.ones((4, 3)), np.ones(3)).cost
+        <cost 2·m·n flops, 8·m·n + 8·m + 8·n bytes>
+        """
+        trace = self.trace
+        if trace is None:
+            raise CompileError(f"{self.name}() was unpickled, so its cost is not known; compile the function again.")
+        terms = self.terms if trace.exact else optimised(trace, self.stable)[1]
+        letters = dict.fromkeys(x for a in self.arguments for s in a.shape if isinstance(s, str) for x in letters_of(s))
+        return cost_of(terms, letters, trace.sizes)
 
     def save(self, path: Any) -> None:
         """Write a file that needs nothing but NumPy, or a C99 compiler: the function, its formula, and a self-test.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.surroundings import surroundings
@@ -264,6 +265,11 @@ class Specialised:
     def formula(self) -> str:
         """Formula of the program traced last, in LaTeX."""
         return self.program.formula
+
+    @property
+    def cost(self) -> Cost:
+        """What the program traced last costs; see :attr:`Compiled.cost`."""
+        return self.program.cost
 
     @property
     def arguments(self) -> Any:

@@ -100,6 +100,8 @@ class Op:
     loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
                 "activation" where they do so in the functions of networks, which are looked at on demand
     fails       torch's words where LAPACK finds no result
+    work        floating-point operations, where not one per entry: ``(*shapes, **params)`` to products of sizes with
+                their factors, ``[(2, ("n", "n", "k"))]`` for 2 n² k; or "unknown" where values decide
     regular     ``(i, condition)``: where the value and the derivative are finite, as text about operand ``i``
     overflows   True where NumPy warns of large operands, for which the value or the derivative is infinite
     quiet       the kind of warning that NumPy gives on the way to a value that is right ("over", "invalid")
@@ -189,6 +191,7 @@ class Op:
     decomposes: tuple[str, str] | None
     loses: str | None
     fails: str | None
+    work: Callable[..., Sequence[tuple[Any, tuple[Any, ...]]]] | str | None
     regular: tuple[int, str] | None
     overflows: bool | None
     quiet: str | None

@@ -14,6 +14,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.indexing.scatter import windowed, windows_sum_op
 from symgrad.ops.reductions.sums import cast
+from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat, narrow
 from symgrad.ops.shapes.padding import pad, pad_axes
@@ -44,6 +45,7 @@ fourier_op: Op = primitive(
     domain="real",
     digits=digits.fourier,
     example=([0.5 + 0j, -1.5 + 0j], {"dims": (0,), "inverse": False, "norm": "backward"}),
+    work=work.fourier,
     doc="Discrete Fourier transform of complex arrays along axes, or its inverse.",
 )
 

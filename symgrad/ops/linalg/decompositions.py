@@ -38,6 +38,7 @@ from symgrad.ops.linalg.spectral import (
     svdvals_op,
 )
 from symgrad.ops.reductions.sums import mean
+from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import cat, narrow
 from symgrad.ops.shapes.shaping import flip, mT, ones_like, reshape, spread, unsqueeze
 from symgrad.precision import digits
@@ -94,6 +95,7 @@ eigvals_op: Op = primitive(
     domain="distinct",
     refuses={"h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
+    work=work.UNKNOWN,
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -106,6 +108,7 @@ eig_vectors_op: Op = primitive(
     dtypes="float",
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
+    work=work.UNKNOWN,
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 
@@ -191,6 +194,7 @@ qr_q_op: Op = primitive(
     refuses={"h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_q),
     orthonormal=(0,),
+    work=work.reflections,
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -204,6 +208,7 @@ qr_r_op: Op = primitive(
     latex=r"\operatorname{{R}}\left({0}\right)",
     refuses={"h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_r),
+    work=work.reflections,
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from symgrad.ops.elementwise.select import divided_where, where
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import check_square, inv_op, matrix_front, mH
 from symgrad.ops.reductions.products import made_of
+from symgrad.ops.rules import work
 from symgrad.ops.shapes.shaping import ones_like, unsqueeze_op, zeros_like
 from symgrad.precision import digits, single
 
@@ -167,6 +169,7 @@ det_op: Op = primitive(
     code=lambda x: f"np.linalg.det({x})",
     digits=digits.by_matrix(digits.det),
     twins=("logabsdet",),
+    work=work.cubic(Fraction(2, 3)),
     doc="Determinant of square matrices.",
 )
 
@@ -201,6 +204,7 @@ logdet_op: Op = primitive(
     refuses=_refusals_of("logdet"),
     domain="positive-definite",
     digits=digits.by_matrix(digits.logdet),
+    work=work.cubic(Fraction(2, 3)),
     doc="log det of square matrices; nan for a negative determinant.",
 )
 logabsdet_op: Op = primitive(
@@ -216,6 +220,7 @@ logabsdet_op: Op = primitive(
     latex=r"\log\left|\det\left({0}\right)\right|",
     digits=digits.by_matrix(digits.logabsdet),
     twins=("det",),
+    work=work.cubic(Fraction(2, 3)),
     doc="log|det| of square matrices.",
 )
 slogdet_sign_op: Op = primitive(
@@ -229,6 +234,7 @@ slogdet_sign_op: Op = primitive(
     domain="invertible",
     latex=r"\operatorname{{sign}}\det\left({0}\right)",
     digits=digits.by_matrix(digits.slogdet_sign),
+    work=work.cubic(Fraction(2, 3)),
     doc="Sign (complex: phase) of the determinant.",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.contraction import contract, einsum
 from symgrad.ops.reductions.sums import cast, int_to_long
+from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, mT, ones_like, permute_op, reshape, unsqueeze_op
 from symgrad.ops.shapes.sizes import product_size
@@ -398,6 +400,7 @@ inv_op: Op = primitive(
     refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.inv),
     fails="linalg.inv: The inversion could not be completed because the input matrix is singular",
+    work=work.cubic(2),
     doc="Inverse of square matrices.",
 )
 solve_op: Op = primitive(
@@ -421,6 +424,7 @@ solve_op: Op = primitive(
     digits=digits.by_matrix(digits.solve),
     fails="torch.linalg.solve: The solver failed because the input matrix is singular",
     example=("matrix", "vector", {}),
+    work=work.system,
     doc="Solution x of A x = b.",
 )
 
@@ -468,6 +472,7 @@ solve_triangular_op: Op = primitive(
     refuses={"h": "triangular_solve_cpu"},
     expanded=True,
     example=("matrix", "matrix", {"upper": True, "unit": False}),
+    work=work.system,
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -503,6 +508,7 @@ cholesky_op: Op = primitive(
     digits=digits.by_matrix(digits.cholesky),
     triangle=True,
     fails="linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
+    work=work.cubic(Fraction(1, 3)),
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

@@ -10,6 +10,7 @@ from symgrad.op import Op, broadcast_shapes, primitive, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.linalg.matrices import check_square, mH
 from symgrad.ops.linalg.spectral import matrix_exp, second_direction
+from symgrad.ops.rules import work
 from symgrad.precision import digits
 
 _linalg = within("linalg")
@@ -41,6 +42,7 @@ solve_sylvester_op: Op = primitive(
     domain="invertible",
     digits=digits.by_matrix(digits.solve_sylvester),
     latex=r"\operatorname{{solve\_sylvester}}\left({0}, {1}, {2}\right)",
+    work=work.UNKNOWN,
     doc="X with A X + X B = Q.",
 )
 sqrtm_op: Op = primitive(
@@ -54,6 +56,7 @@ sqrtm_op: Op = primitive(
     domain="invertible",
     digits=digits.by_matrix(digits.sqrtm),
     latex=r"{0}^{{1/2}}",
+    work=work.UNKNOWN,
     doc="The principal square root of square matrices.",
 )
 logm_op: Op = primitive(
@@ -66,6 +69,7 @@ logm_op: Op = primitive(
     domain="invertible",
     digits=digits.by_matrix(digits.logm),
     latex=r"\log\left({0}\right)",
+    work=work.UNKNOWN,
     doc="The principal logarithm of square matrices.",
 )
 logm_frechet_op: Op = primitive(
@@ -81,6 +85,7 @@ logm_frechet_op: Op = primitive(
     domain="invertible",
     digits=digits.by_matrix(digits.logm_frechet),
     latex=r"\mathrm{{L}}_{{\log}}\left({0}, {1}\right)",
+    work=work.UNKNOWN,
     doc="The derivative of the matrix logarithm along a direction.",
 )
 

@@ -16,6 +16,7 @@ from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.gaps import heed_gaps
 from symgrad.ops.linalg.matrices import check_square, diag_embed, diagonal, inv, mH
 from symgrad.ops.reductions.products import eye_op, identity_mask
+from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import concat_op, narrow_op
 from symgrad.ops.shapes.shaping import spread, unsqueeze_op, zeros_like
 from symgrad.precision import digits
@@ -49,6 +50,7 @@ eigvalsh_op: Op = primitive(
     digits=digits.by_matrix(digits.eigvalsh),
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
+    work=work.UNKNOWN,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -82,6 +84,7 @@ eigh_vectors_op: Op = primitive(
     triangle=True,
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
+    work=work.UNKNOWN,
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -102,6 +105,7 @@ svdvals_op: Op = primitive(
     digits=digits.by_matrix(digits.svdvals),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "sigma"),
+    work=work.UNKNOWN,
     doc="Singular values in descending order.",
 )
 
@@ -156,6 +160,7 @@ svd_u_op: Op = primitive(
     orthonormal=(0,),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "U"),
+    work=work.UNKNOWN,
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -174,6 +179,7 @@ svd_vh_op: Op = primitive(
     orthonormal=(1,),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "V"),
+    work=work.UNKNOWN,
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -188,6 +194,7 @@ matrix_exp_op: Op = primitive(
     domain="square",
     latex=r"e^{{{0}}}",
     digits=digits.by_matrix(digits.matrix_exp),
+    work=work.UNKNOWN,
     doc="The matrix exponential.",
 )
 
@@ -221,6 +228,7 @@ matrix_exp_frechet_op: Op = primitive(
     domain="square",
     latex=r"\mathrm{{L}}_{{\exp}}\left({0}, {1}\right)",
     digits=digits.by_matrix(digits.matrix_exp_frechet),
+    work=work.UNKNOWN,
     doc="The derivative of the matrix exponential along a direction.",
 )
 

@@ -29,6 +29,7 @@ from symgrad.ops.linalg.matrices import (
 from symgrad.ops.reductions.extremes import amax, amin
 from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
+from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import narrow
 from symgrad.ops.shapes.shaping import axis_of, movedim, mT, reshape, spread, squeeze, unsqueeze
 from symgrad.precision import digits
@@ -145,6 +146,7 @@ pinv_op: Op = primitive(
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
+    work=work.UNKNOWN,
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

@@ -18,6 +18,7 @@ from symgrad.ops.calls.still import values_of, wrapped_like
 from symgrad.ops.indexing.getitem import gather_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, solve, tril_op, triu_op
 from symgrad.ops.linalg.systems import solve_triangular
+from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import cat, narrow
 from symgrad.ops.shapes.shaping import ones_like, spread, unsqueeze
 from symgrad.precision import digits
@@ -30,6 +31,7 @@ lu_order_op: Op = primitive(
     result=lambda dtype: np.dtype(np.int64),
     domain="distinct",
     digits=digits.by_matrix(digits.lu_order),
+    work=work.elimination,
     doc="The order of rows that elimination with partial pivoting chooses; no derivative.",
 )
 
@@ -57,6 +59,7 @@ lu_op: Op = primitive(
     latex=r"\operatorname{{LU}}\left({0}\right)",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.lu),
+    work=work.elimination,
     doc="L and U of square matrices without pivoting, in one array.",
 )
 

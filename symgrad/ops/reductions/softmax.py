@@ -10,6 +10,7 @@ from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, keep, reduced_shape, sum_op
+from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.precision import digits, halves, single
@@ -40,6 +41,7 @@ logsumexp_op: Op = primitive(
     digits=digits.logsumexp,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False}),
+    work=work.per_entry(4),
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -72,6 +74,7 @@ softmax_op: Op = primitive(
     fused=("SoftmaxBackwardData", -1),
     digits=digits.softmax,
     example=("vector", {"dim": 0}),
+    work=work.per_entry(4),
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(
@@ -103,6 +106,7 @@ log_softmax_op: Op = primitive(
     half=halves.log_softmax,
     fused=("LogSoftmaxBackwardData", -1),
     example=("vector", {"dim": 0}),
+    work=work.per_entry(5),
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(

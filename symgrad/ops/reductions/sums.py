@@ -15,6 +15,7 @@ from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
 from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
+from symgrad.ops.rules import work
 from symgrad.ops.rules.kinks import at_kink
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.precision import digits, single
@@ -285,6 +286,7 @@ std_op: Op = primitive(
     digits=digits.std,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
+    work=work.per_entry(4),
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -353,6 +355,7 @@ norm_op: Op = primitive(
     digits=digits.norm,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "p": 2}),
+    work=work.per_entry(2),
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 
