@@ -34,9 +34,7 @@ def _mean(out: Any, x: Any, **_: Any) -> int:
 
 
 def _variance(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
-    if x.dtype.kind == "c" or not x.size:
-        return 1
-    return int(len(dim) == x.ndim and x.dtype.itemsize > 2)
+    return 1 if x.dtype.kind == "c" or not x.size else int(_filled(x, dim))
 
 
 def _deviation(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
@@ -169,8 +167,10 @@ FILLING = frozenset(("cumsum", "cumprod", "logcumsumexp", "max", "min", "mode"))
 """Functions along an axis that fill their result with their argument where that has none: this torch records."""
 
 
-def _whole_row(x: Any, dim: Any = (), **_: Any) -> bool:
-    return bool(x.dtype.kind != "c" and x.size > 0 and len(dim) == x.ndim and x.dtype.itemsize > 2)
+def _filled(x: Any, dim: Any = (), **_: Any) -> bool:
+    """Whether a variance is one number, which torch computes by itself and fills into its result."""
+    one = all(k in dim or n == 1 for k, n in enumerate(x.shape))
+    return bool(one and x.size and x.dtype.kind != "c" and x.dtype.itemsize > 2)
 
 
 def _of_dim(x: Any, dim: Any = None, *_: Any, **__: Any) -> bool:
@@ -192,8 +192,8 @@ INTO_PLACES: dict[str, tuple[str, Callable[..., bool] | None]] = {
     "nn.functional.relu6": ("hardtanh", None),
     "pow": ("pow", lambda base, exponent: not hasattr(base, "dtype") and base != 1),
     "solve": ("linalg_lu_factor_ex", None),
-    "std": ("sum", _whole_row),
-    "var": ("sum", _whole_row),
+    "std": ("sum", _filled),
+    "var": ("sum", _filled),
 }
 """Functions and ops that torch computes by another one into a place (``out=``), and when; it refuses that for inference
 tensors that claim to require grad, since nothing records them."""
