@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -26,3 +29,24 @@ def test_sizes_of_a_split_as_a_tensor() -> None:
     v = np.array([1.0, 2.0, 4.0])
     program = sg.compile(lambda v, k: sg.split(v, k)[-1].sum(), v, np.array([2, 1]))
     assert program(v, np.array([1, 2])) == 6
+
+
+A = np.array([0.2, 0.5, 0.9], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (lambda x: sg.xlogy(x, 2), (A,)),
+        (lambda x, m: sg.xlogy(x, m), (A, A > 0.1)),
+        (lambda x: sg.special.xlog1py(x, 2), (A,)),
+        (lambda x: sg.special.rel_entr(x, 0.3), (A,)),
+        (lambda x: sg.polar(x, 0), (A,)),
+        (lambda i: sg.vander(i), (np.array([1, 2, 0], np.uint8),)),
+    ],
+    ids=["xlogy", "mask", "xlog1py", "rel_entr", "polar", "vander"],
+)
+def test_plain_numbers_do_not_widen(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    got, want = sg.compile(function, *args)(*args), function(*map(sg.tensor, args)).numpy()
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-6)

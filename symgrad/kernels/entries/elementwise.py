@@ -294,8 +294,9 @@ def complex_values(x: Any) -> Any:
 
 def complex_of(x: Any, y: Any) -> Any:
     """x + iy without arithmetic."""
+    dtype = np.result_type(x, y, np.complex64)  # while plain numbers are still that
     x, y = np.broadcast_arrays(x, y)
-    out = np.empty(x.shape, np.result_type(x, y, np.complex64))
+    out = np.empty(x.shape, dtype)
     out.real, out.imag = x, y
     return out[()]
 
@@ -312,13 +313,13 @@ def complex_of_parts(x: Any) -> Any:
 def xlogy(x: Any, y: Any) -> Any:
     """x log y, and 0 where x is 0 and y is a number."""
     zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log(np.where(zero, 1, y)))[()]
+    return np.where(zero, 0, x * np.log(np.where(zero, 1, y))).astype(np.result_type(x, y), copy=False)[()]
 
 
 def xlog1py(x: Any, y: Any) -> Any:
     """x log(1 + y), and 0 where x is 0 and y is a number."""
     zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y)))[()]
+    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y))).astype(np.result_type(x, y), copy=False)[()]
 
 
 def entr(x: Any) -> Any:

@@ -37,7 +37,7 @@ from symgrad.ops.linalg.spectral import (
     svd_vh_op,
     svdvals_op,
 )
-from symgrad.ops.reductions.sums import mean
+from symgrad.ops.reductions.sums import cast, mean
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import cat, narrow
 from symgrad.ops.shapes.shaping import flip, mT, ones_like, reshape, spread, unsqueeze
@@ -284,6 +284,8 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     x = x if shape_of(x) else reshape(x, 1)
     n = shape_of(x)[-1] if N is None else N
     ndim = len(shape_of(x))
+    if x.dtype.kind in "bui":
+        x = cast(x, "int64")  # as products of whole numbers are
     ones = spread(np.ones((), x.dtype), (*shape_of(x), 1))
     if n < 2:
         return ones
