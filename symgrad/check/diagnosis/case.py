@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import line_text
 from symgrad.check.graph.replay import Replay
-from symgrad.check.graph.surgery import BUDGET, Change, Surgeon
+from symgrad.check.graph.surgery import BUDGET, CHANGE, Change, Local, Surgeon
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import ArgumentReport
 
@@ -109,7 +109,23 @@ class Case:
             return None
         if self.seeds is None:
             return self.g + moved[0]
-        return self.g + np.array([self.subject.derivative.row(row, self.number) for row in moved])
+        return self.g + self._rows(moved)
+
+    def added_to(self, value: Any, more: Callable[[dict[Any, Local]], Any], past_idle: bool = False) -> Any:
+        """What the sweep gives when a value receives ``more(edges)`` besides, where that is an array of its shape."""
+        assert self.surgeon is not None
+        leaf, rows = self.exact.leaves[self.number], []
+        pulled = self.surgeon.pulled_past_idle if past_idle else self.surgeon.pulled
+        for edges in self.surgeon.sweeps:
+            cotangent = more(edges)
+            if cotangent is None or np.shape(cotangent) != value.raw_shape or not np.all(np.isfinite(cotangent)):
+                return None
+            rows.append(pulled(value, cotangent.astype(value.dtype), leaf))
+        self.surgeon.spent += CHANGE
+        return self.g + (rows[0] if self.seeds is None else self._rows(rows))
+
+    def _rows(self, rows: Any) -> Any:
+        return np.array([self.subject.derivative.row(row, self.number) for row in rows])
 
     def changed_everywhere(self, edges: Any, change: Change) -> Any:
         """What the sweep gives with a change on several edges at once."""
@@ -117,7 +133,7 @@ class Case:
         rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change)
         if self.seeds is None:
             return rows[0]
-        return np.array([self.subject.derivative.row(row, self.number) for row in rows])
+        return self._rows(rows)
 
     def line(self, edge: Any) -> str:
         """The line of the function under check that a value was computed in."""

@@ -15,10 +15,12 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
+from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.loops import constant_value, every_round
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
 from symgrad.check.diagnosis.shapes import explain_shape
 from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
+from symgrad.check.graph.replay import RULE, VALUES, WHOLE
 from symgrad.check.graph.surgery import describe_node
 from symgrad.check.report import Diagnosis, number_text, two_texts
 
@@ -387,6 +389,36 @@ def _elsewhere(case: Case) -> Diagnosis | None:
 
 def _other_function(case: Case) -> Diagnosis | None:
     """The exact gradient of a function that differs in one operation, or its negative."""
+    found = _of_others(case, WHOLE, (1, -1))
+    if found is None:
+        return None
+    other, sign, place = found
+    return Diagnosis(
+        "other function",
+        f"This is {'minus ' if sign < 0 else ''}the {case.what} of f {other.said}, in {place}.",
+        f"{other.hint}: the gradient computes the forward pass otherwise",
+        case.line(other.node),
+    )
+
+
+def _other_values(case: Case) -> Diagnosis | None:
+    """The right derivatives, at values of a function that differs in one operation; or its derivative there alone."""
+    found = _of_others(case, VALUES)
+    if found is not None:
+        other, _, place = found
+        said = f"The derivatives are taken at the values of f {other.said}, in {place}."
+        hint = f"{other.hint}: the gradient computes the forward pass otherwise"
+        return Diagnosis("other function", said, hint, case.line(other.node))
+    found = _of_others(case, RULE)
+    if found is None:
+        return None
+    other, _, place = found
+    said = f"The derivative of one operation is taken {other.said}, in {place}; all other values are right."
+    return Diagnosis("local derivative", said, other.hint, case.line(other.node))
+
+
+def _of_others(case: Case, what: str, signs: tuple[int, ...] = (1,)) -> tuple[Any, int, str] | None:
+    """The other function that explains the gradient, the sign, and the operation that it differs in."""
     if case.replay is None or case.exact.output is None:
         return None
     rows = case.by_rows()
@@ -395,16 +427,10 @@ def _other_function(case: Case) -> Diagnosis | None:
         left -= len(case.replay.nodes) * (1 if rows.seeds is None else len(rows.seeds))
         if left < 0:
             return None
-        found = _gradient_of_other(rows, other)
-        for sign, said in ((1, ""), (-1, "minus ")):
+        found = _gradient_of_other(rows, other, what)
+        for sign in signs:
             if found is not None and rows.meets(sign * found):
-                return Diagnosis(
-                    "other function",
-                    f"This is {said}the {case.what} of f {other.said}, in "
-                    f"{describe_node(case.exact.output, other.node)}.",
-                    f"{other.hint}: the gradient computes the forward pass otherwise",
-                    case.line(other.node),
-                )
+                return other, sign, describe_node(case.exact.output, other.node)
     return None
 
 
@@ -412,12 +438,12 @@ MOST_VISITS = 30_000
 """Operations that may be run again for other functions."""
 
 
-def _gradient_of_other(case: Case, other: Any) -> Any:
+def _gradient_of_other(case: Case, other: Any, what: str) -> Any:
     assert case.replay is not None
     if case.seeds is None:
-        found = case.replay.gradients(other, case.exact.leaves)
+        found = case.replay.gradients(other, case.exact.leaves, None, what)
         return None if found is None else found[case.number]
-    made = [case.replay.gradients(other, case.exact.leaves, seed) for seed in case.seeds]
+    made = [case.replay.gradients(other, case.exact.leaves, seed, what) for seed in case.seeds]
     rows = [row[case.number] for row in made if row is not None]
     if len(rows) < len(made):
         return None
@@ -457,6 +483,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _spread,
     inner_derivative,
     turned,
+    entries_shared,
     _shape_of_values,
     _factor_by_slices,
     _elsewhere,
@@ -465,6 +492,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _other_function,
     two_parts,
     constant_value,
+    _other_values,
     _added_by_any_number,
     path_with_factor,
     _precision,

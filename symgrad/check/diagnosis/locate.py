@@ -62,6 +62,7 @@ def _place(cases: Sequence[Case]) -> Any:
         if not np.isfinite(whole).all():
             continue
         solution, _, rank, _ = np.linalg.lstsq(whole.T, off, rcond=None)
-        if rank < off.size and np.all(np.abs(solution @ whole - off) <= room):
+        reached = int(np.any(whole, axis=0).sum())  # entries that no gradient of the value comes to are no equations
+        if rank < reached and np.all(np.abs(solution @ whole - off) <= room):
             return node
     return None

@@ -82,4 +82,21 @@ def turned(case: Case) -> Diagnosis | None:
             return Diagnosis(
                 "transpose", f"{part} is taken for its transpose, or the transpose for it.", "A for Aᵀ", line
             )
+    return _turned_for_all(case, rows)
+
+
+def _turned_for_all(case: Case, rows: Case) -> Diagnosis | None:
+    """The matrix of a solution or an inverse taken for its transpose on the way to all that it was computed from."""
+    edges = list(rows.edges())
+    for node in dict.fromkeys(node for node, _ in edges if node.op.kind == "primitive"):
+        squares = [j for j in range(len(node.args)) if surgery.is_square(node, j)]
+        own = frozenset(edge for edge in edges if edge[0] is node)
+        if squares and rows.meets(rows.changed_everywhere(own, surgery.turn_all)):
+            part = surgery.describe(case.exact.output, node, squares[0])
+            return Diagnosis(
+                "transpose",
+                f"{part} is taken for its transpose, or the transpose for it.",
+                "A for Aᵀ",
+                case.line(node),
+            )
     return None

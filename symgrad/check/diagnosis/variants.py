@@ -15,6 +15,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.entries import places_read
 from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
@@ -26,6 +27,12 @@ BUDGET = 20_000
 
 MOST_VALUES = 60
 """Values of the function that are tried in the place of others."""
+
+WRITTEN_OUT = ("sigmoid", "tanh")
+"""Functions that people compose of others, and whose derivative they tell by the result."""
+
+LARGEST_FLIPPED = 1000
+"""Entries of operands that are tried in the reverse order."""
 
 MOST_ENDS = 6
 """Values that the derivative of a part may be left out down to."""
@@ -62,7 +69,7 @@ def variant(case: Case) -> Diagnosis | None:
     if known is not None:
         return known
     values = _values(case)
-    for propose in (_passed_on, _left_out, _rule_elsewhere, _other_operand, _factors):
+    for propose in (_passed_on, _turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors):
         told = _tried(case, rows, propose, values)
         if told is not None:
             return told
@@ -150,6 +157,25 @@ def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[V
         )
 
 
+def _turned_round(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """A linear operation in the place of its transpose, or a conjugate that is missing."""
+
+    def told(said: str, hint: str) -> Callable[[], Diagnosis]:
+        return lambda: Diagnosis(
+            "transpose" if "transpose" in said else "conjugate",
+            said.format(surgery.describe_node(case.exact.output, node)),
+            hint,
+            case.line(node),
+        )
+
+    if len(node.args) == 1 and node.op.kind != "elementwise":
+        said = f"The gradient goes through {node.op.name} itself, not through its transpose, in {{}}."
+        yield Variant(node, i, surgery.transposed_rule, told(said, "its direction: the transpose runs backwards"))
+    if node.args[i].dtype.kind == "c":
+        said = "The gradient that {} hands down is conjugated once too often, or not at all."
+        yield Variant(node, i, surgery.conjugated, told(said, "conj() of one factor, or Aᵀ for Aᴴ"))
+
+
 def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
     """The derivative of a whole part by the argument under check, or by a value of its shape on the way there."""
     arg, leaf = node.args[i], case.exact.leaves[case.number]
@@ -167,6 +193,44 @@ def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
     for to in [end for end in ends if end.raw_shape == arg.raw_shape][:MOST_ENDS]:
         yield Variant(node, i, surgery.Straight(to), partial(told, to, False))
         yield Variant(node, i, surgery.Straight(to, True), partial(told, to, True))
+
+
+def _composed(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """The derivative of a function that f writes out, as ``1 / (1 + exp(-x))``: argument and result mixed up."""
+    arg = node.args[i]
+    if not isinstance(arg, Node) or case.replay is None or not arg.shape or arg.dtype.kind != "f":
+        return
+    out = case.replay.value(arg)
+    ends = [end for end in surgery.nodes_below(arg)[1:] if end.shape == arg.shape][:MOST_ENDS]
+    leaf = case.exact.leaves[case.number]
+    for end in [*ends, *([leaf] if leaf.raw_shape == arg.shape else [])]:
+        x = case.replay.value(end)
+        op = None if x is None or out is None else _function_of(x, out)
+        if op is None:
+            continue
+        for at, said in ((x, "takes the argument for the result"), (out, "takes the result for the argument")):
+            with np.errstate(all="ignore"):
+                slope = np.asarray(op.partials[0](at, at))
+            yield Variant(
+                node, i, surgery.Straight(end, slope=slope), partial(_composed_told, case, op, arg, end, said)
+            )
+
+
+def _function_of(x: Any, out: Any) -> Any:
+    """The function of the table that makes one array of another, where its derivative can be told by its result."""
+    for op in map(lookup, WRITTEN_OUT):
+        with np.errstate(all="ignore"):
+            if np.allclose(op.kernel(x), out, rtol=1e-12, atol=0):
+                return op
+    return None
+
+
+def _composed_told(case: Case, op: Any, arg: Any, end: Any, said: str) -> Diagnosis:
+    of = surgery.text_of(case.exact.output, end)
+    hint = "the value before and after"
+    return Diagnosis(
+        "local derivative", f"The derivative of {op.name} {said}, in {op.name}({of}).", hint, case.line(arg)
+    )
 
 
 def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
@@ -263,6 +327,10 @@ def _other_operand(case: Case, node: Any, i: int, values: list[Value]) -> Iterat
 
         if np.iscomplexobj(operand):
             yield Variant(node, i, partial(_with, j=j, value=np.conj(operand)), told("the conjugate", "Aᵀ for Aᴴ"))
+        for axis in range(np.ndim(operand) if operand.size < LARGEST_FLIPPED else 0):
+            said = f"the reverse order along axis {axis}" if np.ndim(operand) > 1 else "the reverse order"
+            flipped = partial(_with, j=j, value=np.flip(operand, axis))
+            yield Variant(node, i, flipped, told(said, "a kernel flipped, or not"))
         for value in values:
             if value.array.shape == np.shape(operand) and not np.array_equal(value.array, operand):
                 yield Variant(
@@ -283,21 +351,8 @@ def _with(local: Local, j: int, value: Any) -> Any:
 
 def _overwritten(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
     """Entries that are read several times get the gradient of the last time only: ``g[i] = v`` for ``g[i] += v``."""
-    arg = node.args[i]
-    if len(node.args) != 1 or node.op.kind == "elementwise":
-        return
-    shape = getattr(arg, "raw_shape", ())
-    try:
-        places = np.asarray(node.op.kernel(np.arange(int(np.prod(shape))).reshape(shape), **(node.params or {})))
-    except Exception:  # noqa: BLE001  (an operation that computes)
-        return
-    value = None if case.replay is None else case.replay.value(arg)
-    if value is None or places.shape != node.shape or places.dtype.kind not in "iu":
-        return
-    result: Any = case.replay.value(node) if case.replay is not None else None
-    if places.size == np.unique(places).size or places.min() < 0 or places.max() >= value.size:
-        return
-    if not np.array_equal(value.ravel()[places], result):
+    arg, places = node.args[i], places_read(case, node)
+    if places is None or places.size == np.unique(places).size:
         return
 
     def change(local: Local) -> Any:

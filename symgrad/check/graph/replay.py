@@ -17,6 +17,9 @@ from symgrad.op import lookup
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
 
+WHOLE, VALUES, RULE = "whole", "values", "rule"
+"""What of another function is taken: all, its values with the right derivative, or its derivative at the right ones."""
+
 
 class Unknown(Exception):
     """The value of a constant was not kept."""
@@ -87,13 +90,20 @@ class Replay:
             return None
         return np.asarray(value._value if isinstance(value, Recorded) else value)
 
-    def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None) -> list[Any] | None:
-        """The gradients of the other function; None where it has none, or another shape."""
+    def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None, what: str = WHOLE) -> list[Any] | None:
+        """The gradients of the other function, or of one that takes its values or its rule only.
+
+        None where there are none, or of another shape.
+        """
         made: dict[Any, Any] = {node: v for node, v in self.values.items() if node not in self.tracked}
         try:
             with np.errstate(all="ignore"):
                 for node in self.nodes:
                     made[node] = again(node, made, self.constants, other.run if node is other.node else None)
+                    if node is other.node and what != WHOLE:
+                        right = again(node, made, self.constants)
+                        ruled, valued = (right, made[node]) if what == VALUES else (made[node], right)
+                        made[node] = ruled + (valued._value - ruled._value)
                 out = made[self.output._node]
                 if not isinstance(out, Recorded) or out._value.shape != self.output._value.shape:
                     return None

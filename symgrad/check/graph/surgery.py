@@ -48,7 +48,8 @@ LARGEST = 5_000_000
 class Local:
     """What happens on one edge: argument ``i`` of a node receives ``c`` when the node has received ``g``.
 
-    ``apply(*saved)`` is the rule, ``(out, *inputs)`` given; its result has the shape of the argument.
+    ``rule(g, *saved)`` is the rule, ``(out, *inputs)`` given; what it gives may have to be summed to the argument's
+    shape.
     """
 
     node: Node
@@ -56,7 +57,15 @@ class Local:
     g: Any
     c: Any
     saved: tuple[Any, ...]
-    apply: Callable[..., Any]
+    rule: Callable[..., Any]
+
+    def apply(self, *saved: Any) -> Any:
+        """What the rule hands down with other values for the result and the operands."""
+        return self.fitted(self.rule(self.g, *saved))
+
+    def of(self, g: Any) -> Any:
+        """What the rule hands down of another cotangent."""
+        return self.fitted(self.rule(g, *self.saved))
 
     def fitted(self, value: Any) -> Any:
         """A value summed and stretched to the shape of the argument."""
@@ -68,18 +77,21 @@ Change = Any  # Callable[[Local], Any] | Straight
 """What an edge hands down instead, in the shape of the argument; None where the change makes no sense there."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Straight:
     """What an edge hands down goes straight to a value of its shape: the derivative of what lies between is left out.
 
-    Or that derivative, if it is one entry by entry, is multiplied in ``twice``.
+    Or that derivative, if it is one entry by entry, is multiplied in ``twice``, or another ``slope`` stands for it.
     """
 
     to: Any
     twice: bool = False
+    slope: Any = None
 
     def instead(self, c: Any, part: Any) -> Any:
         """What comes to the value in place of its part of the gradient, where the edge hands down ``c``."""
+        if self.slope is not None:
+            return (c * self.slope).astype(part.dtype)
         if not self.twice:
             return c
         return np.where(c != 0, part * part / np.where(c != 0, c, 1), 0).astype(part.dtype)
@@ -106,13 +118,12 @@ class CarefulSweep(Sweep):
         value = found.value if isinstance(found, Masked) else found
         if not isinstance(value, (np.ndarray, np.generic)):
             return None
-        rule = functools.partial(rules, i) if callable(rules) else rules[i]
+        of_node = functools.partial(rules, i) if callable(rules) else rules[i]
 
-        def apply(*values: Any) -> Any:
-            arg = node.args[i]
-            return fit(np.asarray(rule(g, *self.arguments(node, values), **(params or {}))), arg.raw_shape, arg.dtype)
+        def rule(g: Any, *values: Any) -> Any:
+            return np.asarray(of_node(g, *self.arguments(node, values), **(params or {})))
 
-        return Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), apply)
+        return Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), rule)
 
 
 class _Recording(CarefulSweep):
@@ -186,7 +197,7 @@ class Surgeon:
         for edges in self.sweeps:
             local = edges[node, i]
             if isinstance(change, Straight):
-                part = self._swept(node.args[i], local.c, change.to)
+                part = self.swept(node.args[i], local.c, change.to)
                 with np.errstate(all="ignore"):
                     other = change.instead(local.c, part)
                 if not np.all(np.isfinite(other)):
@@ -221,7 +232,26 @@ class Surgeon:
         matrix = self.matrix(arg, leaf)
         if matrix is not None:
             return (np.ravel(cotangent) @ matrix).reshape(leaf._value.shape)
-        return self._swept(arg, cotangent, leaf)
+        return self.swept(arg, cotangent, leaf)
+
+    @functools.cached_property
+    def idle(self) -> frozenset[tuple[Node, int]]:
+        """Edges along which all that comes cancels, as to the largest entry that a softmax is shifted by.
+
+        Gradients by hand leave such paths out, even where a mistake no longer lets them cancel.
+        """
+        every = [edge for edge in (self.sweeps[0] if self.sweeps else ()) if all(edge in s for s in self.sweeps)]
+        return frozenset(edge for edge in every if all(_cancels(edges[edge]) for edges in self.sweeps))
+
+    def pulled_past_idle(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
+        """The gradient of a leaf for a cotangent of a value, where nothing goes along idle edges."""
+        if not isinstance(arg, Node):
+            return self.pulled(arg, cotangent, leaf)
+        self.spent += self._weight(arg)
+        sweep = _Changed(arg, cotangent, self.idle, cut)
+        sweep.run()
+        g = sweep.found.get(leaf)
+        return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
 
     def matrix(self, arg: Node, leaf: Any, at_once: bool = False) -> Any:
         """What each entry of a value's cotangent brings to a leaf, one row per entry; None where that is too much.
@@ -235,10 +265,10 @@ class Surgeon:
             if not real or rows * leaf._value.size > MOST_OF_MATRIX or (self._asked[key] < rows and not at_once):
                 return None
             units = np.eye(rows, dtype=arg.dtype).reshape(rows, *arg.shape)
-            self._matrices[key] = np.array([self._swept(arg, unit, leaf).ravel() for unit in units])
+            self._matrices[key] = np.array([self.swept(arg, unit, leaf).ravel() for unit in units])
         return self._matrices[key]
 
-    def _swept(self, arg: Node, cotangent: Any, to: Any) -> Any:
+    def swept(self, arg: Node, cotangent: Any, to: Any) -> Any:
         """What a cotangent of a value brings to a leaf, or to another value on the way."""
         self.spent += self._weight(arg)
         sweep = CarefulSweep(arg, cotangent, [to] if isinstance(to, Node) else [])
@@ -250,6 +280,12 @@ class Surgeon:
         if node not in self._weights:
             self._weights[node] = sum(1 + math.prod(below.shape) // 1000 for below in nodes_below(node))
         return self._weights[node]
+
+
+def _cancels(local: Local) -> bool:
+    """Whether a sum of several numbers that are not 0 hands down 0, but for rounding."""
+    size = float(np.sum(np.abs(local.g)))
+    return local.c.size < local.g.size and size > 0 and float(np.max(np.abs(local.c), initial=0.0)) <= 1e-13 * size
 
 
 # ---------------------------------------------------------------------------------------------- changes
@@ -268,6 +304,29 @@ def skip(local: Local) -> Any:
 def turn(local: Local) -> Any:
     """The transpose of what should be handed down."""
     return np.swapaxes(local.c, -1, -2) if is_square(local.node, local.i) else None
+
+
+def conjugated(local: Local) -> Any:
+    """The complex conjugate of what should be handed down."""
+    return np.conj(local.c)
+
+
+def turn_all(local: Local) -> Any:
+    """What the rule would have handed down with the transposes of all that it reads."""
+    return local.apply(*(np.swapaxes(v, -1, -2) if square(np.shape(v)) else v for v in local.saved))
+
+
+def transposed_rule(local: Local) -> Any:
+    """What a linear operation itself makes of the cotangent, where its transpose has to; None for others."""
+    node = local.node
+    linear = node.op.linear or node.op.kind == "multilinear"
+    if len(node.args) != 1 or not linear or np.shape(local.g) != np.shape(local.c):
+        return None
+    try:
+        made = np.asarray(node.op.kernel(local.g, **(node.params or {})))
+    except Exception:  # noqa: BLE001  (an operation that is no function of such an array)
+        return None
+    return made if made.shape == local.c.shape else None
 
 
 def turn_others(local: Local) -> Any:

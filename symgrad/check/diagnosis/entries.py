@@ -1,0 +1,214 @@
+"""Mistakes in what moves entries or sums them up, which several edges of the graph share.
+
+Windows that overwrite each other, a sum along the wrong axis, a weight that one of two paths goes without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.graph import surgery
+from symgrad.check.report import Diagnosis
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
+
+Edges = dict[Any, Any]
+"""What happens on each edge of a sweep."""
+
+MOST_TIMES = 100
+"""Reads of one value that may overwrite each other."""
+
+
+def entries_shared(case: Case) -> Diagnosis | None:
+    """The first of these mistakes that explains the gradient."""
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps:
+        return None
+    for propose in (_windows, _sums, _weights):
+        for value, more, told in propose(case, rows):
+            ways = (False, True) if rows.surgeon.idle and propose is _sums else (False,)
+            if any(rows.meets(rows.added_to(value, more, past_idle)) for past_idle in ways):
+                return told()
+    return None
+
+
+Proposal = tuple[Any, Callable[[Edges], Any], Callable[[], Diagnosis]]
+"""A value, what it receives besides, and the words for that."""
+
+
+# ---------------------------------------------------------------------------------------------- windows
+
+
+def places_read(case: Case, node: Any) -> Any:
+    """Which entry of its one argument each entry of a node is; None for operations that compute."""
+    if len(node.args) != 1 or node.op.kind == "elementwise" or case.replay is None:
+        return None
+    arg = node.args[0]
+    shape = getattr(arg, "raw_shape", ())
+    try:
+        places = np.asarray(node.op.kernel(np.arange(int(np.prod(shape))).reshape(shape), **(node.params or {})))
+    except Exception:  # noqa: BLE001  (an operation that computes)
+        return None
+    value, result = case.replay.value(arg), case.replay.value(node)
+    if value is None or places.shape != node.shape or places.dtype.kind not in "iu" or not places.size:
+        return None
+    if places.min() < 0 or places.max() >= value.size or not np.array_equal(value.ravel()[places], result):
+        return None
+    return places
+
+
+def _windows(case: Case, rows: Case) -> Iterator[Proposal]:
+    """Parts of one value are read in several places, and their gradients are written over each other."""
+    reads: dict[int, list[tuple[Any, Any]]] = {}
+    for node, i in rows.edges():
+        if isinstance(node.args[i], (Node, Recorded)) and len(reads.get(id(node.args[i]), ())) < MOST_TIMES:
+            places = places_read(case, node)
+            if places is not None:
+                reads.setdefault(id(node.args[i]), []).append((node, places))
+    for found in reads.values():
+        every = np.concatenate([places.ravel() for _, places in found])
+        if len(found) < 2 or every.size == np.unique(every).size:
+            continue
+        arg = found[0][0].args[0]
+
+        def told(arg: Any = arg, node: Any = found[0][0]) -> Diagnosis:
+            return Diagnosis(
+                "overwritten",
+                f"Parts of {surgery.text_of(case.exact.output, arg)} that overlap are read in several places; an entry "
+                "gets the gradient of one of them only.",
+                "g[part] = v, which overwrites, for g[part] += v (np.add.at where an index repeats)",
+                case.line(node),
+            )
+
+        oldest_first = found[::-1]
+        for order, apart in ((oldest_first, False), (found, False), (found, True)):
+            yield arg, _Written(order, apart), told
+
+
+class _Written:
+    """The difference when gradients are written to their places: all to one array, or those of each read ``apart``."""
+
+    def __init__(self, reads: list[tuple[Any, Any]], apart: bool):
+        self.reads, self.apart = reads, apart
+
+    def __call__(self, edges: Edges) -> Any:
+        made = np.zeros_like(edges[self.reads[0][0], 0].c)
+        added = made.copy()
+        for node, places in self.reads:
+            local = edges[node, 0]
+            made.reshape(-1)[places.ravel()] = local.g.ravel()
+            added = added - local.c
+            if self.apart:
+                added, made = added + made, np.zeros_like(made)
+        return added + made
+
+
+# ---------------------------------------------------------------------------------------------- sums
+
+
+def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
+    """The gradient of a sum, a mean or a norm that is stretched again is summed along another axis, or not at all.
+
+    With such a B = b(sum of q), the gradient that q receives is B'(q) times the sum of what comes to each entry of the
+    stretched B.  People sum that itself, or times B, as in ``(dA * A).sum(...)`` of a softmax.
+    """
+    assert rows.surgeon is not None
+    for node, i in rows.edges():
+        shape, arg = node.shape, node.args[i]
+        if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape:
+            continue
+        value = None if case.replay is None else case.replay.value(arg)
+        axes = () if value is None else _stretched(np.shape(value), shape)
+        end = _summed(arg, shape)
+        if end is None or not axes or np.iscomplexobj(value):
+            continue
+        assert value is not None
+        slope = rows.surgeon.swept(arg, np.ones(arg.raw_shape, arg.dtype), end)
+        full = np.broadcast_to(value, shape)
+        others = [k for k in range(len(shape)) if k not in axes and shape[k] > 1 and len(axes) == 1]
+        for along in (*others, None):
+            scales = {1.0} if along is None else {1.0, shape[axes[0]] / shape[along]}  # a mean divides by its own count
+            for weight, scale in product((full, np.ones(shape)), sorted(scales)):
+                more = partial(
+                    _resummed, node=node, i=i, weight=weight, slope=slope, scale=scale, axes=axes, along=along
+                )
+                yield end, more, partial(_sum_told, case, node, arg, axes, along)
+
+
+def _stretched(value: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which a value of one shape is stretched to another."""
+    lead = len(shape) - len(value)
+    return tuple(k for k, n in enumerate(shape) if n > 1 and (k < lead or value[k - lead] == 1))
+
+
+def _summed(arg: Any, shape: tuple[int, ...]) -> Any:
+    """The value of a shape that a smaller one is computed from, in steps that read one value each."""
+    while isinstance(arg, Node):
+        read = {id(a): a for i, a in enumerate(arg.args) if arg.mask >> i & 1}
+        if len(read) != 1:
+            return None
+        (arg,) = read.values()
+        if arg.raw_shape == shape:
+            return arg
+    return None
+
+
+def _resummed(edges: Edges, node: Any, i: int, weight: Any, slope: Any, scale: float, axes: Any, along: Any) -> Any:
+    """The difference that another sum of what comes to a stretched value makes; ``along`` None: no sum."""
+    local = edges[node, i]
+    each = np.asarray(local.rule(local.g, *local.saved))
+    if each.shape != node.shape:
+        return None
+    other = each * weight if along is None else (each * weight).sum(along, keepdims=True)
+    return slope * (scale * other / weight - each.sum(axes, keepdims=True))
+
+
+def _sum_told(case: Case, node: Any, arg: Any, axes: tuple[int, ...], along: int | None) -> Diagnosis:
+    part, right = surgery.text_of(case.exact.output, arg), " and ".join(map(str, axes))
+    if along is None:
+        said = f"The derivative of {part} is taken entry by entry, without the sum along axis {right}."
+        hint = "the diagonal of a Jacobian that is not diagonal: each entry depends on all others of its row, too"
+    else:
+        said = f"In the derivative of {part} the sum runs along axis {along}, not along axis {right}."
+        hint = "the axis of a sum or a mean in the gradient"
+    return Diagnosis("axis", said, hint, case.line(arg) or case.line(node))
+
+
+# ---------------------------------------------------------------------------------------------- weights
+
+
+def _weights(case: Case, rows: Case) -> Iterator[Proposal]:
+    """A factor is left out on one of the paths that meet where it is multiplied in."""
+    for node, j in rows.edges():
+        meeting = node.args[j]
+        if node.op.name not in ("mul", "div") or not isinstance(meeting, Node):
+            continue
+        tracked = [i for i in range(len(meeting.args)) if meeting.mask >> i & 1]
+        factor = next((a for k, a in enumerate(node.args) if k != j), None)
+        for i in tracked if len(tracked) > 1 else ():
+            more = partial(_without_factor, outer=(node, j), inner=(meeting, i))
+            yield meeting.args[i], more, partial(_weight_told, case, node, factor, meeting, i)
+
+
+def _without_factor(edges: Edges, outer: Any, inner: Any) -> Any:
+    if inner not in edges:
+        return None
+    local = edges[outer]
+    return edges[inner].of(local.fitted(local.g) - local.c)
+
+
+def _weight_told(case: Case, node: Any, factor: Any, meeting: Any, i: int) -> Diagnosis:
+    words = "The division by" if node.op.name == "div" else "The factor"
+    return Diagnosis(
+        "local factor",
+        f"{words} {surgery.text_of(case.exact.output, factor)} is left out in the part of the gradient that comes from "
+        f"{surgery.describe(case.exact.output, meeting, i)}.",
+        "a weight, a mask or a count on one of two paths only",
+        case.line(meeting),
+    )
