@@ -14,6 +14,7 @@ from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library
 from symgrad.check.asking.kinds import kind_of, known_kind, signature_text, takes, vjp_function
 from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
+from symgrad.check.asking.objects import of_one_object, with_forward
 from symgrad.check.asking.outputs import (
     SEED,
     at_path,
@@ -58,6 +59,8 @@ def check(
     * ``"elementwise"``, the derivative of each entry by its own: the shape of the result.
     * ``"vjp"``: ``grad(cotangent, *args)``, the cotangent first or last, or ``grad(*args) -> (result, pullback)``.
       It is asked for a random cotangent, or for ``cotangent``.
+      Of two methods of one object, ``check(layer.forward, layer.backward, x)``, the second may take the cotangent
+      alone, or nothing: the first then runs at the point before it.
     * ``"jvp"``: ``grad(primals, tangents)`` or ``grad(*args, *tangents)``: the derivative along a tangent of each
       argument, or that with the result before it.  (For one argument the first form has to call its parameter
       primals.)  It is asked for random tangents, or for ``tangents``.
@@ -110,7 +113,11 @@ def check(
         args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
     question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol, method)
     _require_numbers(question.flat)
-    out = None if kind == "gradient" else probed(f, question.flat)
+    out = None if kind == "gradient" and not of_one_object(f, grad) else probed(f, question.flat)
+    pair = with_forward(f, grad, args, out) if kind in (None, "gradient", "vjp") else None
+    if pair is not None:
+        question.grad, kind = pair
+        grad = question.grad
     if kind is None:
         kind = kind_of(grad, question.flat, out)
     if kind == "gradient":
@@ -127,7 +134,8 @@ def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, 
     count = len(args)
     if not takes(partial(f, **kwargs), count):
         raise ArgumentError(f"f takes {signature_text(f)}, but check() was given {_arguments(count)} for it.")
-    if callable(grad) and not any(takes(partial(grad, **kwargs), n) for n in {count, count + 1, 2, 2 * count}):
+    counts = {count, count + 1, 2, 2 * count} | ({0, 1} if of_one_object(f, grad) and not kwargs else set())
+    if callable(grad) and not any(takes(partial(grad, **kwargs), n) for n in counts):
         raise ArgumentError(
             f"grad takes {signature_text(grad)}, but it is called with the arguments of f, of which there "
             f"{'is' if count == 1 else 'are'} {count} (and with a cotangent before or behind them, if it is a vjp)."

@@ -124,15 +124,14 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
         if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape:
             continue
         value = None if case.replay is None else case.replay.value(arg)
-        axes = () if value is None else _stretched(np.shape(value), shape)
         end = _summed(arg, shape)
-        if end is None or not axes or np.iscomplexobj(value):
+        if value is None or end is None or value.dtype.kind == "c":
             continue
-        assert value is not None
+        axes = _stretched(value.shape, shape)
         slope = rows.surgeon.swept(arg, np.ones(arg.raw_shape, arg.dtype), end)
         full = np.broadcast_to(value, shape)
         others = [k for k in range(len(shape)) if k not in axes and shape[k] > 1 and len(axes) == 1]
-        for along in (*others, None):
+        for along in (*others, None) if axes else ():
             scales = {1.0} if along is None else {1.0, shape[axes[0]] / shape[along]}  # a mean divides by its own count
             for weight, scale in product((full, np.ones(shape)), sorted(scales)):
                 more = partial(

@@ -19,7 +19,7 @@ from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.loops import constant_value, every_round
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
 from symgrad.check.diagnosis.shapes import explain_shape
-from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
+from symgrad.check.diagnosis.variants import let_through, overwritten, two_parts, variant
 from symgrad.check.graph.replay import RULE, VALUES, WHOLE
 from symgrad.check.graph.surgery import describe_node
 from symgrad.check.report import Diagnosis, number_text, two_texts
@@ -475,6 +475,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _plain_factor,
     _complex_parts,
     overwritten,
+    let_through,
     _few_entries,
     _order,
     _symmetrised,

@@ -69,7 +69,7 @@ def variant(case: Case) -> Diagnosis | None:
     if known is not None:
         return known
     values = _values(case)
-    for propose in (_passed_on, _turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors):
+    for propose in (_turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors):
         told = _tried(case, rows, propose, values)
         if told is not None:
             return told
@@ -80,6 +80,12 @@ def overwritten(case: Case) -> Diagnosis | None:
     """Entries that are read several times get the gradient of the last time only."""
     rows = case.by_rows()
     return None if rows.surgeon is None or not rows.surgeon.sweeps else _tried(case, rows, _overwritten, [])
+
+
+def let_through(case: Case) -> Diagnosis | None:
+    """The gradient goes on where an operation lets none through; asked before the entries that it shows in."""
+    rows = case.by_rows()
+    return None if rows.surgeon is None or not rows.surgeon.sweeps else _tried(case, rows, _passed_on, [])
 
 
 def _tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], values: list[Value]) -> Diagnosis | None:
