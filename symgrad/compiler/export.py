@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
-from symgrad.dtypes import is_floating, is_real_floating
+from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import CompileError, SymgradError
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
@@ -338,7 +338,7 @@ def samples(program: Any, base: Any) -> Iterator[tuple[list[Any], list[Any], tup
 
 def _steady(program: Any, arguments: Sequence[Any], results: Sequence[Any], loose: tuple[float, float]) -> bool:
     """Whether the results stay what they are where the arguments change in their last digits."""
-    near = [a * (1 + 8 * np.finfo(a.dtype).eps) if is_real_floating(a.dtype) else a for a in arguments]
+    near = [a * a.dtype.type(1 + 8 * finfo(a.dtype).eps) if is_real_floating(a.dtype) else a for a in arguments]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
