@@ -36,7 +36,18 @@ from symgrad.ops.linalg import (
     systems,
     triangular,
 )
-from symgrad.ops.nn import activations, alignment, classes, convolution, interpolation, layers, losses, neurons, pooling
+from symgrad.ops.nn import (
+    activations,
+    alignment,
+    cells,
+    classes,
+    convolution,
+    interpolation,
+    layers,
+    losses,
+    neurons,
+    pooling,
+)
 from symgrad.ops.reductions import extremes, masked, predicates, products, scans, softmax, statistics, sums
 from symgrad.ops.rules import constants, fitting, refusals
 from symgrad.ops.shapes import copies, joining, padding, rearrange, shaping, strides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 from symgrad.dtypes import TYPE_NAMES, from_type_name, is_real_floating, set_default_dtype
@@ -36,10 +37,16 @@ NAMES = tuple(f"{old}Tensor" for old in TYPE_NAMES.values())
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """The old way to say ``set_default_dtype``: ``set_default_tensor_type("torch.DoubleTensor")``.
+    """The old way to say ``set_default_dtype``: ``set_default_tensor_type("torch.DoubleTensor")``.  It warns of that.
 
     Raises ``DtypeError`` unless the type is a floating one.
     """
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=2,
+    )
     dtype = from_type_name(t)
     if not is_real_floating(dtype):
         raise DtypeError(f"only floating-point types are supported as the default type, not {t!r}.")

@@ -60,9 +60,11 @@ def test_types_by_their_old_names(dtype):
     assert name == torch.ones(2, dtype=getattr(torch, dtype)).type()
 
 
+@pytest.mark.filterwarnings("ignore:.*set_default_tensor_type.. is deprecated")
 def test_the_default_type():
     try:
-        sg.set_default_tensor_type("torch.DoubleTensor")
+        with pytest.warns(UserWarning, match=r"torch.set_default_tensor_type\(\) is deprecated as of PyTorch 2.1"):
+            sg.set_default_tensor_type("torch.DoubleTensor")
         assert sg.tensor(1.0).dtype == sg.float64
         sg.set_default_tensor_type(sg.FloatTensor)
         assert sg.tensor(1.0).dtype == sg.float32

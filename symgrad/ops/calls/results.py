@@ -10,7 +10,7 @@ _FIELDS = {
     "values indices": "cummax cummin kthvalue max median min mode nanmedian sort topk",
     "min max": "aminmax",
     "mantissa exponent": "frexp",
-    "hist bin_edges": "histogram",
+    "hist bin_edges": "histogram histogramdd",
     "sign logabsdet": "slogdet linalg_slogdet",
     "eigenvalues eigenvectors": "linalg_eig linalg_eigh",
     "U S Vh": "linalg_svd",

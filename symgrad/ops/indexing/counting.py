@@ -138,6 +138,21 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     return counts if wrap is None else wrap(counts)
 
 
+def _edges(values: Any, bins: Any, limits: Any, dim: int = 0) -> Any:
+    """The edges of the parts: those given, or of so many equal parts of the limits or of the range of the values."""
+    if not isinstance(bins, int):
+        return values_of(bins).astype(values.dtype)
+    if bins <= 0:
+        raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
+    low, high = limits or ((values.min(), values.max()) if values.size else (0, 0))
+    if not np.isfinite([low, high]).all():
+        raise AutogradError(f"torch.histogramdd: dimension {dim}'s range [{low}, {high}] is not finite")
+    if low > high:
+        raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
+    low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+    return np.linspace(low, high, bins + 1, dtype=values.dtype)
+
+
 @front("histogram")
 @refusing({"buic": "histogramdd"})
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Named:
@@ -152,17 +167,7 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     (array([2., 1.]), array([0. , 1.5, 3. ]))
     """
     values = values_of(input)
-    edges = bins if isinstance(bins, int) else values_of(bins).astype(values.dtype)
-    if isinstance(edges, int):
-        if edges <= 0:
-            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {edges} for dimension 0")
-        low, high = range or ((values.min(), values.max()) if values.size else (0, 0))
-        if not np.isfinite([low, high]).all():
-            raise AutogradError(f"torch.histogramdd: dimension 0's range [{low}, {high}] is not finite")
-        if low > high:
-            raise AutogradError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
-        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-        edges = np.linspace(low, high, edges + 1, dtype=values.dtype)
+    edges = _edges(values, bins, range)
     weights = None if weight is None else values_of(weight)
     if weights is not None and weights.shape != values.shape:
         raise AutogradError(
@@ -173,3 +178,56 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     counts = np.histogram(values.ravel(), edges, weights=flat, density=density)[0].astype(values.dtype)
     wrap = getattr(input, "new_tensor", None)
     return named("histogram")((counts, edges) if wrap is None else (wrap(counts), wrap(edges)))
+
+
+@front("histogramdd", method=False)
+@refusing({"buic": "histogramdd"})
+def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Named:
+    """How many points (or what ``weight``) lie in each cell of a grid, and the edges along every axis of it.
+
+    The last axis of ``input`` holds the coordinates of a point.  ``bins`` is one number of parts for all of them, a
+    number for each, or a vector of edges for each; ``range`` holds the two limits of the first coordinate, of the
+    second and so on.  With ``density`` the cells have a total volume of 1.
+
+    Raises torch's errors where numbers of coordinates, limits or weights do not fit.
+
+    >>> import numpy as np
+    >>> counts, edges = histogramdd(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [2, 2])
+    >>> counts, edges[0]
+    (array([[0., 1.],
+           [1., 1.]]), array([0., 1., 2.]))
+    """
+    values = values_of(input)
+    if values.ndim < 2:
+        raise AutogradError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    count = values.shape[-1]
+    each = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(each) != count:
+        if all(isinstance(b, int) for b in each):
+            raise AutogradError(
+                "histogramdd: The size of bins must be equal to the innermost dimension of the input. "
+                f"(bins has {len(each)} entries, the input shape {values.shape}.)"
+            )
+        raise AutogradError(
+            f"torch.histogramdd: expected {count} sequences of bin edges for a {count}-dimensional histogram but got "
+            f"{len(each)}"
+        )
+    if range is not None and len(range) != 2 * count:
+        raise AutogradError(
+            f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} elements, but got "
+            f"{len(range)}"
+        )
+    weights = None if weight is None else values_of(weight)
+    if weights is not None and weights.shape != values.shape[:-1]:
+        raise AutogradError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(values.shape)} and weight with shape "
+            f"{list(weights.shape)}"
+        )
+    points = values.reshape(-1, count)
+    limits = [None if range is None else tuple(range[2 * k : 2 * k + 2]) for k in np.arange(count)]
+    edges = [_edges(points[:, k], b, limits[k], k) for k, b in enumerate(each)]
+    flat = None if weights is None else weights.ravel()
+    counts = np.histogramdd(points, edges, density=density, weights=flat)[0].astype(values.dtype)
+    wrap = getattr(input, "new_tensor", np.asarray)
+    return named("histogramdd")((wrap(counts), tuple(map(wrap, edges))))
