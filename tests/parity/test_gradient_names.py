@@ -40,6 +40,9 @@ GRADIENTS = {
     ),
     "masks": lambda t, x, W: x.masked_fill(x > 0, 1.0).sin().sum() + W.tril().sin().sum() + W.diagonal().sin().sum(),
     "softmax": lambda t, x, W: (x.softmax(0) * x).sum() + W.log_softmax(1)[0].sin().sum(),
+    "softmin": lambda t, x, W: (
+        (t.nn.functional.softmin(x, 0) ** 2).sum() + t.nn.functional.softmin(W, 1)[0].sin().sum()
+    ),
     "scan": lambda t, x, W: x.cumsum(0).sin().sum() + x.flip(0).sin().sum() + W.norm(),
     "casts": lambda t, x, W: x.float().sin().sum() + (W + W.float()).sin().sum(),
 }

@@ -431,7 +431,6 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.relu6": "HardtanhBackward0",
     "nn.functional.selu": "EluBackward0",
     "nn.functional.rrelu": "RreluWithNoiseBackward0",
-    "nn.functional.softmin": "SoftmaxBackward0",
     "nn.functional.layer_norm": "NativeLayerNormBackward0",
     "nn.functional.group_norm": "NativeGroupNormBackward0",
     "nn.functional.max_pool2d": "MaxPool2DWithIndicesBackward0",
