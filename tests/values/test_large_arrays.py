@@ -67,3 +67,26 @@ def test_log_gamma_at_its_ends() -> None:
 def test_log_gamma_of_many() -> None:
     x = np.concatenate([np.geomspace(3, 30, 1500), np.geomspace(30, 1e300, 500), [-2.5, 0.25, 1.0, np.nan, np.inf]])
     np.testing.assert_allclose(kernels.lgamma(x), [kernels.lgamma(v) for v in x], rtol=2e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+def test_triangles_in_blocks(upper: bool, unit: bool, dtype: type) -> None:
+    """What solves the whole triangle leaves no less over, in stacks that broadcast, too."""
+    rng = np.random.default_rng(0)
+    a = (rng.normal(size=(2, 1, 200, 200)) / 200 + np.eye(200)).astype(dtype)
+    b = rng.normal(size=(3, 200, 2)).astype(dtype)
+    x = kernels.solve_triangular(a, b, upper, unit)
+    assert x.dtype == dtype
+    triangle = (np.triu if upper else np.tril)(a)
+    if unit:
+        triangle[..., range(200), range(200)] = 1
+    whole = np.linalg.solve(triangle, np.broadcast_to(b, (2, 3, 200, 2)))
+    left, wanted = (np.abs(triangle @ v - b).max() for v in (x, whole))
+    assert left <= 4 * wanted
+    np.testing.assert_allclose(x, whole, rtol=0, atol=200 * np.finfo(dtype).eps * np.abs(whole).max())
+
+
+def test_triangles_without_columns() -> None:
+    assert kernels.solve_triangular(np.eye(200), np.zeros((200, 0)), False, False).shape == (200, 0)

@@ -85,14 +85,28 @@ def order_of(swaps: Any, rows: int) -> Any:
     return out
 
 
+def solve_blocks(triangle: Any, b: Any, upper: bool) -> Any:
+    """X with T X = B for a large triangle: 64 rows at a time, after what the rows that are known take from them."""
+    count = triangle.shape[-1]
+    shape = (*np.broadcast_shapes(triangle.shape[:-2], b.shape[:-2]), *b.shape[-2:])
+    x = np.empty(shape, np.result_type(triangle, b))
+    starts = range(0, count, 64)
+    with np.errstate(all="ignore"):  # silent at an overflow, as LAPACK
+        for start in reversed(starts) if upper else starts:
+            rows, known = slice(start, start + 64), slice(start + 64, None) if upper else slice(start)
+            rest = b[..., rows, :] - triangle[..., rows, known] @ x[..., known, :]
+            x[..., rows, :] = np.linalg.solve(triangle[..., rows, rows], rest)
+    return x
+
+
 def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
     """X with A X = B, where A is a triangle of ``a``, with ones on its diagonal if ``unit``."""
     triangle = np.triu(a, int(unit)) if upper else np.tril(a, -int(unit))
     if unit:
         triangle = triangle + np.eye(a.shape[-1], dtype=a.dtype)
-    if np.diagonal(triangle, axis1=-2, axis2=-1).all():
-        return np.linalg.solve(triangle, b)
     count = a.shape[-1]
+    if np.diagonal(triangle, axis1=-2, axis2=-1).all():
+        return np.linalg.solve(triangle, b) if count <= 128 else solve_blocks(triangle, b, upper)
     rows: dict[int, Any] = {}
     with np.errstate(all="ignore"):  # without an inverse row by row, to infinity and nan, as LAPACK
         for k in reversed(range(count)) if upper else range(count):
