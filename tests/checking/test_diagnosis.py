@@ -178,3 +178,35 @@ def test_another_entry_than_the_one_that_is_read():
     report = check(f, grad, rng.normal(size=(4, 3)), rng.normal(size=3))
     for argument in report.arguments:
         assert "with entry 2 in place of entry 0" in argument.diagnosis.sentence
+
+
+def softmax(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def test_long_formulas_are_told_as_the_function_writes_them():
+    def f(w):
+        p = softmax(X * w)
+        return (p**2).sum() + 0.5 * (np.tanh(p) ** 3 + np.sin(p) * np.cos(p)).sum()
+
+    p = softmax(X * w)
+    g = 2 * p  # the second term is left out
+    report = check(f, (X * p * (g - (g * p).sum(1, keepdims=True))).sum(0), w)
+    assert report.diagnosis.sentence == (
+        "The part of the gradient that comes from 0.5 * (np.tanh(p) ** 3 + np.sin(p) * np.cos(p)).sum() is missing."
+    )
+
+
+def test_what_one_expression_gives_twice_is_told_by_its_formula():
+    def f(w):
+        first, second = softmax(X * w), softmax(X * w**2)
+        return (np.exp(first) * second).sum()
+
+    def back(p, g):
+        return p * (g - (g * p).sum(1, keepdims=True))
+
+    first, second = softmax(X * w), softmax(X * w**2)
+    wrong = (X * back(first, np.exp(first) * second)).sum(0)  # the second is taken for a constant
+    sentence = check(f, wrong, w).diagnosis.sentence
+    assert "w**2" in sentence, sentence

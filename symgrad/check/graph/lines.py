@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import observe, unobserve
@@ -22,6 +25,9 @@ LONGEST = 80
 
 Line = tuple[str, int]
 
+_WRITTEN: WeakKeyDictionary[Any, tuple[Any, int]] = WeakKeyDictionary()
+"""The code that recorded a node, and the instruction that ran."""
+
 
 @contextmanager
 def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, Line]]:
@@ -30,8 +36,10 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
     ``constants`` is given the values of their constants, which the graph itself lets go.
     """
     found: dict[Any, Line] = {}
+    last: tuple[Any, Any] = (None, None)
 
     def see(node: Any) -> None:
+        nonlocal last
         if constants is not None:
             constants.update({arg: constant_value(arg) for arg in node.args if isinstance(arg, Source)})
         frame: Any = sys._getframe(1)
@@ -39,6 +47,10 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
             file = frame.f_code.co_filename
             if is_of_user(file):
                 found[node] = (file, frame.f_lineno)
+                place = (frame, frame.f_lasti)
+                if last[0] == place:  # a step of the same call: what is written there is what the last one gives
+                    _WRITTEN.pop(last[1], None)
+                _WRITTEN[node], last = (frame.f_code, frame.f_lasti), (place, node)
                 return
             frame = frame.f_back
 
@@ -47,6 +59,29 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         yield found
     finally:
         unobserve(see)
+        last = (None, None)
+
+
+def written(node: Any) -> str | None:
+    """The expression of the function under check that gave a node, as it is written there, where it fits a line."""
+    code, at = _WRITTEN.get(node, (None, 0))
+    if code is None:
+        return None
+    line, end, start, stop = next(islice(code.co_positions(), at // 2, None), (None,) * 4)
+    if line is None or line != end or start is None or stop is None:
+        return None
+    text = linecache.getline(code.co_filename, line).encode()[start:stop].decode(errors="replace").strip()
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return None
+    return text or None
+
+
+def is_alone(node: Any, nodes: Iterable[Any]) -> bool:
+    """Whether no other of some nodes was recorded by the same expression, in another round or call."""
+    place = _WRITTEN.get(node)
+    return all(other is node or _WRITTEN.get(other) != place for other in nodes)
 
 
 def is_of_user(file: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.graph.lines import is_alone, written
 from symgrad.errors import FormulaError
 from symgrad.formula.term import describe as describe_term
 from symgrad.ops.rules.fitting import fit
@@ -27,6 +28,9 @@ from symgrad.tape.record import Recorded
 
 _KEPT_AXIS = re.compile(r"unsqueeze\((.*), dim=\d+\)")
 """A mean or a norm with ``keepdims=True`` reads better without the axis that it keeps."""
+
+SHORT = 40
+"""Characters of a formula up to which it tells more than the expression that stands in the function."""
 
 LONGEST = 100
 """Characters of a formula in a sentence."""
@@ -400,16 +404,20 @@ def describe(output: Any, node: Node, i: int) -> str:
 
 
 def text_of(output: Any, edge: Any) -> str:
-    """The formula of an edge, shortened where it is too long for a sentence."""
+    """The formula of an edge; where it is too long for a sentence, what the function says there, or the operation."""
     from symgrad.formula.sympy.texts import text
 
     term = Reading([output._node])[edge]
     try:
         found = text(term)
     except FormulaError:
-        return describe_term(term)
+        return written(edge) or describe_term(term)
     kept = _KEPT_AXIS.fullmatch(found)
     found = kept[1] if kept and _is_balanced(kept[1]) else found
+    if len(found) > SHORT:
+        said = written(edge)
+        alone = len(found) > LONGEST or not isinstance(edge, Node) or is_alone(edge, nodes_below(output._node))
+        found = said if said is not None and alone and len(said) < len(found) else found
     return found if len(found) <= LONGEST else describe_term(term)
 
 
