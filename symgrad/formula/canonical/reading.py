@@ -16,7 +16,7 @@ from symgrad.formula.canonical.entries.blocks import read_narrow
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
-from symgrad.formula.canonical.matrices.triangles import part_of_triangle, shifted_over_places, turned_part
+from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
@@ -256,15 +256,12 @@ def exponential(run: Canonicaliser, form: Form) -> Form:
     return run.opaque(lookup("matrix_exp")(inner))
 
 
-def _read_triangle(structure: str) -> Reader:
-    def read(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-        """The lower (upper) part of a lower (upper) triangular matrix is the matrix."""
-        if term.ndim != 2:
-            return None
-        found = part_of_triangle(args[0], structure, run) if term.params["k"] == 0 else None
-        return found or turned_part(term.op, args[0], term.params["k"], run)
-
-    return read
+def _read_triangle(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The lower (upper) part of a lower (upper) triangular matrix is the matrix."""
+    if term.ndim != 2:
+        return None
+    found = triangle(term.op, args[0], run) if term.params["k"] == 0 else None
+    return found or turned_part(term.op, args[0], term.params["k"], run)
 
 
 def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -341,8 +338,8 @@ READERS: dict[str, Reader] = {
     "matrix_exp": _read_matrix_exp,
     "matrix_exp_frechet": _read_frechet,
     "prod": _read_prod,
-    "tril": _read_triangle("lower"),
-    "triu": _read_triangle("upper"),
+    "tril": _read_triangle,
+    "triu": _read_triangle,
     "reshape": _read_reshape,
     "where": read_where,
     "guard": read_guard,

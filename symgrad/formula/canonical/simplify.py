@@ -32,6 +32,7 @@ from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.canonical.entries.slices import keeps_order, without_units
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
+from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
 from symgrad.formula.canonical.normal import (
     Factor,
     Form,
@@ -172,6 +173,10 @@ class Canonicaliser:
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
         found = absorbed(self._collected(unguarded(terms)), self)
+        if sum(any(f.base.op.name in ("tril", "triu") for f in p.factors) for p in found) > 1:
+            whole = both_halves(found, self)
+            if whole is not found:
+                return self.sum_of(whole, shape)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
@@ -374,6 +379,9 @@ class Canonicaliser:
             form = self.form_of(argument)
         made = op(argument, *(self._like(a, self.forms[a]) for a in places), **params)
         if made.op is op and not places:
+            other = other_half(made, form, self)
+            if other is not None:
+                return self.opaque(other).restricted((1, 0))
             self.arguments[made] = [form]
         return self.opaque(made)
 

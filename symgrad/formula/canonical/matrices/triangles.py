@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
+from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.structures import declared
 from symgrad.formula.term import SYMBOL, Term, constant_value
@@ -26,6 +26,105 @@ def triangle_of(term: Term) -> str | None:
         return "lower" if term.op.name == "tril" else "upper"
     found = declared(term)
     return found if found in ("lower", "upper", "diagonal") else None
+
+
+def triangle(op: Op, form: Form, run: Canonicaliser) -> Form | None:
+    """tril (triu) of a sum, shorter: triangles that others imply are whole, triangular terms stay as they are."""
+    wanted = "lower" if op.name == "tril" else "upper"
+    done: list[Product] = []
+    rest: list[Product] = []
+    for p in form.terms:
+        # Where only entries with column ≤ row count, Uᵢₖ tril(M)ₖⱼ with an upper U has k ≥ i ≥ j anyway.
+        q = without_implied(p, run, wanted)
+        found = Form([q], form.shape) if q.out[0] == q.out[1] else part_of_triangle(Form([q], form.shape), wanted, run)
+        if found is not None:
+            done += found.terms
+        else:
+            rest.append(q)
+    if not done and all(p is q for p, q in zip(form.terms, rest, strict=True)):
+        return None
+    if rest:
+        inner = whole(run.term(run.sum_of(rest, form.shape)), form.shape)
+        done += run.form_of(op(inner, k=0)).terms
+    return run.sum_of(done, form.shape)
+
+
+def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -> Product:
+    """A product in which triangles are cut out of no matrix where the others have zeros already, always.
+
+    ``wanted``: the half of the product, "lower" or "upper", that counts.
+    """
+    from symgrad.formula.canonical.rewriting import merged
+
+    for f in p.factors:
+        if not _cut_out(f):
+            continue
+        above = {_falling(g.labels, triangle_of(g.base)) for g in p.factors if g is not f and _halved(g)}
+        above |= {_falling(p.out, wanted)} if wanted else set()
+        if _at_least(*_falling(f.labels, triangle_of(f.base)), above):
+            return without_implied(merged(_with(p, f, _uncut(f, run), run), run), run, wanted)
+    return p
+
+
+def _cut_out(f: Factor) -> bool:
+    """Whether a factor is a triangle of a matrix."""
+    return f.base.op.name in ("tril", "triu") and f.base.params["k"] == 0 and f.power == 1 and len(set(f.labels)) == 2
+
+
+def _uncut(f: Factor, run: Canonicaliser) -> Form:
+    """The matrix of which a factor is a triangle."""
+    kept = run.arguments.get(f.base)
+    return kept[0] if kept is not None else run.form_of(f.base.args[0])
+
+
+def _halved(f: Factor) -> bool:
+    """Whether a factor has zeros on one side of its diagonal."""
+    return len(f.labels) == 2 and f.power > 0 and triangle_of(f.base) in ("lower", "upper")
+
+
+def _falling(labels: Sequence[int], half: str | None) -> tuple[int, int]:
+    """The row and the column of a lower triangle, of which the first is at least the second; of an upper one turned."""
+    row, column = labels
+    return (row, column) if half == "lower" else (column, row)
+
+
+def _at_least(high: int, low: int, above: set[tuple[int, int]]) -> bool:
+    """Whether a chain of pairs leads from one label to another."""
+    reached, size = {high}, 0
+    while len(reached) > size:
+        size = len(reached)
+        reached |= {y for x, y in above if x in reached}
+    return low in reached
+
+
+def _with(p: Product, f: Factor, new: Form, run: Canonicaliser) -> Product:
+    """A product with one factor replaced by a form of its shape."""
+    rest = [g for g in p.factors if g is not f]
+    own = tuple(dict.fromkeys([*p.out, *(x for g in rest for x in g.labels)]))
+    sizes = dict(zip(f.labels, new.shape, strict=True))
+    return contract_products([Product(p.coef, rest, own, p.decimal), run.product(new)], [own, f.labels], p.out, sizes)
+
+
+def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product]:
+    """tril(S) + tril(S)ᵀ = S + diag(S) for symmetric S, also between other factors."""
+    from symgrad.formula.canonical.rewriting import merged
+
+    keys = {run.key(p): p for p in terms}
+    for p in terms:
+        for f in p.factors:
+            if not _cut_out(f):
+                continue
+            turned = Factor(f.base, f.labels[::-1])
+            other = keys.get(run.key(Product(1, [turned if g is f else g for g in p.factors], p.out)))
+            if other is None or other is p or other.coef != p.coef:
+                continue
+            full = _uncut(f, run)
+            if run.same(full, full.restricted((1, 0))):
+                row = run.contract([full], [(0, 0)], (0,), full.shape[:1])
+                diagonal = Form([q.with_out((q.out[0], q.out[0])) for q in row.terms], full.shape)
+                made = [merged(_with(p, f, new, run), run) for new in (full, diagonal) if new.terms]
+                return [*(q for q in terms if q is not p and q is not other), *made]
+    return terms
 
 
 def part_of_triangle(form: Form, wanted: str, run: Canonicaliser) -> Form | None:
@@ -76,28 +175,55 @@ def turned_part(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | None:
     return run.linear(other, run.term(flipped), flipped, {"k": -k}).restricted((1, 0))
 
 
+def other_half(made: Term, form: Form, run: Canonicaliser) -> Term | None:
+    """tril(Xᵀ) for triu(X), which is its transpose, where the formula has it already."""
+    if made.op.name not in ("tril", "triu") or made.ndim != 2:
+        return None
+    flipped = whole(run.term(form.restricted((1, 0))), form.shape[::-1])
+    other = lookup("triu" if made.op.name == "tril" else "tril")(flipped, k=-made.params["k"])
+    return other if other in run.arguments and other.args[0] is not made.args[0] else None
+
+
 def without_cholesky(p: Product, run: Canonicaliser) -> Product:
-    """L Lᵀ = S and L⁻ᵀ L⁻¹ = S⁻¹ for the Cholesky factor L of a real S."""
+    """L Lᵀ = S, L⁻ᵀ L⁻¹ = S⁻¹, Lᵀ S⁻¹ = L⁻¹ and ‖L‖² = tr S for the Cholesky factor L of a real S."""
     from symgrad.formula.canonical.rewriting import merged
 
     uses: dict[int, int] = {}
     for f in p.factors:
         for x in f.labels:
             uses[x] = uses.get(x, 0) + 1
-    for k, f in enumerate(p.factors):
+    inner = {x for x in uses if x not in p.out}
+    for f in p.factors:
         found = _whole(f)
-        if found is None or f.power != 1 or len(set(f.labels)) < 2:
+        if found is None or f.power not in (1, 2) or len(set(f.labels)) < 2:
             continue
-        axis, whole = found
-        x = f.labels[axis]
-        for g in p.factors[k + 1 :]:
-            meets = g.base is f.base and g.power == 1 and g.labels[axis] == x and uses[x] == 2 and x not in p.out
-            if meets and g.labels[1 - axis] != x:
-                run.symmetries.note(whole)
-                made = Factor(whole, (f.labels[1 - axis], g.labels[1 - axis]))
-                rest = [made if h is f else h for h in p.factors if h is not g]
-                return without_cholesky(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
+        met = _met(f, found, p, {x for x in inner if uses[x] == 3 - f.power}, run)
+        if met is not None:
+            made, gone = met
+            rest = [made if h is f else h for h in p.factors if h is not gone]
+            return without_cholesky(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
     return p
+
+
+def _met(
+    f: Factor, whole: tuple[int, Term], p: Product, inner: set[int], run: Canonicaliser
+) -> tuple[Factor, Factor | None] | None:
+    """What a Cholesky factor makes with another factor, which is gone, or with itself where it is squared."""
+    axis, matrix = whole
+    x, other = f.labels[axis], f.labels[1 - axis]
+    if f.power == 2:
+        return (Factor(matrix, (other, other)), None) if x in inner else None
+    for g in p.factors:
+        if g is f or g.power != 1 or len(set(g.labels)) != 2:
+            continue
+        if g.base is f.base and x in inner and g.labels[axis] == x and g.labels[1 - axis] != other:
+            run.symmetries.note(matrix)
+            return Factor(matrix, (other, g.labels[1 - axis])), g
+        if axis == 1 and g.base.op.name == "inv" and g.base.args[0] is matrix and other in inner and other in g.labels:
+            for symmetric in (matrix, g.base):
+                run.symmetries.note(symmetric)
+            return Factor(lookup("inv")(f.base), (x, g.labels[g.labels[0] == other])), g
+    return None
 
 
 def _whole(f: Factor) -> tuple[int, Any] | None:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.chains import price
+from symgrad.formula.canonical.matrices.triangles import triangle_of
 from symgrad.formula.canonical.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.canonical.rewriting import merged
 from symgrad.formula.term import SYMBOL, Term
@@ -176,9 +177,11 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
-    if once and len(f.labels) == 2 and len(p.out) < 2:
+    if once and len(f.labels) == 2 and len(p.out) < 2 and f.labels[0] != f.labels[1]:
         return _weighs_differences(p, f, inside) or _sums_outer(p, f, inside)
-    return once and len(f.labels) == 2 and len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside))
+    if not once or len(f.labels) != 2:
+        return False
+    return _meets_triangle(p, f, inside) or (len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside)))
 
 
 def _weighs_differences(p: Product, f: Factor, inside: Form) -> bool:
@@ -231,6 +234,16 @@ def _wrapped(p: Product, f: Factor, inside: Form) -> bool:
     return False
 
 
+def _meets_triangle(p: Product, f: Factor, inside: Form) -> bool:
+    """Whether triangles in a bracket meet one next to it: in Lᵀ(tril(A) + B), or one has the diagonal of LD + A."""
+    if f.labels[0] == f.labels[1]:
+        return any(triangle_of(g.base) for q in inside.terms for g in q.factors)
+    if not any(g.base.op.name in ("tril", "triu") for q in inside.terms for g in q.factors):
+        return False
+    beside = [g for g in p.factors if g is not f and len(g.labels) == 2 and set(g.labels) != set(f.labels)]
+    return any(set(g.labels) & set(f.labels) and triangle_of(g.base) for g in beside)
+
+
 def _has_scalar(p: Product) -> bool:
     """Whether some factors are no part of the array."""
     inside = _reached(p, p.out)
@@ -280,6 +293,10 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bo
         elif len(set(p.out)) == len(p.out) and len(set(f.labels)) == len(f.labels):
             whole = inside.spread([p.out.index(x) for x in f.labels], (1,) * len(p.out))
             found += [q.scaled(p.coef, p.decimal) for q in whole.terms]
+        elif multiples and set(p.out) == set(f.labels) and len(set(f.labels)) == len(f.labels):
+            # diag(1 + d) is I + diag(d), which may merge with others.
+            places = [f.labels.index(x) for x in p.out]
+            found += [q.with_out(tuple(q.out[k] for k in places)).scaled(p.coef, p.decimal) for q in inside.terms]
         else:
             found.append(p)
     return found

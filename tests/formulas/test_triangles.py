@@ -1,0 +1,142 @@
+"""Triangles in formulas: Cholesky factors meet their matrices, and halves of symmetric matrices their other halves."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.term import evaluate, symbol
+from symgrad.op import lookup
+from symgrad.ops.linalg.matrices import diag_embed, diagonal
+from tests.formulas.roundtrip import readings, sizes_of
+
+tril, triu, inv, cholesky, eye = (lookup(name) for name in ("tril", "triu", "inv", "cholesky", "eye"))
+A, B, S = (symbol(name, ("n", "n")) for name in "ABS")
+u, v = symbol("u", ("n",)), symbol("v", ("n",))
+L, U = tril(A, k=0), triu(B, k=0)
+C = cholesky(S)
+ROWS, SYMMETRIC = L @ L.T, u[:, None] * u + A * A.T
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+@pytest.mark.parametrize(
+    "term",
+    [
+        tril(U @ tril(B @ A, k=0), k=0),
+        tril(U @ tril(B @ A, k=0) @ U, k=0),
+        tril(L @ tril(B @ A, k=0), k=0),
+        tril((U @ tril(B @ A, k=0)) * (U @ tril(A @ B, k=0)), k=0),
+        triu((U @ tril(B @ A, k=0)) * (L @ triu(A @ B, k=0)) * (U @ triu(A, k=0) @ U), k=0),
+        tril(L.T @ tril(u[:, None] * v, k=0), k=0),
+        triu(L @ triu(A + B, k=0), k=0),
+        triu(U @ triu(A @ B, k=0) @ U, k=0),
+        triu(L @ tril(A @ B, k=0), k=0),
+        tril(U @ tril(A @ B, k=-1), k=0),
+        tril(U @ tril(A @ B, k=0), k=-1),
+        tril(U @ tril(A @ B, k=1), k=0),
+        diagonal(L.T @ tril(A @ B, k=0)),
+        diagonal(L @ tril(A @ B, k=0) + U),
+        L * tril(A @ B, k=0),
+        L * triu(A @ B, k=0),
+        L.T * tril(A @ B, k=0),
+        inv(L) * tril(A @ B, k=0) @ U,
+        tril(U @ tril(A @ B, k=0) + A, k=0),
+        tril(U @ (tril(A @ B, k=0) + A) + L - U, k=0),
+        tril(SYMMETRIC, k=0) + tril(SYMMETRIC, k=0).T,
+        tril(ROWS, k=0) + tril(ROWS, k=0).T - 2 * tril(ROWS, k=0),
+        B.T @ (tril(SYMMETRIC, k=0) + tril(SYMMETRIC, k=0).T) @ B,
+        B.T @ tril(A, k=0) @ B + B.T @ tril(A, k=0).T @ B,
+        triu(u[:, None] * v, k=0) + tril(v[:, None] * u, k=0).T,
+        triu(u[:, None] * v, k=1) + tril(v[:, None] * u, k=-1).T,
+        triu(u[:, None] * v, k=1) - tril(v[:, None] * u, k=0).T,
+        C.T @ inv(S) @ u,
+        inv(S) @ C,
+        C @ inv(S) @ C.T,
+        C.T @ inv(S) @ C,
+        u * (C * C) @ v,
+        (inv(C) * inv(C)).T @ v,
+        ((inv(C) * inv(C)) @ v) * u,
+        eye(n="n", dtype="float64") + A - (diag_embed(1 + u) + A),
+        A + diag_embed(u * (1 + v)) - diag_embed(u * v),
+    ],
+)
+def test_canonical_forms_have_the_value(term, n):
+    rng = np.random.default_rng(n)
+    values = {name: rng.normal(size=(n, n)) + 3 * np.eye(n) for name in "AB"}
+    values |= {name: rng.normal(size=n) for name in "uv"}
+    root = rng.normal(size=(n, n))
+    values["S"] = root @ root.T + np.eye(n)
+    want = evaluate(term, values, {"n": n})
+    np.testing.assert_allclose(
+        np.broadcast_to(evaluate(canonical(term), values, {"n": n}), want.shape), want, atol=1e-9
+    )
+
+
+def by_solves(K, y):
+    return y @ sg.linalg.solve(K, y) / 2 + sg.logdet(K) / 2
+
+
+def by_cholesky(K, y):
+    L = sg.linalg.cholesky(K)
+    return y @ sg.cholesky_solve(y[:, None], L)[:, 0] / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def by_triangles(K, y):
+    L = sg.linalg.cholesky(K)
+    a = sg.linalg.solve_triangular(L, y[:, None], upper=False)
+    return (a**2).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def by_upper(K, y):
+    R = sg.linalg.cholesky(K, upper=True)
+    return y @ sg.cholesky_solve(y[:, None], R, upper=True)[:, 0] / 2 + sg.log(sg.diagonal(R)).sum()
+
+
+def linear(X, s):
+    return X @ X.T + s * sg.eye(len(X), dtype=sg.float64)
+
+
+def squared_exponential(X, s):
+    return sg.exp(-(sg.cdist(X, X) ** 2) / 2) + s * sg.eye(len(X), dtype=sg.float64)
+
+
+def op_names(text):
+    return set(re.findall(r"operatorname{(\w+)}", text))
+
+
+@pytest.mark.parametrize("kernel", [linear, squared_exponential])
+@pytest.mark.parametrize("likelihood", [by_cholesky, by_triangles, by_upper])
+def test_marginal_likelihoods_by_cholesky_read_as_by_inverses(kernel, likelihood):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4, 2)), rng.normal(size=4)
+
+    def loss(X, y, s):
+        return likelihood(kernel(X, s), y)
+
+    for wrt in ("X", "y", "s"):
+        found = sg.formula(loss, X, y, 0.7, wrt=wrt)
+        want = sg.formula(lambda X, y, s: by_solves(kernel(X, s), y), X, y, 0.7, wrt=wrt)
+        assert len(found.latex()) <= len(want.latex())
+        assert not {"tril", "triu", "cholesky"} & op_names(found.latex())
+        for n, d in ((5, 3), (3, 3), (1, 2)):
+            values = {"X": rng.normal(size=(n, d)), "y": rng.normal(size=n), "s": np.array(1.3)}
+            at = [sg.tensor(value) for value in values.values()]
+            number = np.asarray(sg.func.grad(loss, argnums="Xys".index(wrt))(*at))
+            np.testing.assert_allclose(found.evaluate(**values), number, rtol=1e-8, atol=1e-10)
+            for text, term in readings(found.term, found.symbols).items():
+                value = evaluate(term, values, sizes_of(found.term, number))
+                np.testing.assert_allclose(value, number, rtol=1e-6, atol=1e-8, err_msg=text)
+
+
+@pytest.mark.parametrize("likelihood", [by_cholesky, by_triangles, by_upper])
+def test_the_gradient_by_a_covariance_that_has_a_cholesky_factor(likelihood):
+    root, y = np.random.default_rng(1).normal(size=(4, 4)), np.arange(1.0, 5)
+    K = root @ root.T + np.eye(4)
+    found = sg.formula(likelihood, K, y, wrt="K", assume={"K": "symmetric"})
+    assert found.latex() == r"\frac{1}{2} \left(K^{-1} - K^{-1} y y^{\top} K^{-1}\right)"
+    number = sg.func.grad(likelihood)(sg.tensor(K), sg.tensor(y))
+    np.testing.assert_allclose(found.evaluate(K=K, y=y), np.asarray(number), rtol=1e-9, atol=1e-12)
