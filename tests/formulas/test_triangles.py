@@ -9,6 +9,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.printing.latex import latex
 from symgrad.formula.term import evaluate, symbol
 from symgrad.op import lookup
 from symgrad.ops.linalg.matrices import diag_embed, diagonal
@@ -74,6 +75,40 @@ def test_canonical_forms_have_the_value(term, n):
     np.testing.assert_allclose(
         np.broadcast_to(evaluate(canonical(term), values, {"n": n}), want.shape), want, atol=1e-9
     )
+
+
+ONES = lookup("full")(shape=("n", "n"), value=1, dtype="float64")
+UPPER = lookup("ne")(triu(ONES, k=1), 0)
+where = lookup("where")
+x = u[:, None] - u
+
+
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        (where(UPPER, A * u, 0), r"\operatorname{triu}_{1}\left(A\right) \operatorname{diag}\left(u\right)"),
+        (where(UPPER, 0, A), r"\operatorname{tril}\left(A\right)"),
+        (where(UPPER, 0, 1 / x), None),
+        (
+            where(UPPER, 1 / x, 0),
+            r"\operatorname{triu}_{1}\left(\frac{1}{u \mathbf{1}_{n}^{\top} - \mathbf{1}_{n} u^{\top}}\right)",
+        ),
+        (where(UPPER, A, B), None),
+        (A * triu(ONES, k=1), r"\operatorname{triu}_{1}\left(A\right)"),
+        (A.T * triu(ONES, k=1), r"\operatorname{tril}_{-1}\left(A\right)^{\top}"),
+        (L * tril(where(UPPER, 1 / x, 1), k=0), None),
+        (L * tril(1 / (x + eye(n="n", dtype="float64") + triu(1 / x, k=1)), k=0), None),
+        (tril(ONES, k=-1) + triu(ONES, k=1), r"\mathbf{1}_{n} \mathbf{1}_{n}^{\top} - I_{n}"),
+        (A @ (tril(ONES, k=-1) + triu(ONES, k=1)), None),
+        (tril(1 / x, k=-1) ** 2 + (tril(1 / x, k=-1) ** 2).T, None),
+    ],
+)
+def test_halves_that_a_condition_picks(term, text):
+    values = {"A": np.arange(9.0).reshape(3, 3), "B": np.ones((3, 3)), "u": np.array([0.5, 2.0, -1.0])}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        want, found = (evaluate(t, values, {"n": 3}) for t in (term, canonical(term)))
+    np.testing.assert_allclose(np.broadcast_to(found, want.shape), want, atol=1e-12)
+    assert text is None or latex(term) == text
 
 
 def by_solves(K, y):

@@ -16,7 +16,7 @@ from symgrad.formula.canonical.entries.blocks import read_narrow
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
-from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part
+from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
@@ -260,8 +260,9 @@ def _read_triangle(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form
     """The lower (upper) part of a lower (upper) triangular matrix is the matrix."""
     if term.ndim != 2:
         return None
-    found = triangle(term.op, args[0], run) if term.params["k"] == 0 else None
-    return found or turned_part(term.op, args[0], term.params["k"], run)
+    k = term.params["k"]
+    found = triangle(term.op, args[0], run) if k == 0 else None
+    return found or weights_in_front(term.op, args[0], k, run) or turned_part(term.op, args[0], k, run)
 
 
 def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

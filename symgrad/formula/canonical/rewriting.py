@@ -16,7 +16,7 @@ from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import without_inverses
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
-from symgrad.formula.canonical.matrices.triangles import without_cholesky, without_implied
+from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
 from symgrad.formula.canonical.scalars.identities import logistic_quotient
 from symgrad.formula.canonical.scalars.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
@@ -357,7 +357,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
     (frozenset({"inv"}), without_inverses),
     (frozenset({"inv", "cholesky"}), without_cholesky),
-    (frozenset({"tril", "triu"}), without_implied),
+    (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"one_hot"}), _alone(one_label)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled
 from symgrad.formula.canonical.writing import whole
-from symgrad.formula.structures import declared
+from symgrad.formula.structures import declared, shows_symmetry
 from symgrad.formula.term import SYMBOL, Term, constant_value
 from symgrad.op import Op, lookup
 
@@ -49,6 +49,59 @@ def triangle(op: Op, form: Form, run: Canonicaliser) -> Form | None:
     return run.sum_of(done, form.shape)
 
 
+def weights_in_front(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | None:
+    """tril(diag(x) A) = diag(x) tril(A) for vectors x of the program, which are finite."""
+    p = form.terms[0] if len(form.terms) == 1 else None
+    if p is None or not p.elementwise or all(len(f.labels) < 2 for f in p.factors):
+        return None
+    weights = [f for f in p.factors if f.base.op is SYMBOL and len(f.labels) == 1 and f.power > 0]
+    if not weights:
+        return None
+    rest = Form([Product(1, [f for f in p.factors if f not in weights], p.out)], form.shape)
+    inner = run.form_of(op(whole(run.term(rest), form.shape), k=k))
+    return run.times(Form([Product(p.coef, weights, p.out, p.decimal)], form.shape), inner)
+
+
+def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
+    """A ⊙ tril(11ᵀ) = tril(A) for matrices A of the program, which are finite."""
+    from symgrad.formula.canonical.rewriting import merged
+
+    for f in p.factors:
+        if f.base.op.name not in ("tril", "triu") or len(set(f.labels)) < 2 or constant_value(f.base.args[0]) != 1:
+            continue
+        for g in p.factors:
+            if g.base.op is SYMBOL and g.power == 1 and set(g.labels) == set(f.labels) and len(g.labels) == 2:
+                k, turned = f.base.params["k"], g.labels != f.labels
+                name = f.base.op.name if not turned else "triu" if f.base.op.name == "tril" else "tril"
+                made = Factor(lookup(name)(g.base, k=-k if turned else k), g.labels)
+                rest = [made if h is g else h for h in p.factors if h is not f]
+                return halves_of_symbols(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
+    return p
+
+
+def half_of_mask(condition: Form, run: Canonicaliser) -> tuple[str, int] | None:
+    """The triangle of a matrix, and its first diagonal, that a condition such as triu(11ᵀ) ≠ 0 picks."""
+    p = condition.terms[0] if len(condition.terms) == 1 else None
+    f = p.factors[0] if p is not None and len(p.factors) == 1 and p.coef == 1 else None
+    if p is None or f is None or len(condition.shape) != 2 or f.labels != p.out or f.power != 1:
+        return None
+    args = f.base.args if f.base.op.name == "ne" else ()
+    cut = args and args[0].op.name in ("tril", "triu") and constant_value(args[0].args[0]) == 1
+    return (args[0].op.name, args[0].params["k"]) if cut and args[1].number == 0 else None
+
+
+def half_where(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
+    """where(triu(11ᵀ) ≠ 0, X, 0) = triu(X) and where(triu(11ᵀ) ≠ 0, 0, X) = tril₋₁(X), always."""
+    found = half_of_mask(condition, run) if bool(first.terms) != bool(second.terms) else None
+    if found is None:
+        return None
+    name, k = found
+    if second.terms:
+        name, k = ("tril", k - 1) if name == "triu" else ("triu", k + 1)
+    kept = whole(run.term(first if first.terms else second), condition.shape)
+    return run.form_of(lookup(name)(kept, k=k))
+
+
 def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -> Product:
     """A product in which triangles are cut out of no matrix where the others have zeros already, always.
 
@@ -61,7 +114,7 @@ def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -
             continue
         above = {_falling(g.labels, triangle_of(g.base)) for g in p.factors if g is not f and _halved(g)}
         above |= {_falling(p.out, wanted)} if wanted else set()
-        if _at_least(*_falling(f.labels, triangle_of(f.base)), above):
+        if _at_least(*_falling(f.labels, triangle_of(f.base)), above) and _finite(_uncut(f, run), run):
             return without_implied(merged(_with(p, f, _uncut(f, run), run), run), run, wanted)
     return p
 
@@ -75,6 +128,17 @@ def _uncut(f: Factor, run: Canonicaliser) -> Form:
     """The matrix of which a factor is a triangle."""
     kept = run.arguments.get(f.base)
     return kept[0] if kept is not None else run.form_of(f.base.args[0])
+
+
+def _finite(form: Form, run: Canonicaliser) -> bool:
+    """Whether no entry that was cut off may be infinite: a zero in front would make it no number."""
+    for p in form.terms:
+        for f in p.factors:
+            inside = run.insides.get(f.base)
+            plain = f.base.op is SYMBOL or f.base.op.name in ("inv", "cholesky", "tril", "triu")
+            if len(f.labels) > 1 and not (f.power > 0 and (plain or (inside is not None and _finite(inside, run)))):
+                return False
+    return True
 
 
 def _halved(f: Factor) -> bool:
@@ -105,23 +169,28 @@ def _with(p: Product, f: Factor, new: Form, run: Canonicaliser) -> Product:
     return contract_products([Product(p.coef, rest, own, p.decimal), run.product(new)], [own, f.labels], p.out, sizes)
 
 
+_BESIDE_DIAGONAL: dict[tuple[str, Any], int] = {("tril", 0): 1, ("triu", 0): 1, ("tril", -1): -1, ("triu", 1): -1}
+"""Halves that with their transposes have the diagonal twice (1) or not at all (-1)."""
+
+
 def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product]:
-    """tril(S) + tril(S)ᵀ = S + diag(S) for symmetric S, also between other factors."""
+    """tril(S) + tril(S)ᵀ = S + diag(S) and tril₋₁(S) + tril₋₁(S)ᵀ = S - diag(S) for symmetric S, anywhere."""
     from symgrad.formula.canonical.rewriting import merged
 
     keys = {run.key(p): p for p in terms}
     for p in terms:
         for f in p.factors:
-            if not _cut_out(f):
+            sign = _BESIDE_DIAGONAL.get((f.base.op.name, f.base.params.get("k")))
+            if sign is None or f.power != 1 or len(set(f.labels)) < 2:
                 continue
             turned = Factor(f.base, f.labels[::-1])
             other = keys.get(run.key(Product(1, [turned if g is f else g for g in p.factors], p.out)))
             if other is None or other is p or other.coef != p.coef:
                 continue
             full = _uncut(f, run)
-            if run.same(full, full.restricted((1, 0))):
+            if run.same(full, full.restricted((1, 0))) and (sign > 0 or _finite(full, run)):
                 row = run.contract([full], [(0, 0)], (0,), full.shape[:1])
-                diagonal = Form([q.with_out((q.out[0], q.out[0])) for q in row.terms], full.shape)
+                diagonal = Form([q.with_out((q.out[0], q.out[0])).scaled(sign) for q in row.terms], full.shape)
                 made = [merged(_with(p, f, new, run), run) for new in (full, diagonal) if new.terms]
                 return [*(q for q in terms if q is not p and q is not other), *made]
     return terms
@@ -181,7 +250,8 @@ def other_half(made: Term, form: Form, run: Canonicaliser) -> Term | None:
         return None
     flipped = whole(run.term(form.restricted((1, 0))), form.shape[::-1])
     other = lookup("triu" if made.op.name == "tril" else "tril")(flipped, k=-made.params["k"])
-    return other if other in run.arguments and other.args[0] is not made.args[0] else None
+    seen = other.args[0] is not made.args[0] or shows_symmetry(flipped)
+    return other if seen and other in run.arguments else None
 
 
 def without_cholesky(p: Product, run: Canonicaliser) -> Product:
