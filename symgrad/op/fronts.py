@@ -84,6 +84,19 @@ def with_words(call: Callable[..., Any], words: dict[str, str]) -> Callable[...,
     return either
 
 
+def of_operands(name: str, op: Op) -> Callable[..., Any]:
+    """An op that takes no more than its operands: to its kernel one more would be an array to write into."""
+    most = len(op.vjps)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > most:
+            raise TypeError(f"{name}_() takes {most - 1} arguments but {len(args) - 1} were given")
+        return op(*args, **kwargs)
+
+    call.__name__ = op.name
+    return call
+
+
 def names_in_order(call: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments that may be given by position; ``inplace`` is passed on by name all the same."""
     taken = inspect.signature(call).parameters.values() if not hasattr(call, "vjps") else ()

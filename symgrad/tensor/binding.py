@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
-from symgrad.op.fronts import by_place, names_in_order, with_words
+from symgrad.op.fronts import by_place, names_in_order, of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
@@ -525,6 +525,8 @@ def _bind_inplace(cls: Any) -> None:
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
         call = FRONTS[name].call
+        if isinstance(call, Op) and not FRONTS[name].words:
+            call = of_operands(name, call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
         call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call))

@@ -225,7 +225,9 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad and self._node is not None:
             note_detached(self._array())
-        self._node, self._requires_grad = None, False
+        followed = WATCH.count and WATCH.local.stack and self._node is not None and record.traced(self)
+        self._node = lookup("detach")(self)._node if followed else None  # a tracer goes on to follow the values
+        self._requires_grad = False
         if self._extra is not None:
             self._extra.retains = False
             views_follow(self)

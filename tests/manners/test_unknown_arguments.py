@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import symgrad as sg
 from symgrad.errors import SymgradError
 from symgrad.ops.calls.naming import SPACES
@@ -41,3 +43,27 @@ def test_copies_by_position() -> None:
     x = sg.ones(3)
     assert x.to(sg.float32, False, True) is not x
     assert x.to(sg.float32, True) is x
+
+
+def test_methods_in_place_write_into_nothing_else() -> None:
+    """What stands behind the operands is no array to write into, as it is to NumPy's functions."""
+    written = []
+    for name in [name for name in dir(sg.Tensor) if name.endswith("_") and not name.endswith("__")]:
+        for count in (1, 2):
+            given = [sg.tensor([0.3, 0.4]) for _ in range(count + 1)]
+            try:
+                getattr(given[0], name)(*given[1:])
+            except Exception:  # noqa: BLE001, S112  (too many, or no such arguments)
+                continue
+            if any(other.tolist() != sg.tensor([0.3, 0.4]).tolist() for other in given[1:]):
+                written.append(name)
+    assert written == []
+
+
+def test_detached_in_place_in_a_program() -> None:
+    def doubled(x: Any) -> Any:
+        y = x * 2
+        y.detach_()
+        return y + x
+
+    assert sg.compile(doubled, np.ones(2))(np.array([3.0, 4.0])).tolist() == [9.0, 12.0]
