@@ -67,7 +67,8 @@ def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
     from symgrad.formula.canonical.rewriting import merged
 
     for f in p.factors:
-        if f.base.op.name not in ("tril", "triu") or len(set(f.labels)) < 2 or constant_value(f.base.args[0]) != 1:
+        alone = len(f.labels) == 2 and f.labels[0] != f.labels[1]
+        if f.base.op.name not in ("tril", "triu") or not alone or constant_value(f.base.args[0]) != 1:
             continue
         for g in p.factors:
             if g.base.op is SYMBOL and g.power == 1 and set(g.labels) == set(f.labels) and len(g.labels) == 2:
@@ -113,15 +114,16 @@ def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -
         if not _cut_out(f):
             continue
         above = {_falling(g.labels, triangle_of(g.base)) for g in p.factors if g is not f and _halved(g)}
-        above |= {_falling(p.out, wanted)} if wanted else set()
+        above |= {_falling(p.out, wanted)} if wanted and len(p.out) == 2 else set()
         if _at_least(*_falling(f.labels, triangle_of(f.base)), above) and _finite(_uncut(f, run), run):
             return without_implied(merged(_with(p, f, _uncut(f, run), run), run), run, wanted)
     return p
 
 
 def _cut_out(f: Factor) -> bool:
-    """Whether a factor is a triangle of a matrix."""
-    return f.base.op.name in ("tril", "triu") and f.base.params["k"] == 0 and f.power == 1 and len(set(f.labels)) == 2
+    """Whether a factor is a triangle of a matrix; of a stack of matrices it is left as it is."""
+    alone = len(f.labels) == 2 and f.labels[0] != f.labels[1]
+    return alone and f.base.op.name in ("tril", "triu") and f.base.params["k"] == 0 and f.power == 1
 
 
 def _uncut(f: Factor, run: Canonicaliser) -> Form:
