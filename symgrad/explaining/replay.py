@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, FormulaError, SymgradError
 from symgrad.ops.rules.kinks import under
-from symgrad.tape.backward.engine import Sweep
+from symgrad.tape.backward.engine import QuietSweep
 from symgrad.tape.folding import unfolded
 from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
@@ -158,7 +158,7 @@ def _cannot(node: Node, error: Exception) -> SymgradError:
     )
 
 
-class Pass(Sweep):
+class Pass(QuietSweep):
     """The reverse sweep over a replayed graph: ``edges`` has all that went along the edges, newest node first.
 
     ``into`` has the edges by the place that they lead to.  ``wanted`` is the place that the pass goes to, None for all
@@ -170,13 +170,6 @@ class Pass(Sweep):
         super().__init__(
             roots=[(replay.place(root), seed) for root, seed in roots],
             wanted=None if wanted is None else [replay.place(wanted)],
-            create_graph=False,
-            keep_graph=True,
-            wrap=lambda node, saved: saved,
-            finish_leaf=lambda leaf, g: g,
-            run_hooks=lambda node, g: g,
-            run_pre_hooks=lambda node, g: g,
-            run_post_hooks=lambda node, results, g: results,
         )
         self.target = None if wanted is None else replay.place(wanted)
         self.wanted_nodes = {*self.wanted_nodes, *(r for r, _ in self.roots if isinstance(r, Node))}

@@ -21,7 +21,7 @@ from symgrad.check.graph.lines import is_alone, written
 from symgrad.errors import FormulaError
 from symgrad.formula.term import describe as describe_term
 from symgrad.ops.rules.fitting import fit
-from symgrad.tape.backward.engine import Sweep
+from symgrad.tape.backward.engine import QuietSweep
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Masked, Node
 from symgrad.tape.record import Recorded
@@ -101,20 +101,13 @@ class Straight:
         return np.where(c != 0, part * part / np.where(c != 0, c, 1), 0).astype(part.dtype)
 
 
-class CarefulSweep(Sweep):
+class CarefulSweep(QuietSweep):
     """A sweep of arrays that takes the careful path through every node, the one that asks ``_contribution``."""
 
     def __init__(self, root: Node, seed: Any, wanted: Sequence[Any] = ()):
         super().__init__(
             roots=[(root, np.asarray(seed, root.dtype).reshape(root.shape)[()])],
             wanted=[root, *leaves_below(root), *wanted],  # wanting the root is what leads every node there
-            create_graph=False,
-            keep_graph=True,
-            wrap=lambda node, saved: saved,
-            finish_leaf=lambda leaf, g: g,
-            run_hooks=lambda node, g: g,
-            run_pre_hooks=lambda node, g: g,
-            run_post_hooks=lambda node, results, g: results,
         )
 
     def local(self, found: Any, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any) -> Local | None:

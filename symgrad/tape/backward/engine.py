@@ -453,6 +453,23 @@ class Sweep:
         return results, inputs, inner
 
 
+class QuietSweep(Sweep):
+    """A pass of arrays over a graph that is kept, which only looks: no hook runs, and nothing comes into ``.grad``."""
+
+    def __init__(self, roots: Sequence[tuple[Any, Any]], wanted: Sequence[Any] | None):
+        super().__init__(
+            roots=roots,
+            wanted=wanted,
+            create_graph=False,
+            keep_graph=True,
+            wrap=lambda node, saved: saved,
+            finish_leaf=lambda leaf, g: g,
+            run_hooks=lambda node, g: g,
+            run_pre_hooks=lambda node, g: g,
+            run_post_hooks=lambda node, results, g: results,
+        )
+
+
 def _refuse_dtypes(node: Node, bits: int) -> None:
     """Raise torch's error where a derivative cannot be had for operands of these dtypes."""
     op, dtypes = node.op, [getattr(arg, "dtype", None) for arg in node.args]
