@@ -21,9 +21,13 @@ def squares(X, Y):
 def test_a_kernel_of_distances_is_written_by_entries():
     text = sg.latex(lambda s, X: sg.exp(-squares(X, X) / s).sum(), sg.tensor(2.0), X, wrt="X")
     assert text == (
-        r"\frac{4}{s} \left(e^{-\frac{1}{s} \left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j}} X - "
-        r"\operatorname{diag}\left(e^{-\frac{1}{s} \left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j}} "
-        r"\mathbf{1}\right) X\right)"
+        r"\begin{aligned}"
+        "\n"
+        r"t_{1} &= e^{-\frac{1}{s} \left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j}} \\"
+        "\n"
+        r"& \frac{4}{s} \left(t_{1} X - \operatorname{diag}\left(t_{1} \mathbf{1}\right) X\right)"
+        "\n"
+        r"\end{aligned}"
     )
 
 

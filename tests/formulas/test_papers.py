@@ -97,9 +97,10 @@ PRINTED = {
     ),
     "rows of differences": (
         lambda y, X, s: (sg.exp(-((X - y) ** 2).sum(1)) * ((X - y) @ s)).sum(), ("y",), (w, X, v),
-        (r"2 \left(X - \mathbf{1} y^{\top}\right)^{\top} \left(e^{-\left(X - \mathbf{1} y^{\top}\right)^{\odot 2} "
-        r"\mathbf{1}} \odot \left(X - \mathbf{1} y^{\top}\right) s\right) - \left(\mathbf{1}^{\top} "
-        r"e^{-\left(X - \mathbf{1} y^{\top}\right)^{\odot 2} \mathbf{1}}\right) s"),
+        (r"\begin{aligned}" "\n" r"t_{1} &= X - \mathbf{1} y^{\top} \\" "\n"
+        r"t_{2} &= e^{-t_{1}^{\odot 2} \mathbf{1}} \\" "\n"
+        r"& 2 t_{1}^{\top} \left(t_{2} \odot t_{1} s\right) - \left(\mathbf{1}^{\top} t_{2}\right) s" "\n"
+        r"\end{aligned}"),
     ),
     "the Hessian of a ratio": (
         lambda w, B, S: (w @ B @ w) / (w @ S @ w), ("w", "w"), (w, V @ V.T, W @ W.T),

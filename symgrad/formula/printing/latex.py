@@ -19,6 +19,7 @@ from symgrad.formula.printing.kronecker import kronecker_latex
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.naming import named_parts
 from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
+from symgrad.formula.printing.sharing import LINE_SIGNS, signs, worth_a_name
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
 from symgrad.formula.printing.width import COLUMN, broken, within
@@ -31,6 +32,12 @@ INLINE_SIZE = 150
 
 INLINE_WIDTH = 440.0
 """The widest formula, in points, of which no part gets a name: the line of a page with narrow margins."""
+
+SHARED_WIDTH = 240.0
+"""The width, in points, from which a formula gets names for parts that it would print again and again."""
+
+SHARED_GAIN = 0.9
+"""The part of its signs that may remain with such names, definitions included."""
 
 STATEMENT_SIZES = (60, 24, 12, 6)
 """What one statement of a where-list may hold; the first size is taken whose lines fit."""
@@ -217,8 +224,9 @@ def latex(
     r"""The LaTeX of a term.
 
     ``canonical=False`` prints the program as it was run.  ``where`` names the shared parts and lists them after the
-    formula: True always, False never, None when the formula is long; at most ``lines`` lines are printed, one of which
-    says how many were left out.  ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
+    formula: True always, False never, None when the formula is long, or has a tenth fewer signs with names for what
+    it would repeat; at most ``lines`` lines are printed, one of which says how many were left out.
+    ``bold`` sets arrays in bold, and ``name`` is printed on the left of ``=``.
     ``environment`` ("align", "align*", "equation" or "equation*") makes it a whole environment for a document, and
     ``notes`` are lines of LaTeX below the formula, such as conditions under which it holds.
     ``width`` is that of the lines of where-lists and environments, in points of ten-point type: longer sums go on in a
@@ -273,9 +281,11 @@ class _Lines:
             lines = [(written(d.matrix, spelled, self.bold), line(d, spelled, self.bold)) for d in found]
             return lines + self.rows(lettered, where, name, names)
         if not where and (where is False or not _is_long(shown)):
-            text = written(shown, _names(shown), self.bold)
+            spelled = _names(shown)
+            text = written(shown, spelled, self.bold)
             if where is False or self.fits(name or "", text):
-                return [(name or "", text)]
+                inline = [(name or "", text)]
+                return inline if where is False else self._shortest(inline, shown, spelled, names)
         tried = []
         order = postorder([shown])
         for size in STATEMENT_SIZES:
@@ -287,6 +297,22 @@ class _Lines:
             if not over:
                 break
         return min(tried, key=lambda entry: entry[0])[1]
+
+    def _shortest(
+        self, inline: list[tuple[str, str]], shown: Term, spelled: dict[str, str], names: Any
+    ) -> list[tuple[str, str]]:
+        """A formula of one line, or with names for its largest parts where that makes it much shorter."""
+        if self.column is None or width_of(inline[0][1]) < SHARED_WIDTH:
+            return inline
+        writer = Writer(spelled, self.bold)
+        writer.write(shown)
+        chosen = worth_a_name(shown, {t: text_of(piece) for t, piece in writer.images.items()})
+        if not chosen:
+            return inline
+        found = Statements(shown, names=names, chosen=chosen)
+        rows = _where_rows(found, self.most, self.bold, inline[0][0] or None, self.column)
+        named = sum(signs(right) + LINE_SIGNS * (k < len(rows) - 1) for k, (_, right) in enumerate(rows))
+        return rows if named <= SHARED_GAIN * signs(inline[0][1]) else inline
 
     def fits(self, left: str, text: str) -> bool:
         """Whether a formula may stand without names for its parts."""

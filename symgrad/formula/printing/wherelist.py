@@ -15,6 +15,7 @@ import numpy as np
 
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.printing.naming import Names, named_parts
+from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, postorder
 
 CANONICAL_BUDGET = 3_000
@@ -55,6 +56,7 @@ def _is_call(t: Term) -> bool:
 class Statements:
     """A formula cut into statements: ``parts`` are (name, term over symbols), the last of them is the result.
 
+    ``chosen`` are the parts that get a name, where they were chosen; else what is shared, deep or large gets one.
     Where it is cut is found once for all; a statement is written when it is asked for, since few of many are printed.
     """
 
@@ -65,12 +67,17 @@ class Statements:
         size: int = STATEMENT_SIZE,
         names: Any = None,
         order: Sequence[Term] | None = None,
+        chosen: Container[Term] | None = None,
     ):
         self.root = root
         self.order = postorder([root]) if order is None else order
         self.names = Names(names, self.order)
         self.named: dict[Term, str] = {}
-        self._cut(shared_from, size)
+        if chosen is None:
+            self._cut(shared_from, size)
+        else:
+            self.named = {t: self.names.next() for t in self.order if t in chosen and t is not root}
+            self.named[root] = self.names.last()
         self._whole = list(self.named)
 
     def _cut(self, shared_from: int, largest: int) -> None:
@@ -105,7 +112,8 @@ class Statements:
         return self.named[whole], image[whole]
 
     def _symbol(self, part: Term) -> Term:
-        return make(SYMBOL, (), {"name": self.named[part]}, part.shape, part.dtype or np.dtype(float))
+        params = {"name": self.named[part]} | ({"structure": "symmetric"} if shows_symmetry(part) else {})
+        return make(SYMBOL, (), params, part.shape, part.dtype or np.dtype(float))
 
     @property
     def parts(self) -> list[tuple[str, Term]]:
