@@ -46,11 +46,11 @@ def second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     return y
 
 
-def _times_first(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+def times_first(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     return g * x
 
 
-def _times_second(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+def times_second(g: Any, out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     return g * y
 
 
@@ -58,7 +58,7 @@ def times(partial: Rule) -> Rule:
     """The pullback whose factor is a partial."""
     if partial is first or partial is second:
         # Multiplication is the commonest op; one call instead of two.
-        return _times_first if partial is first else _times_second
+        return times_first if partial is first else times_second
 
     if partial in DIVISORS:
         return _divided(partial)

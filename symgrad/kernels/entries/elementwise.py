@@ -22,9 +22,10 @@ def sigmoid_slope(g: Any, y: Any) -> Any:
     return g * (1 - y) * y
 
 
-def tanh_slope(g: Any, y: Any) -> Any:
-    """g (1 - y²)."""
-    return g * (1 - y * y)
+def tanh_slope(g: Any, y: Any, one: Any = np.ones(())) -> Any:  # noqa: B008
+    """g (1 - y²).  NumPy takes longer to read a Python number than to compute with small arrays: ``one`` is none."""
+    square = y * y
+    return g * ((one if square.__class__ is np.ndarray and square.dtype is one.dtype else 1) - square)
 
 
 def softplus(x: Any) -> Any:

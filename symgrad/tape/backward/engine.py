@@ -17,7 +17,7 @@ import numpy as np
 from symgrad.dtypes import torch_name, widened
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import is_complex
-from symgrad.op.partials import same
+from symgrad.op.partials import same, times_first, times_second
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.select import beside
 from symgrad.ops.rules.fitting import fit
@@ -233,6 +233,7 @@ class Sweep:
         get, take = grads.get, grads.pop
         careful = self.create_graph or self.eager_leaves or bool(self.wanted_nodes)
         masked, freed, passes, array = Masked, FREED, same, np.ndarray
+        by_first, by_second = times_first, times_second
         owned: set[Any] = set()
         for node in nodes:
             g = take(node, None)
@@ -259,7 +260,7 @@ class Sweep:
                 other, arg = node.args
                 out, x, y = saved
                 if rule is not None:
-                    c = g if rule is passes else rule(g, out, x, y)
+                    c = g * y if rule is by_second else g if rule is passes else rule(g, out, x, y)
                     before = get(other)
                     if before is None:
                         grads[other] = c
@@ -271,7 +272,7 @@ class Sweep:
                             owned.add(other)  # a sum made here: the next contribution may go into its memory
                     if last is None:
                         continue
-                c = g if last is passes else last(g, out, x, y)
+                c = g * x if last is by_first else g if last is passes else last(g, out, x, y)
             before = get(arg)
             if before is None:
                 grads[arg] = c
