@@ -15,6 +15,7 @@ import numpy as np
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.errors import AutogradError, NotAnOperand
 from symgrad.op import Op
+from symgrad.op.partials import negated, same, times_first, times_second
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
 from symgrad.tape.graph import Node, sequence
@@ -54,6 +55,22 @@ def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:
         read = op.needs(mask)[0] if mask else ()
         plans.append((mask, rules, bool(read), *(i in read for i in range(-1, arity))))
     return plans
+
+
+def _beside_number(op: Op, place: int) -> tuple[Any, ...]:
+    """What to note on a node whose operand at ``place`` requires grad beside a Python number: its plan, as above.
+
+    Instead of rules it says for which dtypes they may be called as they are: with a number, what is no arithmetic may
+    compute in float64.
+    """
+    mask = 1 << place
+    if not op.differentiable(place):
+        return (0, (), (), False, False, False, False)
+    read, shaped = op.needs(mask, op.saves is not None)
+    rules = tuple(rule if i == place else None for i, rule in enumerate(op.vjps))
+    arithmetic = rules[place] in (same, negated, times_first, times_second)
+    exact = () if shaped or op.structural is not None else (float64, float32) if arithmetic else (float64,)
+    return (mask, rules, exact, bool(read), *(i in read for i in (-1, 0, 1)))
 
 
 def _watched(tensor: Any) -> bool:
@@ -146,7 +163,7 @@ def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any
     """The fast path of an op of two tensors; as an ``operator`` it leaves strangers to their own reflected one."""
     new, kernel = cls.__new__, op.kernel
     careful = _set_aside(op)
-    unlike = _or_theirs(op) if operator else op
+    unlike = _with_number(cls, op, _or_theirs(op) if operator else op)
     plans: Any = None
     expected = cls
 
@@ -219,6 +236,75 @@ def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any
     SWITCHES.append(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
+    return call
+
+
+def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The fast path of an op of two operands, one of which is a Python number beside a tensor of real floats."""
+    if op.condition is not None or op.scalar is not None:
+        return unlike
+    new, kernel, single = cls.__new__, op.kernel, op.single or op.kernel
+    plans: list[Any] = [None, None]
+    expected = cls
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = cls if fast else None
+
+    def call(input: Any, other: Any) -> Any:
+        if input.__class__ is expected and (other.__class__ is float or other.__class__ is int):
+            tensor, place = input, 0
+        elif other.__class__ is expected and (input.__class__ is float or input.__class__ is int):
+            tensor, place = other, 1
+        else:
+            return unlike(input, other)
+        x = tensor._value
+        a = tensor._node
+        try:
+            shape, dtype = (x.shape, x.dtype) if a is None else (a.shape, a.dtype)
+            if dtype is float64:
+                v = kernel(input, x) if place else kernel(x, other)
+            elif dtype is float32:
+                v = kernel(input, x) if place else single(x, other)
+            else:
+                return unlike(input, other)
+        except (ValueError, TypeError, OverflowError, AutogradError):
+            return unlike(input, other)  # which says what is wrong
+        if v.__class__ is not x.__class__ or v is x or v.base is not None:
+            return unlike(input, other)  # a 0-d array, or one in the memory of the operand
+        if len(shape) > 1 and v.strides != x.strides:
+            v = arranged(v, (x,))
+        plan = plans[place]
+        if plan is None:
+            plan = plans[place] = _beside_number(op, place)
+        mask, rules, exact, reads, keep_out, keep_x, keep_y = plan
+        if not mask or not tensor._requires_grad or (MODE.exceptional and not MODE.local.enabled):
+            return unlike(input, other) if _watched(tensor) else plain(cls, v)
+        if a is None:
+            a = tensor
+        node = Node()
+        node.op = op
+        node.params = None
+        if place:
+            node.args = (input, a)
+            node.saved = (v if keep_out else None, input if keep_x else None, x if keep_y else None) if reads else _NONE
+        else:
+            node.args = (a, other)
+            node.saved = (v if keep_out else None, x if keep_x else None, other if keep_y else None) if reads else _NONE
+        node.mask = mask
+        node.shape = shape
+        node.dtype = dtype
+        node.rules = rules if dtype in exact else None
+        node.sequence_nr = next(sequence)
+        node.extra = None
+        out = new(cls)
+        out._value = v
+        out._node = node
+        out._requires_grad = True
+        out._extra = None
+        return out
+
+    SWITCHES.append(switch)
     return call
 
 

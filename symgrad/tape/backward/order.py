@@ -14,6 +14,8 @@ _age = attrgetter("sequence_nr")
 
 def tracked(args: tuple[Any, ...], mask: int) -> tuple[Any, ...]:
     """The arguments that a mask names."""
+    if len(args) == 2 and 0 < mask < 3:  # the commonest: one operand of two
+        return args[mask - 1 : mask]
     return tuple([arg for i, arg in enumerate(args) if mask >> i & 1])
 
 
