@@ -8,12 +8,13 @@ from typing import Any
 from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
+from symgrad.compiler.stored import load
 from symgrad.compiler.trace import collection_paused, trace_tensor
 from symgrad.errors import ArgumentError
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.record import Recorded
 
-__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "jit"]
+__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "jit", "load"]
 
 
 def is_compiling() -> bool:

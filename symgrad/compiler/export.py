@@ -104,12 +104,16 @@ if __name__ == "__main__":
 
 
 def save(program: Any, path: Any) -> None:
-    """Write ``program`` to ``path``: C where that ends in ``.c``, else Python."""
+    """Write ``program`` to ``path``: C where that ends in ``.c``, data where in ``.json``, else Python."""
     path = Path(path)
     if path.suffix == ".c":
         from symgrad.compiler.export_c import text_of as written
 
         text = written(program)
+    elif path.suffix == ".json":
+        from symgrad.compiler.stored import text_of as stored
+
+        text = stored(program)
     else:
         text = text_of(program)
     path.write_text(text, encoding="utf-8")

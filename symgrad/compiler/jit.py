@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, same_bits, signature
+from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, as_tensor, same_bits, signature
 from symgrad.compiler.trace import ARRAYS, array_of
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
-from symgrad.tape.record import Recorded, plain, traced
+from symgrad.tape.record import Recorded, traced
 from symgrad.tape.watching.watch import watching
-from symgrad.tensor import Tensor
 
 LIMIT = 64
 """How many signatures one function is counted under; beyond that new ones run eagerly."""
@@ -65,8 +64,8 @@ class Jitted:
             return self._eagerly(args, named)
         self._stats["compiled"] += 1
         if program.structure == containers.LEAF:
-            return _as_tensor(leaves[0])
-        return containers.unflatten(program.structure, iter([_as_tensor(leaf) for leaf in leaves]))
+            return as_tensor(leaves[0])
+        return containers.unflatten(program.structure, iter([as_tensor(leaf) for leaf in leaves]))
 
     @staticmethod
     def _leaves(variant: Variant, arrays: list[Any]) -> Any:
@@ -93,9 +92,9 @@ class Jitted:
 
     def _eagerly(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         self._stats["eager"] += 1
-        inputs = containers.tree_map(_as_tensor, args)
-        result = self.function(*inputs, **containers.tree_map(_as_tensor, named))
-        return containers.tree_map(_as_tensor, result)
+        inputs = containers.tree_map(as_tensor, args)
+        result = self.function(*inputs, **containers.tree_map(as_tensor, named))
+        return containers.tree_map(as_tensor, result)
 
     def _variant(self, key: Any, arrays: list[Any], row: tuple[Any, ...]) -> Variant | None:
         known = self.compiled.variants.get(key)
@@ -141,7 +140,7 @@ class Jitted:
                 return False
             if trace.passes:  # type: ignore[union-attr]
                 # A pass is recorded while it is traced, and in the call that is repeated it is not.
-                results = self.function(*containers.tree_map(_as_tensor, row))
+                results = self.function(*containers.tree_map(as_tensor, row))
                 wanted = [array_of(r) for r in containers.flatten(results)[0]]
         return all(map(same_bits, wanted, found))
 
@@ -153,10 +152,6 @@ class Jitted:
     def source(self) -> str:
         """Source of the program compiled last; ``CompileError`` when there is none yet."""
         return self.compiled.source
-
-
-def _as_tensor(leaf: Any) -> Any:
-    return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
 def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:

@@ -29,13 +29,13 @@ def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
     ``derived`` programs are nobody's order of operations, so products in them may also be regrouped where that is
     cheaper (:func:`_regrouped`).
     """
-    found = rebuilt(_opened(outputs), _changed)
+    found = rebuilt(opened(outputs), _changed)
     if derived:
         found = rebuilt(found, _regrouped)
     return without_kept_axes(rebuilt(found, _changed))
 
 
-def _opened(outputs: Sequence[Term]) -> list[Term]:
+def opened(outputs: Sequence[Term]) -> list[Term]:
     """Custom functions as what they are made of: a program does not call what it cannot carry along."""
     if all(term.op.kind != "function" for term in postorder(outputs)):
         return list(outputs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.cost import Cost, cost_of
+from symgrad.compiler.followed import is_followed, run_followed
 from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
@@ -94,7 +95,8 @@ class Compiled:
 
     Call it with arrays, tensors or numbers, by position or by name; it gives a NumPy array or scalar (a tuple or the
     traced nesting for several results).  Sizes are read from the arguments, so one program serves every size.
-    Arguments of another dtype of the same kind are cast to the traced one.
+    Arguments of another dtype of the same kind are cast to the traced one.  Called with a tensor that requires grad, or
+    inside of a function that is traced or differentiated, it runs its ops one by one and gives tensors with a history.
 
     Raises ``ArgumentError`` for missing or surplus arguments and where the traced function would take another branch,
     ``NameProblem`` for unknown names, ``ShapeError`` for ranks and sizes that do not fit and ``DtypeError`` for a dtype
@@ -138,6 +140,8 @@ class Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program on arrays, tensors or numbers."""
+        if is_followed((*args, *named.values())):
+            return run_followed(self, args, named)
         row = self.prepared(args, named)
         self.check_branch(row)
         out = self.function(*row)
@@ -261,6 +265,7 @@ class Compiled:
         ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.  A path that ends in ``.c``
         gets C99: a function of the sizes, the arrays row by row, and memory for the results, that gives 0 or a code
         which the head of the file explains; ``cc -std=c99 -DSELFTEST file.c -lm`` makes a program of its self-test.
+        One that ends in ``.json`` gets the program as data, for :func:`symgrad.compiler.load`.
 
         Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision,
         branches on values, and functions such as eigenvalues, which it names.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.cost import Cost
+from symgrad.compiler.followed import is_followed
 from symgrad.compiler.generality import filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.surroundings import surroundings
@@ -31,7 +32,8 @@ from symgrad.compiler.trace import (
 from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, plain
+from symgrad.tensor import Tensor
 
 VARIANTS = 16
 """How many branch patterns of one signature are compiled before it is taken as a function of values."""
@@ -79,6 +81,11 @@ class Variant:
             return False
         found = found if len(self.seen) > 1 else (found,)
         return all(map(self.same, self.seen, found))
+
+
+def as_tensor(leaf: Any) -> Any:
+    """Arrays as tensors; anything else as it is."""
+    return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -145,6 +152,8 @@ class Specialised:
                             break
                     else:
                         return plain[0](*args)
+        if is_followed(containers.flatten((args, named))[0]):
+            return self._followed(args, named)
         if named:
             args = self._positional(args, named)
         key, arrays = signature(args, self.exact)
@@ -155,6 +164,16 @@ class Specialised:
         if program.structure == containers.LEAF:
             return out
         return containers.unflatten(program.structure, iter(out if len(program.results) > 1 else (out,)))
+
+    def _followed(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Where tensors are followed the function itself runs, or what is known of it after unpickling."""
+        if self.function is not None:
+            return self.function(*containers.tree_map(as_tensor, args), **containers.tree_map(as_tensor, named))
+        known = self.variants.get(signature(args)[0], ())
+        if named or not known:
+            return self.trace(*args)
+        leaves = [x for x in containers.flatten(args)[0] if is_array(x)]
+        return known[-1].program(*leaves)
 
     def variant(self, key: Any, arrays: Sequence[Any], args: Sequence[Any]) -> Variant:
         """The program for these arguments, traced if there is none."""
