@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def is_followed(leaves: Iterable[Any]) -> bool:
     """Whether one of these arguments is a tensor that requires grad, one in a traced function, or a dual number."""
     for leaf in leaves:
-        if isinstance(leaf, Recorded):
+        if isinstance(leaf, Tensor):
             if (leaf.requires_grad and is_grad_enabled()) or watching() is not None:
                 return True
         elif leaf.__class__ is not str and carrier_of(leaf.__class__) is not None:
@@ -53,7 +53,8 @@ def run_followed(program: Compiled, args: tuple[Any, ...], named: dict[str, Any]
         raise CompileError(f"{program.name}() calls the library's own kernels, and is not differentiated as a program.")
     row = program.prepared(tuple(map(_bare, args)), {k: _bare(v) for k, v in named.items()})
     program.check_branch(row)
-    values, letters = {}, {}
+    values: dict[str, Any] = {}
+    letters: dict[str, int] = {}
     given = {**dict(zip([a.name for a in program.arguments], args, strict=False)), **named}
     for a, value in zip(program.arguments, row, strict=True):
         x = given.get(a.name)
