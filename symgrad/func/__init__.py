@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from symgrad.func.batching import vmap
+from symgrad.func.sparse import sparse_hessian, sparse_jacobian
 from symgrad.func.transforms import (
     grad,
     grad_and_value,
@@ -32,6 +33,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "sparse_hessian",
+    "sparse_jacobian",
     "value_and_grad",
     "vjp",
     "vmap",

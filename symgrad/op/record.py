@@ -96,6 +96,9 @@ class Op:
     triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
     orthonormal  the axes of a matrix over which its product with itself is the identity
     along       True where the op acts on each line along its axis ``dim`` (those that ``widths`` widen) for itself
+    mixes       the axes along which an entry of the result depends on entries of the operands anywhere: the parameter
+                that names them, or how many axes at the end; along all others it depends on those at its own place.
+                None where that follows from other fields, or nothing is known
     decomposes  of a part of a matrix decomposition: its kind, and the letter of the part in textbooks
     loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
                 "activation" where they do so in the functions of networks, which are looked at on demand
@@ -188,6 +191,7 @@ class Op:
     triangle: bool | None
     orthonormal: tuple[int, ...] | None
     along: bool | None
+    mixes: str | int | None
     decomposes: tuple[str, str] | None
     loses: str | None
     fails: str | None

@@ -244,6 +244,7 @@ cross_op: Op = primitive(
     ),
     infer=broadcast_shapes,
     node="LinalgCross",
+    mixes="dim",
     domain="real",
     together=True,
     stacks=True,

@@ -141,6 +141,7 @@ pinv_op: Op = primitive(
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",
     dtypes="float",
+    mixes=2,
     domain="matrix",
     latex=r"{0}^{{+}}",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},

@@ -55,6 +55,7 @@ lu_op: Op = primitive(
     infer=lambda shape: shape,
     node="LinalgLuFactorEx",
     dtypes="float",
+    mixes=2,
     domain="distinct",
     latex=r"\operatorname{{LU}}\left({0}\right)",
     refuses={"h": "lu_cpu"},

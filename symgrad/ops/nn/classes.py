@@ -135,6 +135,7 @@ surprise_of_label: Op = primitive(
     result=lambda x, labels: x,
     refuses="buic",
     single=single.surprise_of_label,
+    mixes=1,
     domain="real",
     define=lambda x, labels: logsumexp(x, -1) - chosen_op(x, labels),
     spelled=True,

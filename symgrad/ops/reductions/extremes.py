@@ -55,6 +55,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         (shared_by_ties(name),),
         infer=reduced_shape,
         refuses="c",
+        mixes="dim",
         domain="real",
         kinks=("ties",),
         twins=("mean", "amin" if name == "amax" else "amax"),

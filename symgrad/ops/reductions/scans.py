@@ -130,6 +130,7 @@ cumprod_divided_op: Op = primitive(
     infer=lambda g, out, x, dim: x,
     define=lambda g, out, x, *, dim: _divided(g, out, x, dim),
     half=halves.cumprod_divided,
+    mixes="dim",
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
@@ -158,6 +159,7 @@ cumprod_moved_op: Op = primitive(
         if _of_cumprod(out, x, dim)
         else where(divisible_op(out, x), out * cumsum_op(t / x, dim=dim), _moved(t, x, dim))
     ),
+    mixes="dim",
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
@@ -176,6 +178,7 @@ cumprod_divided_twice_op: Op = primitive(
     ),
     infer=lambda h, g, out, x, dim: x,
     define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
+    mixes="dim",
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", "vector", {"dim": 0}),
@@ -237,6 +240,7 @@ logcumsumexp_op: Op = primitive(
     (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
     infer=lambda shape, dim: shape,
     refuses="bui",
+    mixes="dim",
     domain="real",
     single=rounded(kernels.logcumsumexp),
     digits=digits.logcumsumexp,

@@ -246,6 +246,7 @@ var_op: Op = primitive(
     result=_real_result,
     define=_var_define,
     refuses={"bui": "std and var only support floating point and complex dtypes"},
+    mixes="dim",
     domain="real",
     single=rounded(kernels.var),
     digits=digits.var,
@@ -281,6 +282,7 @@ std_op: Op = primitive(
         f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
     ),
     refuses={"bui": "std and var only support floating point and complex dtypes"},
+    mixes="dim",
     domain="real",
     single=rounded(_std_kernel),
     digits=digits.std,
@@ -350,6 +352,7 @@ norm_op: Op = primitive(
     code=_norm_code,
     kinks=("zero vector",),
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
+    mixes="dim",
     domain="real",
     single=single.norm,
     digits=digits.norm,
