@@ -79,6 +79,10 @@ class KinkError(AutogradError):
     """A derivative was asked for at a kink while ``conventions("raise")`` is in force."""
 
 
+class LawBroken(SymgradError, AssertionError):
+    """A law of the op table does not hold for an op; the words say for which, and with which numbers."""
+
+
 class CheckFailed(SymgradError, AssertionError):
     """A gradient under check differs from the exact one."""
 

@@ -7,8 +7,8 @@ import pytest
 
 import symgrad as sg
 from symgrad.op import TABLE
-from tests.optable import laws
-from tests.optable.samples import REAL_ONLY, cases, make_case, ops, samples
+from symgrad.proving import laws
+from symgrad.proving.samples import REAL_ONLY, cases, make_case, ops, samples
 
 ALL = pytest.mark.parametrize(("name", "k"), cases())
 COMPLEX = pytest.mark.parametrize(("name", "k"), cases(complex_too=True))
@@ -18,7 +18,7 @@ OPS = pytest.mark.parametrize("name", [op.name for op in ops()])
 @OPS
 def test_entry_is_complete(name: str) -> None:
     op = TABLE[name]
-    assert samples(op), f"{name} has no sample: add one to tests/optable/samples.py, or a domain to the op"
+    assert samples(op), f"{name} has no sample: add one to symgrad/proving/samples.py, or a domain to the op"
     assert op.doc, f"{name} has no docstring"
     assert op.domain, f"{name} has no domain"
     assert op.infer is not None, f"{name} has no shape rule"

@@ -100,7 +100,7 @@ def in_digits(op: Op) -> Callable[..., Any] | None:
     said = op.digits
     if callable(said):
         return by_entry(said) if op.kind == "elementwise" else said
-    if said is None and op.define is not None:
+    if said == "floats" or (said is None and op.define is not None):
         return None
     if said == "order":
         return lambda mp, *arrays, **params: op.kernel(*map(ranks, arrays), **params)

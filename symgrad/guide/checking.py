@@ -55,6 +55,7 @@ def add_check(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of random arguments")
     parser.add_argument("--rtol", type=float, help="widens the tolerance")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.set_defaults(run=run_check)
 
 
 def run_check(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``; and ``check``.
+"""The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``.
 
 The value is a text such as ``"sum((X@w-y)**2)"``, ``file.py:function`` or ``package.module:function``.  What was asked
 for goes to standard output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1
@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from typing import Any
 
-from symgrad.errors import ArgumentError, SymgradError
-from symgrad.guide.checking import add_check, run_check
+from symgrad.errors import ArgumentError
 from symgrad.guide.loading import loaded
 
 FORMATS = ("latex", "unicode", "markdown", "typst", "mathml")
@@ -38,6 +36,7 @@ def add_commands(commands: Any) -> None:
     latex.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
     latex.add_argument("--width", type=float, metavar="POINTS", help="of a line; 345 is that of the article class")
     latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
+    latex.set_defaults(run=_latex)
     derive = commands.add_parser(
         "derive",
         help="a derivation line by line",
@@ -51,6 +50,7 @@ def add_commands(commands: Any) -> None:
     )
     derive.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
     derive.add_argument("--format", choices=("text", *FORMATS), default="text")
+    derive.set_defaults(run=_derive)
     judge = commands.add_parser(
         "judge",
         help="whether a formula is the derivative of another (exit code 0, 1 or 3)",
@@ -65,7 +65,7 @@ def add_commands(commands: Any) -> None:
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
     _assume(judge)
-    add_check(commands)
+    judge.set_defaults(run=_judge)
 
 
 NAMES_HELP = "of parts: a letter (u), a list (r,p), or what they stand for ('r = A@x - b; p = softmax(r)')"
@@ -101,17 +101,6 @@ def _assumed(text: str) -> dict[str, str]:
     if any(len(pair) < 2 for pair in parts):
         raise ArgumentError(f"--assume is written like 'W=symmetric', not {text!r}.")
     return dict(parts)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Run one command; gives the exit code."""
-    if options.command == "check":
-        return run_check(options)
-    try:
-        return {"latex": _latex, "derive": _derive, "judge": _judge}[options.command](options)
-    except SymgradError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
 
 
 def _latex(options: argparse.Namespace) -> int:

@@ -22,6 +22,7 @@ def add_selftest(commands: Any) -> None:
     parser.add_argument("--right", type=int, default=300, metavar="N", help="right gradients (default: 300)")
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.set_defaults(run=run_selftest)
 
 
 def run_selftest(options: argparse.Namespace) -> int:

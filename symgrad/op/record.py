@@ -57,7 +57,8 @@ class Op:
     sympy       name of the SymPy function, for elementwise ops that SymPy has
     digits      the op in many digits: a function ``(mp, *numbers, **params)`` in the arithmetic of a context of mpmath,
                 of arrays where the op is not elementwise; "kernel" where the kernel takes any numbers (those of views
-                and multilinear ops do), "order" where it only asks which are larger; None: as defined, or as in SymPy
+                and multilinear ops do), "order" where it only asks which are larger; "floats" where
+                it has none, as its value is a matter of floats; None: as defined, or as in SymPy
     latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
     dtypes      "float": integers and bool become the default dtype first; "number": bool becomes int64
     refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
@@ -119,6 +120,7 @@ class Op:
     example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
                 list, "vector" or "matrix", and the parameters last
     kinks       points where the derivative jumps, for the docs card and the tests
+    decided     in words, what holds at a kink though the slopes beside it are others
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
                 torch; a result that NumPy had to copy is none; True where the kernel is that
     put_back    of a view: ``(whole, part, **params)``, the whole with what the op shows of it replaced by the part;
@@ -208,6 +210,7 @@ class Op:
     domain: Any
     example: tuple[Any, ...] | None
     kinks: Any
+    decided: str | None
     doc: str
     variadic: bool
     view: Callable[..., Any] | None

@@ -1,8 +1,6 @@
 """Programs saved as C99: compiled by the machine's compiler, and compared with what they are the same as."""
 
-import ctypes
 import re
-import shutil
 import subprocess
 
 import numpy as np
@@ -11,48 +9,11 @@ import pytest
 import symgrad as sg
 from symgrad.errors import CompileError
 from symgrad.op.record import TABLE
-from symgrad.ops.shapes.sizes import size_value
+from symgrad.proving.in_c import WARNINGS, called, compiler, library, text_of
 
-CC = shutil.which("gcc") or shutil.which("cc")
+CC = compiler()
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
-WARNINGS = ("-std=c99", "-Wall", "-Werror")
 F = sg.nn.functional
-
-
-def library(texts, folder, *options):
-    """The functions of several C files, in one shared library."""
-    for k, text in enumerate(texts):
-        (folder / f"f{k}.c").write_text(text, encoding="utf-8")
-    files = [str(folder / f"f{k}.c") for k in range(len(texts))]
-    command = [CC, *WARNINGS, *options, "-fPIC", "-shared", *files, "-o", str(folder / "all.so"), "-lm"]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert not made.returncode, made.stderr
-    return ctypes.CDLL(str(folder / "all.so"))
-
-
-def text_of(program, folder):
-    program.save(folder / "program.c")
-    return (folder / "program.c").read_text(encoding="utf-8")
-
-
-def called(found, program, text, *args):
-    """The results of the C function for these arguments, and what it gives back."""
-    head = re.search(rf"^int {program.name}\((.*)\)$", text, re.MULTILINE)[1]
-    sizes = {}
-    row = []
-    for a, value in zip(program.arguments, args, strict=True):
-        value = np.asarray(value, a.dtype, order="C")
-        sizes.update((s, n) for s, n in zip(a.shape, value.shape, strict=True) if isinstance(s, str))
-        row.append(value)
-    outs = [np.full([size_value(s, sizes) for s in shape], 7).astype(dtype) for shape, dtype in program.results]
-    kinds = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64}
-    given = [ctypes.c_ssize_t(sizes[letter]) for letter in re.findall(r"ptrdiff_t (\w+)", head)]
-    given += [
-        ctypes.c_void_p(v.ctypes.data) if a.shape else kinds[v.dtype.name](v.item())
-        for a, v in zip(program.arguments, row, strict=True)
-    ]
-    given += [ctypes.c_void_p(o.ctypes.data) for o in outs]
-    return outs, getattr(found, program.name)(*given)
 
 
 @needs_cc

@@ -13,9 +13,9 @@ import symgrad as sg
 from symgrad.compiler.specialise import same_bits
 from symgrad.errors import CompileError
 from symgrad.op import TABLE
+from symgrad.proving.laws import is_data
+from symgrad.proving.samples import cases, make_case
 from symgrad.tape import containers
-from tests.optable.laws import is_data
-from tests.optable.samples import cases, make_case
 
 REAL = ("float64", "float32", "float16", "bfloat16")
 COMPLEX = ("complex128", "complex64")

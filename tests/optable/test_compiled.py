@@ -11,8 +11,8 @@ import symgrad as sg
 from symgrad.compiler.program import build
 from symgrad.compiler.trace import trace
 from symgrad.op import TABLE
-from tests.optable.laws import differentiable, is_data
-from tests.optable.samples import cases, make_case
+from symgrad.proving.laws import differentiable, is_data
+from symgrad.proving.samples import cases, make_case
 
 DTYPES = {"float64": np.float64, "float32": np.float32, "complex128": np.complex128}
 CASES = [("float64", *c) for c in cases()] + [("float32", *c) for c in cases()]

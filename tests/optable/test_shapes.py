@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 from symgrad.formula.term import evaluate
-from tests.optable.laws import close, inner, weights
+from symgrad.proving.laws import close, inner, weights
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 FULL = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=3)

@@ -20,8 +20,8 @@ from symgrad.formula.sympy.expressions import shape_of, to_sympy
 from symgrad.formula.sympy.terms import from_sympy_expr
 from symgrad.formula.term import apply, as_term, evaluate, symbol
 from symgrad.op import lookup
+from symgrad.proving.samples import cases, make_case
 from symgrad.tape.formulas.reading import read
-from tests.optable.samples import cases, make_case
 
 
 def same(got, want):

@@ -12,8 +12,8 @@ from symgrad.errors import ArgumentError, AutogradError, FormulaError
 from symgrad.formula.digits import Digits
 from symgrad.formula.term import as_term, symbol
 from symgrad.op import TABLE
-from tests.optable import laws
-from tests.optable.samples import cases, make_case, ops
+from symgrad.proving import laws
+from symgrad.proving.samples import cases, make_case, ops
 
 INEXACT = {"nextafter"}
 """The next float is a matter of floats."""
@@ -55,6 +55,7 @@ def test_digits_of_arrays_and_kinds_of_numbers():
     assert found.shape == (2, 2)
     assert isinstance(found[0, 0], sp.Float)
     np.testing.assert_allclose(found.astype(float), A.grad.numpy(), rtol=1e-4)
+    assert str((A[0] @ A[0] * sg.tensor(2.0)).evalf(20)) == "10.000000000000000000"
     assert sg.tensor([0.1, np.inf, np.nan]).double().evalf(20)[1:].tolist() == [sp.oo, sp.nan]
     assert str((sg.tensor(1j) ** 2).evalf(20)) in ("-1.0000000000000000000", "-1.0000000000000000000 + 0.e-20*I")
     assert sg.tensor([1, 2]).evalf(20).tolist() == [1, 2]

@@ -62,6 +62,7 @@ fmod = _extra(
     dtypes=None,
     refuses="bc",
     domain="nonzero",
+    kinks=((0, 1), (2, 1)),
     digits=lambda mp, x, y: x - y * digits.div_trunc(mp, x, y),
     c="fmod({0}, {1})",
     doc="x - y * trunc(x/y), with the sign of x.",
@@ -74,6 +75,7 @@ nextafter = _extra(
     refuses="buic",
     domain="real",
     kinks=("x = y",),
+    digits="floats",
     doc="The next number after x towards y: as x itself in derivatives.",
 )
 signbit = _extra(
@@ -92,6 +94,7 @@ heaviside = _extra(
     kernels.heaviside,
     0,
     lambda out, x, y: where(eq(x, 0), 1, 0),
+    kinks=((0, 0.5),),
     dtypes=None,
     domain="off-zero",
     digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
@@ -239,6 +242,7 @@ log_odds: Op = elementwise(
     dtypes="float",
     refuses="c",
     domain="probability",
+    kinks=(0, 1),
     define=lambda x: log(x / (1 - x)),
     expanded=True,
     doc="log(x/(1 - x)); the derivative at 0 and 1 is infinite.",

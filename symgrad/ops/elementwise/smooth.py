@@ -159,8 +159,8 @@ cbrt: Op = _smooth(
     np.cbrt,
     lambda out, x: 1 / (3 * out * out),
     sympy=None,
-    domain="positive",
-    digits=lambda mp, x: mp.cbrt(x),
+    domain="off-zero",
+    digits=lambda mp, x: mp.sign(x) * mp.cbrt(abs(x)),
     regular=(0, "{} != 0"),
     c="cbrt({0})",
     doc="Cube root.",
@@ -513,18 +513,29 @@ tanh_slope: Op = slope_of(
 )
 
 
-floor: Op = _flat("floor", np.floor, sympy="floor", c="floor({0})", doc="Largest integer not above x; derivative 0.")
-ceil: Op = _flat("ceil", np.ceil, sympy="ceiling", c="ceil({0})", doc="Smallest integer not below x; derivative 0.")
+floor: Op = _flat(
+    "floor", np.floor, sympy="floor", kinks=(0,), c="floor({0})", doc="Largest integer not above x; derivative 0."
+)
+ceil: Op = _flat(
+    "ceil", np.ceil, sympy="ceiling", kinks=(0,), c="ceil({0})", doc="Smallest integer not below x; derivative 0."
+)
 round_: Op = _flat(
     "round",
     kernels.nearest,
     public=("round",),
     digits=lambda mp, x: mp.nint(x),
+    kinks=(0.5,),
     c="rint({0})",
     doc="Nearest integer, halves to even; derivative 0.",
 )
 trunc: Op = _flat(
-    "trunc", np.trunc, public=("trunc", "fix"), digits=digits.trunc, c="trunc({0})", doc="Integer part; derivative 0."
+    "trunc",
+    np.trunc,
+    public=("trunc", "fix"),
+    digits=digits.trunc,
+    kinks=(1,),
+    c="trunc({0})",
+    doc="Integer part; derivative 0.",
 )
 frac: Op = _elementwise(
     "frac",
@@ -533,6 +544,7 @@ frac: Op = _elementwise(
     code=lambda x: f"{x} - np.trunc({x})",
     refuses="buic",
     domain="off-integer",
+    kinks=(1,),
     digits=lambda mp, x: x - digits.trunc(mp, x),
     c="{0} - trunc({0})",
     doc="Fractional part, with the sign of x.",

@@ -221,6 +221,9 @@ def contraction_order(inputs: tuple[Labels, ...], output: Labels, shapes: Any) -
     return tuple(pairs)
 
 
+_OBJECT = np.dtype(object)
+
+
 def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape: tuple[int, ...]) -> Any:
     order = None
     if len(xs) > 2:
@@ -228,7 +231,7 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     known = set().union(*inputs) if inputs else set()
     single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
     made = _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
-    if made.dtype.kind in "ui" and xs:
+    if getattr(made, "dtype", _OBJECT).kind in "ui" and xs:  # mpmath's single numbers have no dtype
         # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
         alone = len(xs) == 1 and len(inputs[0]) > len(output)
         kinds = [x.dtype for x in xs if hasattr(x, "dtype")] or [made.dtype]  # sizes in formulas are plain numbers

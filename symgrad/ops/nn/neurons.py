@@ -165,6 +165,7 @@ hardswish: Op = _neuron(
     kernels.hardswish,
     lambda out, x: _ramp(x),
     dtypes="float",
+    kinks=(-3, 3),
     define=lambda x: where(x <= -3, 0, where(x >= 3, x, x * (x + 3) / 6)),
     doc="x times x/6 + 1/2, which is limited to [0, 1].",
 )
@@ -203,6 +204,7 @@ elu: Op = _neuron(
     single=single.elu,
     dtypes="float",
     settings=(1, 2, 3),
+    kinks=((0, 0.5, 1, 1),),
     define=_elu,
     doc="scale x above 0, scale alpha (e^(x/divisor) - 1) below.",
 )
@@ -241,6 +243,7 @@ softshrink: Op = _neuron(
     None,
     dtypes="float",
     settings=(1,),
+    kinks=((-0.5, 0.5), (0.5, 0.5)),
     define=lambda x, by: where(abs_(x) <= by, 0, x - sign(x) * by),
     doc="x moved towards 0 by a number, 0 within it.",
 )

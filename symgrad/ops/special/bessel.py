@@ -276,6 +276,7 @@ ndtri: Op = _special(
     kernels.ndtri,
     lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
     domain="probability",
+    kinks=(0, 1),
     latex=r"\Phi^{{-1}}\left({0}\right)",
     digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
     doc="Standard normal quantile: the inverse of ndtr.",
@@ -308,6 +309,7 @@ erfinv: Op = elementwise(
     dtypes="float",
     sympy="erfinv",
     domain="unit",
+    kinks=(-1, 1),
     latex=r"\operatorname{{erf}}^{{-1}}\left({0}\right)",
     digits=digits.erfinv,
     doc="Inverse of the error function, on (-1, 1).",
@@ -320,6 +322,7 @@ erfcinv: Op = _special(
     sympy="erfcinv",
     digits=lambda mp, x: mp.inf * (1 - x) if x in (0, 2) else digits.erfinv(mp, 1 - x),
     domain="probability",
+    kinks=(0, 2),
     latex=r"\operatorname{{erfc}}^{{-1}}\left({0}\right)",
     doc="Inverse of the complementary error function, on (0, 2), with its digits near 0.",
 )

@@ -29,7 +29,7 @@ class Maker:
 
     def size(self, letter: Any) -> int:
         """The number behind a letter."""
-        return self.sizes.get(letter, letter)
+        return int(self.sizes.get(letter, letter))
 
     def shape(self, *letters: Any) -> tuple[int, ...]:
         """The numbers behind several letters."""

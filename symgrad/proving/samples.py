@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.op import TABLE, Op
 from symgrad.ops.indexing.getitem import HOLE, Index
-from tests.optable.making import SIZES, Case, Maker, Sample
+from symgrad.proving.making import SIZES, Case, Maker, Sample
 
 
 def _one(domain: str, *letters: Any, **params: Any) -> Sample:
@@ -132,7 +132,7 @@ def _index_put(index: Any) -> Sample:
     return sample
 
 
-def _einsum(inputs: Any, output: Any, *letters: Any) -> Sample:
+def _einsum(inputs: Any, output: Any) -> Sample:
     def sample(make: Maker) -> Case:
         sizes = {label: make.size("nmpq"[label]) for label in range(4)}
         args = tuple(make("real", *(sizes[k] for k in labels)) for labels in inputs)
@@ -488,7 +488,7 @@ def domains(op: Op) -> tuple[str, ...]:
     """The domain of every input."""
     if isinstance(op.domain, tuple):
         return op.domain
-    arity = op.kernel.nin if isinstance(op.kernel, np.ufunc) else len(op.vjps)  # type: ignore[arg-type]
+    arity = op.kernel.nin if isinstance(op.kernel, np.ufunc) else len(op.vjps)
     return (op.domain,) * arity
 
 
@@ -508,31 +508,30 @@ def samples(op: Op) -> list[Sample]:
     if op.name in SAMPLES:
         return SAMPLES[op.name]
     if op.domain in _MATRIX_DOMAINS:
-        return _square(op.domain) if len(op.vjps) == 1 else [_many((op.domain, "n", "n"), ("real", "n", "n"))]  # type: ignore[arg-type]
+        return _square(op.domain) if len(op.vjps) == 1 else [_many((op.domain, "n", "n"), ("real", "n", "n"))]
     if op.domain == "matrix":
         return [_one("matrix", "n", "n"), _one("matrix", "p", "q"), _one("matrix", "q", "n")]
     return _elementwise(op) if op.domain and not callable(op.vjps) and op.kind != "multilinear" else []
 
 
-REAL_ONLY = frozenset(
-    "div_floor div_trunc remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid "
-    "floor ceil round trunc frac one_hot gt ge "
-    "lt le logical_and logical_or logical_xor logical_not relu step "
-    "maximum minimum clamp clamp_min clamp_max amax amin arange "
-    "sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope surprise_of_label sech "
-    "erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full "
-    "bessel_y bessel_k bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h "
-    "hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral "
-    "cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipd airy_ai "
-    "airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn "
-    "ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine "
-    "gelu gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink "
-    "scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter "
-    "surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg "
-    "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm "
-    "argsort argkth argtop argcummax argcummin searchsorted isin tied middle view_as_complex "
-    "gammainc_slope zeta_slope betainc_slope eigh_vectors svd_u svd_vh eig_vectors qr_q qr_r".split()
-)
+_REAL_ONLY = """
+div_floor div_trunc remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac
+one_hot gt ge lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min
+clamp_max amax amin arange sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope
+surprise_of_label sech erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full bessel_y bessel_k
+bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h
+hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral
+cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipd airy_ai
+airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn
+ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine gelu
+gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink
+scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
+surprise xlog1py erfcx_tail signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
+bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm argsort argkth argtop argcummax argcummin
+searchsorted isin tied middle view_as_complex gammainc_slope zeta_slope betainc_slope eigh_vectors svd_u svd_vh
+eig_vectors qr_q qr_r
+"""
+REAL_ONLY = frozenset(_REAL_ONLY.split())
 """Ops without a complex form here (or in torch), and vectors whose phase is free there."""
 
 
