@@ -19,8 +19,8 @@ from symgrad.compiler.stored import text_of
 from symgrad.compiler.trace import trace
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.op import TABLE
-from tests.optable.laws import is_data
-from tests.optable.samples import cases, make_case
+from symgrad.proving.laws import is_data
+from symgrad.proving.samples import cases, make_case
 
 rng = np.random.default_rng(0)
 C = rng.normal(size=(3, 3))

@@ -13,8 +13,8 @@ from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.autograd.sparsity.relations import by_labels
 from symgrad.autograd.sparsity.walk import pattern_of
 from symgrad.op import TABLE
-from tests.optable import laws
-from tests.optable.samples import make_case, ops, samples
+from symgrad.proving import laws
+from symgrad.proving.samples import make_case, ops, samples
 
 NAMES = [op.name for op in ops() if not op.underived and laws.differentiable(op, make_case(op.name, 0)[0])]
 
