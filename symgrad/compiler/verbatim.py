@@ -15,7 +15,8 @@ from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, Term, make, symbol
 from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import Node, Source
-from symgrad.tape.record import Recorded, as_operand
+from symgrad.tape.operands import as_operand
+from symgrad.tape.record import Recorded
 
 KINDS = ("elementwise", "multilinear", "primitive")
 """The ops that are nothing but their kernel."""

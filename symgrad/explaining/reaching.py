@@ -12,7 +12,8 @@ from symgrad.explaining.scene import Scene, aligned, scalar
 from symgrad.formula.digits import in_mpmath
 from symgrad.formula.term import Term, as_term, number, symbol
 from symgrad.tape.graph import Node
-from symgrad.tape.record import computed, promoted
+from symgrad.tape.operands import promoted
+from symgrad.tape.record import computed
 
 _MOST_ENTRIES = 500
 """Of larger operands no function that is not entrywise is evaluated in many digits."""

@@ -20,7 +20,8 @@ from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
 from symgrad.tape.memory.versions import renewed
 from symgrad.tape.observers import PackedRow, unpacked
-from symgrad.tape.record import Recorded, computed, promoted, scalarised, select_saved
+from symgrad.tape.operands import promoted, scalarised
+from symgrad.tape.record import Recorded, computed, select_saved
 
 Change = Callable[[Any], Any]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,17 @@ import numpy as np
 from symgrad.dtypes import (
     NARROW,
     SINGLE,
-    as_python_number,
     float32,
     float64,
-    get_default_dtype,
-    int64,
     is_floating,
-    is_number,
-    promote,
-    weak_with,
     wrapped,
 )
-from symgrad.errors import AutogradError, NotAnOperand
+from symgrad.errors import AutogradError
 from symgrad.kernels import kept_order
-from symgrad.op import FROM, Op, lookup, scales, shape_of
-from symgrad.ops.rules.constants import Constant, NamedFloat
+from symgrad.op import FROM, Op, lookup, shape_of
 from symgrad.ops.torch_nodes.rewrites import OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import noted
-from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.inplace import Invalid
@@ -42,6 +33,7 @@ from symgrad.tape.memory.versions import Given, changes, note_scalar, storage
 from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
+from symgrad.tape.operands import as_operand, promoted, reject_strangers
 from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -72,42 +64,37 @@ class Extra:
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
-    __slots__ = (
-        "accumulate", "came", "claims", "counted", "counts", "detached", "former", "given", "grad", "grad_dtype",
-        "hooks", "inference", "metadata", "name", "origin", "origin_at", "post", "recipe", "renewed", "retains",
-        "score", "site", "source", "strides", "structure", "tether", "undetermined", "view", "views",
-    )  # fmt: skip
+    accumulate: Any = None
+    came: Any = None
+    claims = False
+    counted = 0
+    counts = False
+    detached: Any = None
+    former: tuple[Any, ...] = ()
+    given = False
+    grad: Any = None
+    grad_dtype: tuple[Any] | None = None
+    inference = False
+    metadata: dict[str, Any] | None = None
+    name: str | None = None
+    origin: Any = None
+    origin_at = 0
+    recipe: Any = None
+    renewed = 0
+    retains = False
+    score: Any = None
+    site: Any = None
+    source: Source | None = None
+    strides: tuple[int, ...] | None = None
+    structure: str | None = None
+    tether: Any = None
+    undetermined = False
+    view: View | None = None
+    views: list[Any] | None = None
 
-    def __init__(self) -> None:
-        self.accumulate: Any = None
-        self.came: Any = None
-        self.claims = False
-        self.counted = 0
-        self.counts = False
-        self.detached: Any = None
-        self.former: tuple[Any, ...] = ()
-        self.given = False
-        self.grad: Any = None
-        self.grad_dtype: tuple[Any] | None = None
+    def __init__(self) -> None:  # every view has a record: what stands above costs it nothing
         self.hooks: dict[int, Any] = {}
-        self.inference = False
-        self.metadata: dict[str, Any] | None = None
-        self.name: str | None = None
-        self.origin: Any = None
-        self.origin_at = 0
         self.post: dict[int, Any] = {}
-        self.recipe: Any = None
-        self.renewed = 0
-        self.retains = False
-        self.score: Any = None
-        self.site: Any = None
-        self.source: Source | None = None
-        self.strides: tuple[int, ...] | None = None
-        self.structure: str | None = None
-        self.tether: Any = None
-        self.undetermined = False
-        self.view: View | None = None
-        self.views: list[Any] | None = None
 
 
 class Recorded:
@@ -214,40 +201,49 @@ def plain(cls: Any, value: Any) -> Any:
     return made
 
 
-def scalarised(value: Any) -> Any:
-    """0-d results are NumPy scalars, which are several times cheaper to compute with."""
-    return value[()] if value.__class__ is np.ndarray and not value.ndim else value
-
-
-def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:  # noqa: C901
     """Run ``op`` on tensors, arrays and numbers, and record it if a gradient or a formula may be asked for."""
-    values, mask, keep = [], 0, False
+    values: list[Any] = []
+    mask, keep, dtype, alike, vjps = 0, False, None, True, op.vjps
     for i, arg in enumerate(args):
-        if isinstance(arg, Recorded):
-            values.append(arg._value)
+        kind = arg.__class__
+        if kind is cls or isinstance(arg, Recorded):
+            values.append(value := arg._value)
+            if dtype is None:
+                dtype = value.dtype
+            elif value.dtype is not dtype:
+                alike = False
             if arg._requires_grad:
-                if op.differentiable(i):
+                keep = True
+                if callable(vjps) or (i < len(vjps) and vjps[i] is not None):
                     mask |= 1 << i
                 elif op.apart(i):
                     return op.define(*args, **params)  # type: ignore[misc]
-            keep = keep or traced(arg)
-        elif arg.__class__ is float or arg.__class__ is int:
+            elif not keep and (arg._node is not None or arg._extra is not None):
+                keep = traced(arg)
+        elif kind is float or kind is int:
             values.append(arg)
         else:
+            alike = False
             values.append(as_operand(op, arg, i))
             if isinstance(arg, np.generic) and values[i] is not arg:
                 args = (*args[:i], values[i], *args[i + 1 :])
-    _reject_strangers(op, values)
-    if op.refuses and (wrong := refused(op, values)):
-        raise wrong
-    if op.factor:
-        args = _determined(args, values)
-    values = promoted(op, values)
+    # Beside Python numbers there is nothing to cast, or to refuse, among tensors of one of the two commonest dtypes.
+    alike = alike and (dtype is float64 or dtype is float32) and not (op.refuses and "f" in op.refuses)
+    if not alike:
+        args, values = _made_alike(op, args, values)
     cuts = op.view is not None and isinstance(args[0], Recorded)
     if cuts:
         values[0] = args[0]._array()
     try:
-        out = op.view(*values, **params) if cuts else computed(op, values, params)  # type: ignore[misc]
+        if cuts:
+            out = op.view(*values, **params)  # type: ignore[misc]
+        elif alike and op.scalar is None and (op.single is None or dtype is float64):
+            out = op.kernel(*values, **params)
+        else:
+            out = computed(op, values, params)
+    except OverflowError:
+        out = computed(op, values, params)  # which takes numbers that are too large for the dtype
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
         raise explain(op, args, error) from error
     out, shared = finished(op, out, values, cuts)
@@ -259,6 +255,16 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
     if op.copy and not made._value.size:  # NumPy does not say what the strides of nothing are
         made.more().strides = args[0].stride()
     return made
+
+
+def _made_alike(op: Op, args: tuple[Any, ...], values: list[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+    """The operands and their values in a common dtype; raises for what is no operand, and for dtypes the op refuses."""
+    reject_strangers(op, values)
+    if op.refuses and (wrong := refused(op, values)):
+        raise wrong
+    if op.factor:
+        args = _determined(args, values)
+    return args, promoted(op, values)
 
 
 def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
@@ -274,20 +280,6 @@ def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
         return out if out.ndim else out[()], False
     # As torch: of what is repeated in memory row by row.
     return out if cuts or op.shares else out.copy(kept_order(out)), True
-
-
-def as_operand(op: Op, arg: Any, place: int) -> Any:
-    """What an op computes with where an argument is no tensor; NumPy's scalars count as Python's numbers."""
-    if isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
-        return float(arg)
-    if isinstance(arg, Size):
-        return int(arg)
-    if isinstance(arg, (list, tuple)):
-        if getattr(type(arg), "__rmul__", None) not in (list.__rmul__, tuple.__rmul__):
-            raise NotAnOperand(f"{op.name}() takes tensors, arrays and numbers, not {type(arg).__name__}.")
-        return np.asarray(arg)
-    alone = (op.kind == "primitive" and not op.together) or place == op.condition
-    return as_python_number(arg) if isinstance(arg, np.generic) and not alone and is_number(arg.dtype) else arg
 
 
 def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
@@ -433,9 +425,15 @@ def computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
 def _shared(out: Any, values: list[Any]) -> bool:
     """Whether a result lies in the memory of an operand."""
     if out.base is None:
-        return any(out is v for v in values)
+        for v in values:  # noqa: SIM110  in a generator it would take five times as long
+            if out is v:
+                return True
+        return False
     owner = storage(out)
-    return any(v.__class__ is np.ndarray and storage(v) is owner for v in values)
+    for v in values:  # noqa: SIM110
+        if v.__class__ is np.ndarray and storage(v) is owner:
+            return True
+    return False
 
 
 def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, keep: bool) -> Any:
@@ -457,9 +455,13 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
     edges, cast = [], False
     for arg, value in zip(args, values, strict=True):
         if isinstance(arg, Recorded):
-            cast = cast or value is not arg._value
-            # What has no derivative does not ask for the history of a view that lost it.
-            edges.append(arg.edge() if mask or not isinstance(arg._node, Invalid) else plain(cls, value).source())
+            node = arg._node
+            if value is not arg._value:
+                cast = True
+            if node.__class__ is Node:
+                edges.append(node)
+            else:  # what has no derivative does not ask for the history of a view that lost it
+                edges.append(arg.edge() if mask or not isinstance(node, Invalid) else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
             edges.append(plain(cls, value).source())
         else:
@@ -534,67 +536,18 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
     if not mask:
         return ()
     saved, _ = op.needs(mask, op.saves is not None and any(not hasattr(v, "dtype") for v in values))
-    row = [out if -1 in saved else None, *([None] * len(values))]
+    row: list[Any] = [None] * (len(values) + 1)
     for position in saved:
         if position >= 0:
             row[position + 1] = values[position]
+        elif position == -1:
+            row[0] = out
         elif position <= FROM:
             row[FROM - position + 1 :] = values[FROM - position :]
-        elif position <= -2:
+        else:
             row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
     if op.copies:
         for k in range(len(values)) if op.copies is True else op.copies(*values):
             value = row[k + 1]
             row[k + 1] = value.copy() if isinstance(value, np.ndarray) else value
     return tuple(row)
-
-
-def _reject_strangers(op: Op, values: list[Any]) -> None:
-    for value in values:
-        if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
-            raise NotAnOperand(
-                f"{op.name}() takes tensors, arrays and numbers, not {type(value).__name__} ({value!r:.60})."
-            )
-
-
-def _cast(value: Any, dtype: Any) -> Any:
-    """A value in another dtype: laid out as it is, or row by row where its entries share memory."""
-    return value.astype(dtype, order=kept_order(value))[()]
-
-
-def promoted(op: Op, values: list[Any]) -> list[Any]:
-    """Operands in their common dtype by torch's rules; Python numbers stay weak."""
-    if op.kind == "primitive" and not op.together:
-        if op.dtypes == "float" and values and getattr(values[0], "dtype", float64).kind in "bui":
-            return [values[0].astype(get_default_dtype()), *values[1:]]
-        return values
-    aside = -1 if op.condition is None else op.condition
-    arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic)) and i != aside]
-    if not arrays:
-        return [np.asarray(v)[()] for v in values] if aside < 0 else values
-    first = arrays[0][1]
-    dtype = first.dtype
-    uniform = True
-    wide: Any = first
-    for _, v in arrays[1:]:
-        if v.dtype != dtype:
-            uniform = False
-            dtype = promote(wide, v) if wide.dtype != v.dtype else v.dtype
-            wide = v if v.ndim >= wide.ndim else wide
-            wide = np.empty((0,) * wide.ndim, dtype)
-    target = dtype
-    for i, v in enumerate(values):
-        if not isinstance(v, (np.ndarray, np.generic)) and i != aside:
-            target = weak_with(v, target)
-    if op.dtypes == "float" and target.kind in "bui":
-        target = get_default_dtype()
-    if op.dtypes == "number" and target.kind == "b":
-        target = int64
-    if uniform and target == dtype:
-        return values
-    if op.factor and target.char in NARROW and scales(*values):
-        # torch reads a 0-d second factor as a number, which is not rounded first.
-        return [values[0] if values[0].dtype == target else _cast(values[0], target), _cast(values[1], float32)]
-    return [
-        _cast(v, target) if i != aside and getattr(v, "dtype", target) != target else v for i, v in enumerate(values)
-    ]

@@ -412,9 +412,12 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple
 
     Those that are no floats are places, unless the function is elementwise and computes with ``every`` one.
     """
-    flat = (x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, (tuple, list)) else (a,)))
-    tensors = (x for x in flat if isinstance(x, Recorded) and (every or is_floating(x._value.dtype)))
-    return tuple((x if x._node is None else x._node) if x._requires_grad else None for x in tensors)
+    found: list[Any] = []
+    for given in (*args, *kwargs.values()) if kwargs else args:
+        for x in given if given.__class__ is tuple or given.__class__ is list else (given,):
+            if isinstance(x, Recorded) and (every or x._value.dtype.kind in "fc" or is_floating(x._value.dtype)):
+                found.append((x if x._node is None else x._node) if x._requires_grad else None)  # noqa: PERF401
+    return tuple(found)
 
 
 def _has_copied(made: Any, given: Any) -> bool:
@@ -476,11 +479,7 @@ def _caster(dtype: str) -> Callable[[Any], Any]:
 
 def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     """Let ``cls`` flow through every op and give it the table's methods and operators; returns the public functions."""
-
-    def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return record.apply(cls, op, args, params)
-
-    register_carrier(cls, 2, apply)
+    register_carrier(cls, 2, functools.partial(record.apply, cls))
     functions: dict[str, Callable[..., Any]] = {}
     made: dict[str, Callable[..., Any]] = {}
     for name, entry in FRONTS.items():

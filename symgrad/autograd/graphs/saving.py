@@ -23,7 +23,8 @@ from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
-from symgrad.tape.record import Recorded, plain, scalarised
+from symgrad.tape.operands import scalarised
+from symgrad.tape.record import Recorded, plain
 from symgrad.tape.threads import ThreadState
 from symgrad.tensor import Tensor
 

@@ -19,7 +19,8 @@ from symgrad.ops.noise import SAMPLED
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import is_grad_enabled
-from symgrad.tape.record import Recorded, plain, scalarised, select_saved
+from symgrad.tape.operands import scalarised
+from symgrad.tape.record import Recorded, plain, select_saved
 from symgrad.tape.sites import users_frames
 from symgrad.tensor import Tensor
 

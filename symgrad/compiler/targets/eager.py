@@ -21,7 +21,8 @@ from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen
 from symgrad.kernels.arrays.copies import copied
 from symgrad.op import Op
 from symgrad.tape.layout import arranged
-from symgrad.tape.record import computed, finished, promoted
+from symgrad.tape.operands import promoted
+from symgrad.tape.record import computed, finished
 
 OPERATORS: dict[Any, str] = {
     operator.add: "({} + {})",

@@ -69,8 +69,10 @@ def _instead(value: Any) -> list[Any]:
 
 def storage(array: Any) -> Any:
     """The array that owns the memory."""
-    while isinstance(array, np.ndarray):
+    while array.__class__ is np.ndarray or isinstance(array, np.ndarray):
         base = array.base
+        if base is None:
+            break
         if not isinstance(base, np.ndarray):
             base = getattr(base, "base", None)  # NumPy's stride tricks put an object of their own in between
             if not isinstance(base, np.ndarray):
