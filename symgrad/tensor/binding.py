@@ -479,7 +479,11 @@ def _caster(dtype: str) -> Callable[[Any], Any]:
 
 def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     """Let ``cls`` flow through every op and give it the table's methods and operators; returns the public functions."""
-    register_carrier(cls, 2, functools.partial(record.apply, cls))
+
+    def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return record.apply(cls, op, args, params)  # looked up each time: a profiler puts its own there
+
+    register_carrier(cls, 2, apply)
     functions: dict[str, Callable[..., Any]] = {}
     made: dict[str, Callable[..., Any]] = {}
     for name, entry in FRONTS.items():

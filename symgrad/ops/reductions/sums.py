@@ -119,7 +119,8 @@ def int_to_long(dtype: Any, **_: Any) -> Any:
 
 def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     # What np.sum() calls after it has asked for overrides.
-    return np.add.reduce(x, dim, np.int64 if x.dtype.kind in "bui" else None, None, keepdim)
+    dtype = np.int64 if x.dtype.kind in "bui" else None
+    return np.add.reduce(x, dim, dtype, None, keepdims=keepdim)  # type: ignore[call-overload]
 
 
 sum_op: Op = multilinear(
