@@ -103,11 +103,13 @@ def load_bfloat16() -> np.dtype[Any]:
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """A dtype from whatever names one: a NumPy dtype or class, a Python type, or text, also ``"bfloat16"``.
+    """A dtype from whatever names one: a NumPy or torch dtype, a class, a Python type, or text, also ``"bfloat16"``.
 
     >>> as_dtype("float16"), as_dtype(int)
     (dtype('float16'), dtype('int64'))
     """
+    if type(dtype).__module__ == "torch":
+        dtype = str(dtype).removeprefix("torch.")
     if isinstance(dtype, str) and dtype == "bfloat16":
         return load_bfloat16()
     found: np.dtype[Any] = np.dtype(dtype)

@@ -15,7 +15,7 @@ from symgrad.check.branches.sides import looked_at_branches
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.locate import locate
-from symgrad.check.diagnosis.retry import second_look
+from symgrad.check.diagnosis.retry import asked_again, repeated_gradients, same_everywhere, second_look
 from symgrad.check.diagnosis.variants import suspected
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.exact import exact_gradient
@@ -54,6 +54,8 @@ def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: 
         return _compared_at(there, derivative, kind, label, rtol)
 
     report, exact = at(given)
+    if report.ok:
+        _ask_again(given, report)
     if given.changed:
         names = ", ".join(given.changed)
         report.notes.append(f"the function of the derivative changes {names} in place; it was given a copy")
@@ -82,7 +84,9 @@ def _compared_at(
             cases = [Case(argument, i, subject, exact) for i, argument in enumerate(arguments)]
             for i in wrong:
                 arguments[i].diagnosis = (
-                    second_look(subject, given, arguments, i) or _of_sample(cases[i]) or diagnose(cases[i])
+                    second_look(subject, given, arguments, i)
+                    or _of_sample(cases[i])
+                    or _of_function(given, subject, cases[i], diagnose(cases[i]))
                 )
             for case in cases:  # a mistake found for one argument may be that of those before it
                 found = case.argument.diagnosis
@@ -92,6 +96,28 @@ def _compared_at(
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
     return Report(label, exact.method, exact.value, arguments, exact.notes), exact
+
+
+def _ask_again(given: Given, report: Report) -> None:
+    """Call the function of a derivative that is right once more: one that keeps something is so the first time only."""
+    repeated = repeated_gradients(given, Subject(given.f, given.args, given.positions, given.names).given_args())
+    for argument, again in zip(report.arguments, repeated or (), strict=False):
+        argument.diagnosis = asked_again(argument, again)
+
+
+def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -> Diagnosis:
+    """A mistake without a name in a function that changes its arguments while it runs, or does not look at them."""
+    if found.kind != "unknown":
+        return found
+    if not given.changed:
+        return same_everywhere(given, subject, case) or found
+    names = " and ".join(given.changed)
+    return Diagnosis(
+        "in place",
+        f"The function of the derivative overwrites {names} while it runs; what it computes after that reads the new "
+        "values.",
+        f"out={given.changed[0]}, or an operation in place on an argument; a copy keeps the old values",
+    )
 
 
 def _of_sample(case: Case) -> Diagnosis | None:

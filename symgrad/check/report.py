@@ -258,10 +258,10 @@ def number_text(value: Any, digits: int = 9) -> str:
     return f"1 {'-' if away < 0 else '+'} {abs(away):.3g}" if text == "1" and away else text
 
 
-def two_texts(a: Any, b: Any) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart."""
+def two_texts(a: Any, b: Any, fewest: int = 9) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart, of ``fewest`` at least."""
     form = complex if any(isinstance(v, (complex, np.complexfloating)) for v in (a, b)) else float
-    digits = next((n for n in range(9, 17) if f"{form(a):.{n}g}" != f"{form(b):.{n}g}"), 17)
+    digits = next((n for n in range(fewest, 17) if f"{form(a):.{n}g}" != f"{form(b):.{n}g}"), 17)
     return f"{form(a):.{digits}g}", f"{form(b):.{digits}g}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.arrays import as_array, as_written, is_differentiable
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library
@@ -27,6 +27,7 @@ from symgrad.check.asking.outputs import (
     several_text,
 )
 from symgrad.check.asking.subject import Subject
+from symgrad.check.asking.torch_calls import followable
 from symgrad.check.compare import Question, compared, joined
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.trust import weights_of
@@ -111,7 +112,8 @@ def check(
         if kind not in (None, "vjp"):
             raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
         args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
-    question = Question(f, grad, args, argnums, Arguments(f, args, names), label, rtol, method)
+    question = Question(followable(f), grad, args, argnums, Arguments(f, args, names), label, rtol, method)
+    f = question.f
     _require_numbers(question.flat)
     out = None if kind == "gradient" and not of_one_object(f, grad) else probed(f, question.flat)
     pair = with_forward(f, grad, args, out) if kind in (None, "gradient", "vjp") else None
@@ -160,7 +162,8 @@ def _require_numbers(flat: Arguments) -> None:
 def _name_of(f: Any) -> str:
     while isinstance(f, partial):
         f = f.func
-    label = getattr(f, "__name__", type(f).__name__)
+    whose = getattr(f, "__self__", None) if as_written(f) is not f else None
+    label = getattr(whose or f, "__name__", type(f).__name__)  # of Square.apply: Square
     return label if label.isidentifier() else "f"
 
 

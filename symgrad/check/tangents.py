@@ -43,7 +43,7 @@ def check_jvp(question: Question, out: Any, tangents: Sequence[Any] | None) -> R
 
     def along(values: Sequence[Any], some: Sequence[int], path: tuple[Any, ...]) -> Any:
         if jvp is None:
-            return as_array(at_path(q.grad, path, several_text(out) if path else "f gave one array"))
+            return as_array(at_path(q.grad, path, several_text(out) if path else "f gave one array")).copy()
         moves = [_tangent(values[k], chosen.get(k) if k in some else None) for k in range(len(values))]
         return _tangent_of(jvp(q.flat.whole(values), q.flat.whole(moves)), out, path)
 
@@ -144,7 +144,7 @@ def _tangent_of(found: Any, out: Any, path: tuple[Any, ...]) -> Any:
         and (output_parts(out) is None or all(_alike(part, out) for part in found))
     ):
         found = found[1]
-    return as_array(at_path(found, path, several_text(out) if path else ""))
+    return as_array(at_path(found, path, several_text(out) if path else "")).copy()
 
 
 def _alike(value: Any, out: Any) -> bool:

@@ -68,12 +68,22 @@ def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | No
         return [check_name(name) for name in names]
     import inspect
 
+    f = as_written(f)
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     own = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    own = own[1:] if len(own) == count + 1 and own[0] == "ctx" else own
     return [own[k] if k < len(own) else f"x{k + 1}" for k in range(count)]
+
+
+def as_written(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that somebody wrote: ``forward`` behind the ``apply`` of a class, that in a primitive of HIPS."""
+    whose = getattr(f, "__self__", None)
+    if isinstance(whose, type) and getattr(f, "__name__", "") == "apply" and callable(getattr(whose, "forward", None)):
+        return whose.forward  # type: ignore[attr-defined, no-any-return]
+    return f.fun if getattr(f, "_is_autograd_primitive", False) else f  # type: ignore[attr-defined]
 
 
 def given_gradients(
@@ -93,7 +103,7 @@ def given_gradients(
     if several and argnums is None and len(floating) < len(value) == len(args):
         others = [v for k, v in enumerate(value) if k not in floating]
         value = [value[k] for k in floating] if all(v is None or _is_float0(v) for v in others) else value
-    gradients = [as_array(v) for v in value] if several else [as_array(value)]
+    gradients = [as_array(v).copy() for v in (value if several else [value])]  # a buffer may be written to again
     if argnums is None:
         if len(floating) < len(gradients):
             raise ArgumentError(_too_many(len(gradients), len(floating), args, names))

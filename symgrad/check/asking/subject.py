@@ -11,6 +11,7 @@ from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
 from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.torch_calls import torch_followed
 from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
@@ -68,6 +69,9 @@ class Subject:
 
     def _run(self, values: Sequence[Any]) -> Any:
         """``f`` of tensors, as they are or with the methods of arrays."""
+        if self.is_foreign:
+            with torch_followed():
+                return self.f(*values)
         if not self.as_arrays:
             return self.f(*values)
         numbers: list[Any] = []

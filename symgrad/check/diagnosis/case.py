@@ -13,6 +13,7 @@ from symgrad.check.graph.lines import line_text
 from symgrad.check.graph.replay import Replay
 from symgrad.check.graph.surgery import BUDGET, CHANGE, Change, Local, Surgeon
 from symgrad.check.oracle.answer import Exact
+from symgrad.check.oracle.trust import symmetrised
 from symgrad.check.report import ArgumentReport
 
 
@@ -35,8 +36,15 @@ class Case:
         self.what = {"jacobian": "Jacobian", "jvp": "tangent"}.get(self.argument.kind, "gradient")
         self.g = self.argument.exact
         self.c = self.argument.given
+        symmetric = self.subject.positions[self.number] in self.exact.symmetric and self.argument.kind != "jvp"
+        self.symmetric = symmetric and self.c.shape == self.g.shape
+        self.c = self._fitted(self.c)
         self.x = self.subject.args[self.subject.positions[self.number]]
         self.off: Any = self.c - self.g if self.c.shape == self.g.shape else None
+
+    def _fitted(self, gradient: Any) -> Any:
+        """A gradient as it is compared: that for symmetric matrices where the function reads one triangle only."""
+        return symmetrised(gradient) if self.symmetric else gradient
 
     def meets(self, prediction: Any, given: Any = None) -> bool:
         """Whether a predicted gradient is the given one, and so explains the whole difference; None is none."""
@@ -108,8 +116,8 @@ class Case:
         if moved is None:
             return None
         if self.seeds is None:
-            return self.g + moved[0]
-        return self.g + self._rows(moved)
+            return self.g + self._fitted(moved[0])
+        return self.g + self._fitted(self._rows(moved))
 
     def added_to(self, value: Any, more: Callable[[dict[Any, Local]], Any], past_idle: bool = False) -> Any:
         """What the sweep gives when a value receives ``more(edges)`` besides, where that is an array of its shape."""
@@ -122,7 +130,7 @@ class Case:
                 return None
             rows.append(pulled(value, cotangent.astype(value.dtype), leaf))
         self.surgeon.spent += CHANGE
-        return self.g + (rows[0] if self.seeds is None else self._rows(rows))
+        return self.g + self._fitted(rows[0] if self.seeds is None else self._rows(rows))
 
     def _rows(self, rows: Any) -> Any:
         return np.array([self.subject.derivative.row(row, self.number) for row in rows])
@@ -131,9 +139,7 @@ class Case:
         """What the sweep gives with a change on several edges at once."""
         assert self.surgeon is not None
         rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change)
-        if self.seeds is None:
-            return rows[0]
-        return self._rows(rows)
+        return self._fitted(rows[0] if self.seeds is None else self._rows(rows))
 
     def line(self, edge: Any) -> str:
         """The line of the function under check that a value was computed in."""

@@ -34,10 +34,10 @@ def constant_name(value: Any, case: Case) -> str | None:
     plain = f"{sign}{fraction}" if _near(size, float(fraction)) and fraction.numerator <= 24 else None
     if plain is not None and fraction in (1, 2, Fraction(1, 2)):
         return plain
-    named = _size_name(size, case)
+    named = _size_name(size, case) or _scalar_name(size, case)
     if named or plain:
         return sign + named if named else plain
-    for name, known in {**_KNOWN, **_scalars(case)}.items():
+    for name, known in {**_KNOWN, **_norm(case)}.items():
         for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
             if _near(size, candidate):
                 return sign + text
@@ -64,14 +64,18 @@ def _size_name(value: float, case: Case) -> str | None:
     return None
 
 
-def _scalars(case: Case) -> dict[str, float]:
-    """0-d arguments by name, and the norm of the exact gradient."""
-    found = {}
+def _scalar_name(value: float, case: Case) -> str | None:
+    """``value`` as an argument without axes, its square, or the inverse of one of these."""
     for k in case.subject.data:
-        array = case.subject.args[k]
-        if not array.ndim and array.dtype.kind == "f" and array and abs(array) != 1:
-            found[case.subject.names[k]] = abs(float(array))
+        array, name = case.subject.args[k], case.subject.names[k]
+        if not array.ndim and array.dtype.kind == "f" and array and abs(array) not in (1, 2, 0.5):
+            size = abs(float(array))
+            for form, known in (("{}", size), ("1/{}", 1 / size), ("{}**2", size**2), ("1/{}**2", 1 / size**2)):
+                if _near(value, known):
+                    return f"{form.format(name)} (= {known:.4g})"
+    return None
+
+
+def _norm(case: Case) -> dict[str, float]:
     norm = float(np.sqrt(np.sum(np.abs(case.g) ** 2)))
-    if norm:
-        found["the norm of the exact gradient"] = norm
-    return found
+    return {"the norm of the exact gradient": norm} if norm else {}

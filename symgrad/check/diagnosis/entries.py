@@ -30,7 +30,7 @@ def entries_shared(case: Case) -> Diagnosis | None:
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    for propose in (_windows, _sums, _weights):
+    for propose in (_windows, _sums, _reductions, _weights):
         for value, more, told in propose(case, rows):
             ways = (False, True) if rows.surgeon.idle and propose is _sums else (False,)
             if any(rows.meets(rows.added_to(value, more, past_idle)) for past_idle in ways):
@@ -177,6 +177,61 @@ def _sum_told(case: Case, node: Any, arg: Any, axes: tuple[int, ...], along: int
         said = f"In the derivative of {part} the sum runs along axis {along}, not along axis {right}."
         hint = "the axis of a sum or a mean in the gradient"
     return Diagnosis("axis", said, hint, case.line(arg) or case.line(node))
+
+
+def _reductions(case: Case, rows: Case) -> Iterator[Proposal]:
+    """The derivative of a function of a sum is taken at the sum along another axis, as in a softmax."""
+    for node, i in rows.edges():
+        arg = node.args[i]
+        if node.op.kind != "elementwise" or not isinstance(arg, Node) or case.replay is None:
+            continue
+        values = [case.replay.value(edge) for edge in node.args]
+        for axis, other, along in other_axes(case.replay, arg):
+            stretched = [_stretched_along(v, arg.raw_shape, axis) for v in values if v is not None]
+            if len(stretched) < len(values) or other.shape == arg.raw_shape:
+                continue
+            stretched[i] = np.expand_dims(other, along)
+            more = partial(_at_other_sum, node=node, i=i, values=stretched, axis=axis)
+            yield arg.args[0], more, partial(_axis_told, case, arg, along, axis)
+
+
+def other_axes(replay: Any, node: Any) -> Iterator[tuple[int, Any, int]]:
+    """``(axis, value, other axis)`` of a linear operation along one axis of its operand: its values along others."""
+    params = node.params or {}
+    if len(node.args) != 1 or not isinstance(params.get("dim"), tuple) or len(params["dim"]) != 1:
+        return
+    value = replay.value(node.args[0])
+    if value is None or value.ndim < 2 or node.op.kind == "elementwise" or value.ndim != len(node.shape) + 1:
+        return
+    axis = params["dim"][0] % value.ndim
+    for along in range(value.ndim):
+        if along != axis:
+            yield axis, np.asarray(node.op.kernel(value, **{**params, "dim": (along,)})), along
+
+
+def _stretched_along(value: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return np.expand_dims(value, axis) if np.shape(value) == shape else value
+
+
+def _at_other_sum(edges: Edges, node: Any, i: int, values: list[Any], axis: int) -> Any:
+    """The difference to what the operand of a sum receives when the derivative is taken at another sum."""
+    local, below = edges.get((node, i)), edges.get((node.args[i], 0))
+    if local is None or below is None or np.shape(local.g) != np.shape(local.c):
+        return None
+    out = node.op.kernel(*values, **(node.params or {}))
+    other = np.asarray(local.rule(np.expand_dims(local.g, axis), out, *values))
+    slope = below.of(np.ones_like(below.g))
+    return slope * (np.broadcast_to(other, slope.shape) - np.expand_dims(local.c, axis))
+
+
+def _axis_told(case: Case, arg: Any, along: int, axis: int) -> Diagnosis:
+    part = surgery.text_of(case.exact.output, arg)
+    return Diagnosis(
+        "axis",
+        f"Where the derivative reads {part}, it has that along axis {along}, not along axis {axis}.",
+        "the axis of a sum or a softmax in the gradient",
+        case.line(arg),
+    )
 
 
 # ---------------------------------------------------------------------------------------------- weights

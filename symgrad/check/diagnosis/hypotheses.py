@@ -16,13 +16,16 @@ from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
 from symgrad.check.diagnosis.entries import entries_shared
-from symgrad.check.diagnosis.loops import constant_value, every_round
+from symgrad.check.diagnosis.loops import constant_value, every_round, some_rounds
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
+from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
 from symgrad.check.diagnosis.variants import let_through, overwritten, two_parts, variant
 from symgrad.check.graph.replay import RULE, VALUES, WHOLE
 from symgrad.check.graph.surgery import describe_node
+from symgrad.check.graph.surgery import text_of as describe_edge
 from symgrad.check.report import Diagnosis, number_text, two_texts
+from symgrad.tape.graph import Node
 
 
 def diagnose(case: Case) -> Diagnosis:
@@ -36,8 +39,10 @@ def diagnose(case: Case) -> Diagnosis:
     with np.errstate(all="ignore"):
         ratio = np.abs(case.c / case.g)
     ratio = ratio[np.isfinite(ratio)]
-    spread = f"; the ratios run from {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size else ""
-    hint = "an entry computed by hand" if case.exact.measured else "compare with the formula below"
+    spread = f"; the ratios run from {ratio.min():.3g} to {ratio.max():.3g}" if ratio.size > 1 else ""
+    hint = "compare with the formula below"
+    if case.exact.measured:  # there are no operations to look at
+        hint = "its terms one by one; of a function written with NumPy's or this library's, more can be said"
     return Diagnosis("unknown", f"No single mistake explains the difference{spread}.", hint)
 
 
@@ -157,6 +162,9 @@ def _order(case: Case) -> Diagnosis | None:
     for axis in range(g.ndim):
         if case.meets(np.flip(g, axis)):
             return Diagnosis("order", f"The entries run backwards along axis {axis}.", "a reversed slice")
+        if case.meets(np.roll(np.flip(g, axis), 1, axis)):
+            said = f"The entries run backwards along axis {axis}, all but the first."
+            return Diagnosis("order", said, "a Fourier transform for its inverse, or an index -k for k")
         for shift in (1, -1):
             if case.meets(np.roll(g, shift, axis)):
                 return Diagnosis(
@@ -316,12 +324,37 @@ def _factor_by_slices(case: Case) -> Diagnosis | None:
             factors = np.sum(g * c, axis=others, keepdims=True) / np.sum(g * g, axis=others, keepdims=True)
         if np.isfinite(factors).all() and case.meets(factors * g):
             at = case.argument.place(tuple("i" if k == axis else ":" for k in range(g.ndim)))
-            low, high = f"{factors.min():.3g}", f"{factors.max():.3g}"
+            source = _source_of_factors(case, factors.ravel())
+            if source is not None:
+                said = f"Every {at} is multiplied by entry i of {source}."
+                return Diagnosis("slice factors", said, "that value, left out, put in twice, or computed otherwise")
+            low, high = two_texts(factors.min(), factors.max(), 3)
             return Diagnosis(
                 "slice factors",
                 f"Every {at} has a factor of its own, from {low} to {high}.",
                 "a norm, a variance or a count per row, left out or put in twice",
             )
+    return None
+
+
+def _source_of_factors(case: Case, factors: Any) -> str | None:
+    """The value of the function that factors are, its inverse, or its ratio to what it is without a constant."""
+    if case.replay is None or case.exact.output is None:
+        return None
+    known = [(edge, case.replay.value(edge)) for node in case.replay.nodes for edge in (*node.args, node)]
+    for edge, value in known:
+        if value is None or value.size != factors.size or value.dtype.kind != "f":
+            continue
+        text = describe_edge(case.exact.output, edge)
+        forms = [(value, text), (1 / value, f"1/({text})")]
+        for other in case.replay.without_constants():
+            changed = case.replay.values_of(other).get(edge) if isinstance(edge, Node) else None
+            if changed is not None and changed.size == value.size:
+                forms.append((changed / value, f"({text} {other.said}) / ({text})"))
+                forms.append((value / changed, f"({text}) / ({text} {other.said})"))
+        for array, said in forms:
+            if np.allclose(np.ravel(array), factors, rtol=1e-6, atol=0):
+                return said
     return None
 
 
@@ -373,15 +406,15 @@ def _symmetrised(case: Case) -> Diagnosis | None:
         (np.diag(np.diag(g)), "cut to its diagonal"),
     ]
     for prediction, text in predictions:
-        if case.meets(prediction):
+        if case.meets(prediction, case.argument.given):
             return Diagnosis("symmetry", f"The gradient is {text}.", "a symmetric argument taken for granted")
     return None
 
 
 def _elsewhere(case: Case) -> Diagnosis | None:
-    if case.exact.output is None or case.off is None:
+    if (case.exact.output is None and not case.exact.measured) or case.off is None or case.g.size < 2:
         return None
-    for what, place, gradient in elsewhere(case.subject, case.number):
+    for what, place, gradient in elsewhere(case):
         if gradient is not None and case.meets(gradient):
             return Diagnosis("argument", f"This is the gradient with {what}.", place)
     return None
@@ -486,14 +519,16 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     turned,
     entries_shared,
     _shape_of_values,
-    _factor_by_slices,
     _elsewhere,
     every_round,
     variant,
     _other_function,
+    inside_rule,
     two_parts,
     constant_value,
     _other_values,
+    _factor_by_slices,
+    some_rounds,
     _added_by_any_number,
     path_with_factor,
     _precision,

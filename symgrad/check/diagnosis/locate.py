@@ -30,6 +30,8 @@ def locate(cases: Sequence[Case]) -> None:
         return
     if any(case.off is None or not np.all(np.isfinite(case.off)) or case.g.dtype.kind != "f" for case in cases):
         return
+    if any(case.symmetric for case in cases):  # any error of a triangle can be one of the other
+        return
     arg = _place(cases)
     if arg is None:
         return

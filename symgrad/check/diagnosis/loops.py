@@ -60,11 +60,62 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
     return None
 
 
+def some_rounds(case: Case) -> Diagnosis | None:
+    """Rounds of a loop that bring nothing: the first, the last, or some between."""
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps or np.iscomplexobj(rows.g):
+        return None
+    end = rows.surgeon.spent + BUDGET
+    for group in sorted(_groups(case, rows), key=len):  # a round may do the same several times
+        if not 1 < len(group) <= MOST_ROUNDS or rows.surgeon.spent > end:
+            continue
+        for missing in _missing(rows, group):
+            edges = _tracked(rows, missing)
+            if edges and rows.meets(rows.changed_everywhere(edges, surgery.cut)):
+                of = surgery.describe_node(case.exact.output, missing[0])
+                numbers = ", ".join(str(group.index(node) + 1) for node in missing)
+                return Diagnosis(
+                    "rounds",
+                    f"What comes through {of} is missing in {len(missing)} of the {len(group)} rounds of its line: "
+                    f"number {numbers}.",
+                    "a loop that starts late or ends early, an index off by one, a truncated recurrence",
+                    case.line(missing[0]),
+                )
+    return None
+
+
+MOST_ROUNDS = 40
+"""Rounds of which some may be missing."""
+
+
+def _missing(rows: Case, group: list[Any]) -> Iterator[list[Any]]:
+    """Rounds that may be missing: those whose parts add up to the difference, the first ones, the last ones."""
+    parts = []
+    for node in group:
+        moved = rows.changed_everywhere(_tracked(rows, [node]), surgery.cut)
+        parts.append((rows.g - moved).ravel())
+    matrix = np.array(parts).T
+    if np.isfinite(matrix).all():
+        k, _, rank, _ = np.linalg.lstsq(matrix, -rows.off.ravel(), rcond=None)
+        chosen = [node for node, size in zip(group, k, strict=True) if abs(size - 1) < 1e-4]
+        if rank == len(group) and chosen:
+            yield chosen
+    for n in range(1, len(group)):
+        yield group[:n]
+        yield group[-n:]
+
+
+def _tracked(rows: Case, nodes: list[Any]) -> frozenset[tuple[Any, int]]:
+    assert rows.surgeon is not None
+    sweep = rows.surgeon.sweeps[0]
+    return frozenset((node, i) for node in nodes for i in range(len(node.args)) if (node, i) in sweep)
+
+
 def _groups(case: Case, rows: Case) -> list[list[Any]]:
     """The nodes of each line that do the same, oldest first.
 
-    Two operations of one kind in a line are told apart by shapes and by the leaves they read, where these are the same
-    in every round.
+    Two operations of one kind in a line are told apart by shapes, by the leaves they read, where these are the same in
+    every round, and by the kinds of what they read.
     """
     found: dict[Any, list[Any]] = {}
     assert rows.surgeon is not None
@@ -76,8 +127,17 @@ def _groups(case: Case, rows: Case) -> list[list[Any]]:
         found.setdefault(key, []).append(node)
         read = tuple(id(a) for a in node.args if isinstance(a, Recorded))
         found.setdefault((*key, read), []).append(node)
+        found.setdefault((*key, tuple(_kind(node, a) for a in node.args)), []).append(node)
     distinct = {tuple(map(id, group)): group for group in found.values()}
     return list(distinct.values())
+
+
+def _kind(node: Any, arg: Any) -> Any:
+    """What an operand is: the result of an operation, a leaf, a number; and where the same one comes before."""
+    first = next(k for k, other in enumerate(node.args) if other is arg)
+    if isinstance(arg, Node):
+        return first, arg.op.name
+    return (first, arg) if isinstance(arg, (int, float)) else (first, type(arg).__name__)
 
 
 def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterator[Round]:
@@ -104,6 +164,10 @@ def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterato
         if surgery.is_unary(node):
             said = partial(_said, f"The derivative of {node.op.name} is left out, in {{}}", value)
             yield made([i], surgery.skip, "inner derivative", said, "the chain rule")
+            varies = case.replay is not None and callable((node.op.partials or [0])[0])
+            for change, how, hint in _SLOPES if varies else ():
+                said = partial(_said, f"The derivative of {node.op.name} {how}, in {{}}", value)
+                yield made([i], partial(change, replay=case.replay), "local derivative", said, hint)
         others = [a for j, a in enumerate(node.args) if j != i and case.replay and case.replay.constant(a) is not None]
         if node.op.name in ("mul", "div") and others:
             said = partial(_said, "The factor {} is left out", partial(_constant, case, others[0]))
@@ -127,6 +191,28 @@ def _constant(case: Case, arg: Any) -> str:
 
 def _negated(local: Local) -> Any:
     return -local.c
+
+
+def _at_argument(local: Local, replay: Any) -> Any:
+    x = replay.value(local.node.args[0])
+    return None if x is None else local.apply(x, x)
+
+
+def _at_result(local: Local, replay: Any) -> Any:
+    out = replay.value(local.node)
+    return None if out is None else local.apply(out, out)
+
+
+def _twice(local: Local, replay: Any) -> Any:  # noqa: ARG001
+    before = local.fitted(local.g)
+    return np.where(before != 0, local.c * local.c / np.where(before != 0, before, 1), 0).astype(local.c.dtype)
+
+
+_SLOPES: tuple[tuple[Callable[..., Any], str, str], ...] = (
+    (_at_argument, "takes the argument for the result", "the value before and after"),
+    (_at_result, "takes the result for the argument", "the value before and after"),
+    (_twice, "is multiplied in twice", "a cotangent that has passed it already"),
+)
 
 
 def _of_other_rounds(

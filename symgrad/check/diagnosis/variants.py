@@ -6,6 +6,7 @@ instead (:mod:`symgrad.check.graph.surgery`).  Values that may be mixed up are t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
@@ -19,7 +20,7 @@ from symgrad.check.diagnosis.entries import places_read
 from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
-from symgrad.op import lookup
+from symgrad.op import TABLE, lookup
 from symgrad.tape.graph import Node
 
 BUDGET = 20_000
@@ -27,9 +28,6 @@ BUDGET = 20_000
 
 MOST_VALUES = 60
 """Values of the function that are tried in the place of others."""
-
-WRITTEN_OUT = ("sigmoid", "tanh")
-"""Functions that people compose of others, and whose derivative they tell by the result."""
 
 LARGEST_FLIPPED = 1000
 """Entries of operands that are tried in the reverse order."""
@@ -211,7 +209,7 @@ def _composed(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
     leaf = case.exact.leaves[case.number]
     for end in [*ends, *([leaf] if leaf.raw_shape == arg.shape else [])]:
         x = case.replay.value(end)
-        op = None if x is None or out is None else _function_of(x, out)
+        op = None if x is None or x.dtype.kind != "f" or out is None else _function_of(x, out)
         if op is None:
             continue
         for at, said in ((x, "takes the argument for the result"), (out, "takes the result for the argument")):
@@ -222,9 +220,15 @@ def _composed(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
             )
 
 
+@functools.cache
+def _told_by_result() -> tuple[Any, ...]:
+    """The functions of one argument whose derivative is told by their result alone, as that of tanh is."""
+    return tuple(op for op in TABLE.values() if op.partials and len(op.partials) == 1 and op.needs(1) == ((-1,), ()))
+
+
 def _function_of(x: Any, out: Any) -> Any:
     """The function of the table that makes one array of another, where its derivative can be told by its result."""
-    for op in map(lookup, WRITTEN_OUT):
+    for op in _told_by_result():
         with np.errstate(all="ignore"):
             if np.allclose(op.kernel(x), out, rtol=1e-12, atol=0):
                 return op
@@ -337,7 +341,8 @@ def _other_operand(case: Case, node: Any, i: int, values: list[Value]) -> Iterat
             said = f"the reverse order along axis {axis}" if np.ndim(operand) > 1 else "the reverse order"
             flipped = partial(_with, j=j, value=np.flip(operand, axis))
             yield Variant(node, i, flipped, told(said, "a kernel flipped, or not"))
-        for value in values:
+        others = [*values, *_of_other_functions(case, arg)]
+        for value in others:
             if value.array.shape == np.shape(operand) and not np.array_equal(value.array, operand):
                 yield Variant(
                     node,
@@ -345,6 +350,20 @@ def _other_operand(case: Case, node: Any, i: int, values: list[Value]) -> Iterat
                     partial(_with, j=j, value=value.array),
                     partial(_standing, told, value),
                 )
+
+
+def _of_other_functions(case: Case, arg: Any) -> Iterator[Value]:
+    """The operand as people compute it again without a constant that is added or multiplies."""
+    if case.replay is None or not isinstance(arg, Node):
+        return
+    for other in case.replay.without_constants():
+        changed = case.replay.values_of(other).get(arg)
+        if changed is not None and not np.array_equal(changed, case.replay.value(arg)):
+            yield Value(np.asarray(changed), partial(_of_other_text, case, arg, other.said))
+
+
+def _of_other_text(case: Case, arg: Any, said: str) -> str:
+    return f"{surgery.text_of(case.exact.output, arg)} {said}"
 
 
 def _standing(told: Callable[..., Callable[[], Diagnosis]], value: Value) -> Diagnosis:

@@ -7,6 +7,8 @@ weight left out, with the other branch.  Their gradient is then the exact one of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,10 @@ from symgrad.tape.record import Recorded
 
 WHOLE, VALUES, RULE = "whole", "values", "rule"
 """What of another function is taken: all, its values with the right derivative, or its derivative at the right ones."""
+
+
+MOST_CONSTANTS = 8
+"""Constants that values are computed without."""
 
 
 class Unknown(Exception):
@@ -72,6 +78,8 @@ class Replay:
         self.nodes = nodes_below(output._node)[::-1]
         self.tracked = set(self.nodes)
         self.values: dict[Any, Any] = {}
+        self._constants: list[Other] | None = None
+        self._values_of: dict[Other, dict[Any, Any]] = {}
         try:
             with np.errstate(all="ignore"):
                 for node in nodes_below(output._node, constant=True)[::-1]:
@@ -118,6 +126,30 @@ class Replay:
         for make in (_without_constants, _turned_constants, _other_choice, _without_function):
             for node in reversed(self.nodes):
                 yield from make(self, node)
+
+    def without_constants(self) -> list[Other]:
+        """Those that go without an epsilon, a weight or a mask: the first few, from the output down."""
+        if self._constants is None:
+            found = (other for node in reversed(self.nodes) for other in _without_constants(self, node))
+            self._constants = list(islice(found, MOST_CONSTANTS))
+        return self._constants
+
+    def values_of(self, other: Other) -> dict[Any, Any]:
+        """The values of the other function, those of the operation that differs and of all that follow from it."""
+        if other not in self._values_of:
+            made: dict[Any, Any] = dict(self.values)
+            changed = {other.node}
+            try:
+                with np.errstate(all="ignore"):
+                    for node in self.nodes:
+                        if node is other.node or not changed.isdisjoint(a for a in node.args if isinstance(a, Node)):
+                            run = other.run if node is other.node else None
+                            made[node] = again(node, made, self.constants, run, of=lambda leaf: leaf._value)
+                            changed.add(node)
+            except Exception:  # noqa: BLE001  (the other function need not be one)
+                changed = set()
+            self._values_of[other] = {node: made[node] for node in changed}
+        return self._values_of[other]
 
     def constant(self, arg: Any) -> Any:
         """The value of an argument that no gradient flows to, None for others."""
@@ -193,6 +225,11 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
         correction = 1 - params["correction"]
         said = f"with {'n - 1' if correction else 'n'} in the variance"
         yield Other(node, lambda x: node.op(x, **{**params, "correction": correction}), said, "ddof")
+    for axis, along in _other_axes(node):
+        said = f"with {node.op.name} along axis {along} in place of axis {axis}"
+        run = partial(node.op, **{**params, "dim": (along,)})
+        yield Other(node, run, said, "the axis of a sum or a softmax")
+    yield from _other_numbers(node)
     place = _single_place(node)
     if place is not None:
         for k in range(min(node.args[0].raw_shape[0], 8)):
@@ -206,6 +243,32 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
             f"with {name} in place of {node.op.name}",
             f"{name} for {node.op.name}",
         )
+
+
+def _other_numbers(node: Node) -> Iterator[Other]:
+    """With 1, or one more or less, for a number that the operation is given: a stride, an offset, a lag."""
+    params = node.params or {}
+    for name, n in params.items() if node.op.kind != "elementwise" else ():
+        if type(n) is not int or name == "dim":
+            continue
+        for other in dict.fromkeys((1, n - 1, n + 1)):
+            if other != n:
+                said = f"with {name}={other} in place of {name}={n} in {node.op.name}"
+                run = partial(_cropped, node, {**params, name: other})
+                yield Other(node, run, said, f"the {name} of {node.op.name}")
+
+
+def _cropped(node: Node, params: dict[str, Any], *args: Any) -> Any:
+    """The beginning of a result of other parameters that is larger."""
+    made = node.op(*args, **params)
+    return made if np.shape(made) == node.shape else made[tuple(slice(n) for n in node.shape)]
+
+
+def _other_axes(node: Node) -> Iterator[tuple[int, int]]:
+    """The axis of a reduction that keeps it, or of an operation on lines, and each other one."""
+    dim, count = (node.params or {}).get("dim"), len(node.shape)
+    if len(node.args) == 1 and isinstance(dim, tuple) and len(dim) == 1 and len(node.args[0].raw_shape) == count:
+        yield from ((dim[0] % count, k) for k in range(count) if k != dim[0] % count)
 
 
 def _single_place(node: Node) -> int | None:

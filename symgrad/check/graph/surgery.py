@@ -52,8 +52,8 @@ LARGEST = 5_000_000
 class Local:
     """What happens on one edge: argument ``i`` of a node receives ``c`` when the node has received ``g``.
 
-    ``rule(g, *saved)`` is the rule, ``(out, *inputs)`` given; what it gives may have to be summed to the argument's
-    shape.
+    ``rule(g, *saved)`` is the rule, ``(out, *inputs)`` given, on arrays or on tensors; what it gives may have to be
+    summed to the argument's shape.
     """
 
     node: Node
@@ -118,7 +118,7 @@ class CarefulSweep(QuietSweep):
         of_node = functools.partial(rules, i) if callable(rules) else rules[i]
 
         def rule(g: Any, *values: Any) -> Any:
-            return np.asarray(of_node(g, *self.arguments(node, values), **(params or {})))
+            return of_node(g, *self.arguments(node, values), **(params or {}))
 
         return Local(node, i, np.asarray(g), np.asarray(value), tuple(saved), rule)
 

@@ -1,0 +1,115 @@
+"""Functions written for torch, run on tensors of this library: ``torch.exp(t)`` records what ``symgrad.exp(t)`` does.
+
+torch asks the class of an argument what to do (its ``__torch_function__`` protocol).  Tensors answer while a check
+follows a function, and custom functions run their ``forward`` then.  Whether the values are those on torch's own
+tensors is compared afterwards, as for every function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from symgrad.autograd.functions.lookthrough import met_functions
+from symgrad.check.asking.arrays import as_array
+from symgrad.tape.record import Recorded
+from symgrad.tensor import Tensor
+
+_ROOMS = ("linalg", "fft", "special")
+"""Namespaces whose functions torch calls by names such as linalg_inv."""
+
+_SETTINGS = ("inplace", "dtype", "_stacklevel")
+"""What torch's functions hand on though nobody has given it."""
+
+
+@contextmanager
+def torch_followed() -> Iterator[None]:
+    """Inside, torch's functions take tensors of this library, and custom functions run their ``forward`` on them."""
+    torch = sys.modules.get("torch")
+    if torch is None or hasattr(Tensor, "__torch_function__"):
+        yield
+        return
+    function = torch.autograd.Function
+    before = function.__dict__.get("apply")
+    Tensor.__torch_function__ = classmethod(_called)  # type: ignore[attr-defined]
+    if before is not None:
+        function.apply = classmethod(lambda cls, *args: _applied(cls, before.__func__, args))
+    try:
+        yield
+    finally:
+        del Tensor.__torch_function__  # type: ignore[attr-defined]
+        if before is not None:
+            function.apply = before
+
+
+def followable(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``Square.apply`` of torch in a form that :func:`torch_followed` can follow; other functions are themselves."""
+    torch = sys.modules.get("torch")
+    whose = getattr(f, "__self__", None)
+    if torch is None or not isinstance(whose, type) or not issubclass(whose, torch.autograd.Function):
+        return f
+    return lambda *args: _applied(whose, f.__func__, args) if f.__name__ == "apply" else f(*args)  # type: ignore[attr-defined]
+
+
+def _applied(cls: Any, apply: Callable[..., Any], args: Any) -> Any:
+    """A custom function: on tensors of this library its ``forward``, whose operations are recorded."""
+    if not any(isinstance(a, Recorded) for a in args):
+        return apply(cls, *args)
+    met = met_functions()
+    if met is not None:
+        met.append(cls.__name__)
+    torch = sys.modules["torch"]
+    apart = cls.setup_context is not torch.autograd.Function.setup_context
+    return cls.forward(*args) if apart else cls.forward(_Context(len(args)), *args)
+
+
+class _Context:
+    """What ``forward`` leaves values on; nobody asks for them."""
+
+    def __init__(self, count: int):
+        self.needs_input_grad = (True,) * count
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors, as torch's context does."""
+        self.saved_tensors = tensors
+
+    def mark_dirty(self, *_: Any) -> None:
+        """Nothing to note."""
+
+    mark_non_differentiable = save_for_forward = set_materialize_grads = mark_dirty
+
+
+def _called(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG001
+    """torch's question what a function of it does with a tensor of this library."""
+    own = _counterpart(func)
+    if own is None:
+        return NotImplemented
+    given = {k: _held(v) for k, v in (kwargs or {}).items() if k not in _SETTINGS or (v is not None and v is not False)}
+    given.pop("_stacklevel", None)
+    return own(*map(_held, args), **given)
+
+
+def _counterpart(func: Any) -> Any:
+    """The function of this library that has the name, and the place, of one of torch."""
+    symgrad = sys.modules["symgrad"]
+    name, module = getattr(func, "__name__", ""), getattr(func, "__module__", None) or ""
+    if module.startswith("torch.nn"):
+        return getattr(symgrad.nn.functional, name, None)
+    for room in _ROOMS:
+        if name.startswith(f"{room}_"):
+            return getattr(getattr(symgrad, room), name.removeprefix(f"{room}_"), None)
+    if type(func).__name__ in ("method_descriptor", "wrapper_descriptor") or not module:
+        return getattr(Tensor, name, None)
+    return getattr(symgrad, name, None) or getattr(symgrad.nn.functional, name, None)
+
+
+def _held(value: Any) -> Any:
+    """torch's tensors and dtypes as those of this library, also in lists."""
+    torch = sys.modules["torch"]
+    if isinstance(value, torch.Tensor):
+        return sys.modules["symgrad"].tensor(as_array(value))
+    if isinstance(value, torch.dtype):
+        return getattr(sys.modules["symgrad"], str(value).removeprefix("torch."))
+    return type(value)(map(_held, value)) if type(value) in (list, tuple) else value
