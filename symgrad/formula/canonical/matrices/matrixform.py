@@ -171,7 +171,7 @@ class Graph:
             self.scalars.append(self._form(arrows[0].chain, region(plain), arrows[0].vector))
 
     def _sum(self, parts: list[tuple[Term, Power]]) -> Term:
-        """Sum of a vector; the sum of two factors is a dot product, of a square a squared norm."""
+        """Sum of a vector; the sum of factors is a dot product, of a square a squared norm."""
         if len(parts) == 1:
             base, power = parts[0]
             if power == 2 and base.dtype is not None and is_real_floating(base.dtype):
@@ -181,9 +181,9 @@ class Graph:
                 if rank_of(base) == 1 and is_real_floating(base.dtype):
                     return matmul(base, base)
                 return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
-        elif len(parts) == 2 and all(p > 0 and not is_guard(b) for b, p in parts):
-            left, right = sorted(parts, key=lambda x: rank_of(x[0]))
-            return matmul(powered(*left), powered(*right))
+        elif len(parts) > 1 and all(p > 0 and not is_guard(b) for b, p in parts):
+            *left, right = sorted(parts, key=lambda x: rank_of(x[0])) if len(parts) == 2 else parts
+            return matmul(region(left), powered(*right))
         return call_op("sum", region(parts), dim=(0,), keepdim=False)
 
     def _total(self, arrow: Arrow) -> Term:
