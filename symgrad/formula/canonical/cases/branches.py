@@ -71,7 +71,10 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
             inner = [form.scaled(Fraction(1) / scale) for form in (first, second)]
             return run.elementwise(op, [condition, *inner], {}, shape).scaled(scale, first.terms[0].decimal)
         return run.elementwise(op, [condition, first, second], {}, shape)
-    p = run.product(first if first.terms else second)
+    alone = first if first.terms else second
+    if all(_absent(run, p, condition, bool(first.terms)) for p in alone.terms):
+        return alone
+    p = run.product(alone)
     if _absent(run, p, condition, bool(first.terms)):
         return Form([p], shape)
     distinct = tuple(dict.fromkeys(p.out))
@@ -87,9 +90,12 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
 def _absent(run: Canonicaliser, p: Product, condition: Form, holds: bool) -> bool:
     """Whether a product is 0 wherever a condition is not what ``holds`` says, as the probabilities of a masked softmax.
 
-    softmax(where(c, x, -inf)) is 0 where c is not, and so is its product with what is finite.
+    softmax(where(c, x, -inf)) is 0 where c is not, and so is its product with what is finite, and a sum of such.
     """
     for f in p.factors:
+        bracket = run.insides.get(f.base) if f.labels == p.out and f.power > 0 else None
+        if bracket is not None and all(_absent(run, q, condition, holds) for q in bracket.terms):
+            return True
         inner = f.base.args[0] if f.base.op.name == "softmax" and f.labels == p.out else None
         if inner is not None and inner.op.name == "where" and f.power > 0:
             left_out = inner.args[2 if holds else 1]

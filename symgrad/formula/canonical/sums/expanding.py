@@ -13,7 +13,7 @@ from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.matrices.triangles import triangle_of
 from symgrad.formula.canonical.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.canonical.rewriting import merged
-from symgrad.formula.term import SYMBOL, Term
+from symgrad.formula.term import SYMBOL, Term, postorder
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -37,7 +37,8 @@ def distributed(
 ) -> list[Product] | None:
     """A sum with diagonal terms, weighted by vectors: (diag(a) - M) diag(b) = diag(a ⊙ b) - M diag(b).
 
-    The same for eᵛ in front of a sum of σ(v) and σ(-v) that takes it in everywhere.
+    The same for eᵛ in front of a sum of σ(v) and σ(-v) that takes it in everywhere, and for P in front of a sum with
+    rows of sums over P: P ⊙ (A - (A ⊙ P)11ᵀ) = P ⊙ A - diag((A ⊙ P)1) P.
     """
     for k, form in enumerate(forms):
         others = [f.terms[0] for i, f in enumerate(forms) if i != k and len(f.terms) == 1]
@@ -47,12 +48,26 @@ def distributed(
         weights = [f for p in others for f in p.factors if f.labels]
         if delta and weights and all(len(f.labels) < 2 for f in weights):
             return _rows(k, forms, specs, output, sizes, run)
+        if len(output) == 2 and _sums_over(form, {f.base for f in weights if len(set(f.labels)) > 1}):
+            # The bracket goes first, as in the sums over P inside of it, so that both products are one.
+            order = [k, *(i for i in range(len(forms)) if i != k)]
+            return _rows(0, [forms[i] for i in order], [specs[i] for i in order], output, sizes, run)
         powers = {f.base for p in others for f in p.factors if f.base.op.name == "exp"}
         if powers and all(any(f.base.op.name == "sigmoid" for f in p.factors) for p in form.terms):
             found = _rows(k, forms, specs, output, sizes, run)
             if not any(f.base in powers for p in found for f in p.factors):
                 return found
     return None
+
+
+def _sums_over(form: Form, matrices: set[Term]) -> bool:
+    """Whether beside matrices a sum has rows or columns that are sums over one of these matrices."""
+    if not matrices or len(form.shape) != 2:
+        return False
+    along = [{x for f in p.factors for x in f.labels if x in p.out} for p in form.terms]
+    short = [p for p, axes in zip(form.terms, along, strict=True) if len(axes) == 1]
+    bases = {f.base for p in short for f in p.factors}
+    return any(len(axes) == 2 for axes in along) and not matrices.isdisjoint(postorder(bases))
 
 
 def _rows(

@@ -17,7 +17,7 @@ from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Produc
 from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
-from symgrad.formula.term import SIZE, SYMBOL
+from symgrad.formula.term import SIZE, SYMBOL, postorder
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -277,6 +277,8 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
         varying = [_varies(form.terms[use.term], use) for use in group]
         if any(varying) and not all(varying) and not _stands_elsewhere(form, group, run):
             return 0
+    if not sums[0] and len(set(factor.labels)) == 2 and _sums_itself(form, group):
+        return 0  # P ⊙ A - diag((A ⊙ P)1)P stays, not P ⊙ (A - (A ⊙ P)11ᵀ)
     # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
     kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
     if kept and len(_rest_axes(form, group)) == len(factor.labels):
@@ -288,6 +290,14 @@ def _makes_differences(form: Form, group: Sequence[Use]) -> bool:
     """Whether the rests vary along one axis each, and not the same: a ⊙ W1 - Wb stays, not (W ⊙ (a1ᵀ - 1bᵀ))1."""
     rests = [{x for f in _others(form.terms[use.term], use) for x in f.labels} for use in group]
     return len(_rest_axes(form, group)) > 1 and all(len(labels) < 2 for labels in rests)
+
+
+def _sums_itself(form: Form, group: Sequence[Use]) -> bool:
+    """Whether a matrix is weighed by rows or columns that are sums over the matrix itself, and by matrices."""
+    rests = [(_others(form.terms[use.term], use), form.terms[use.term].out) for use in group]
+    along = [{x for f in rest for x in f.labels if x in out} for rest, out in rests]
+    bases = {f.base for (rest, _), axes in zip(rests, along, strict=True) if len(axes) == 1 for f in rest}
+    return any(len(axes) == 2 for axes in along) and group[0].factor.base in postorder(bases)
 
 
 def _stands_elsewhere(form: Form, group: Sequence[Use], run: Canonicaliser) -> bool:
