@@ -262,10 +262,12 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
             bare += len(set(p.out)) == len(p.out)  # what is left of a multiple of the identity is the identity
         elif own.power == factor.power + (1 if factor.power > 0 else -1) != factor.power and abs(factor.power) == 1:
             weight -= 1
+    counts = bool(bare) and _counts(form, group)
     if (
         bare
         and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group))
         and not factor.labels
+        and not counts
     ):
         return 0
     sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
@@ -283,13 +285,20 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
     kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
     if kept and len(_rest_axes(form, group)) == len(factor.labels):
         return 0
-    return weight * (len(group) - 1) - 2 * (len(group) < len(form.terms))
+    bracket = 2 * (len(group) < len(form.terms) and not counts)
+    return weight * (len(group) - 1) - bracket
 
 
 def _makes_differences(form: Form, group: Sequence[Use]) -> bool:
     """Whether the rests vary along one axis each, and not the same: a ⊙ W1 - Wb stays, not (W ⊙ (a1ᵀ - 1bᵀ))1."""
     rests = [{x for f in _others(form.terms[use.term], use) for x in f.labels} for use in group]
     return len(_rest_axes(form, group)) > 1 and all(len(labels) < 2 for labels in rests)
+
+
+def _counts(form: Form, group: Sequence[Use]) -> bool:
+    """Whether sizes and numbers are all that stands beside a scalar: ns - s is (n - 1)s."""
+    rests = [f for use in group for f in _others(form.terms[use.term], use)]
+    return group[0].factor.base.op is not SIZE and bool(rests) and all(f.base.op is SIZE for f in rests)
 
 
 def _sums_itself(form: Form, group: Sequence[Use]) -> bool:
