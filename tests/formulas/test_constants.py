@@ -133,8 +133,8 @@ def test_what_a_masked_softmax_makes_zero_is_not_masked_again():
         r"t_{1} &= \operatorname{softmax}\left(\begin{cases} Q K^{\top} & \text{for}\: "
         r"\operatorname{tril}\left(\mathbf{1}_{n} \mathbf{1}_{n}^{\top}\right) \\ -\infty & \text{otherwise} "
         r"\end{cases}\right) \\" "\n"
-        r"t_{2} &= G V^{\top} \\" "\n"
-        r"& \left(t_{1} \odot \left(t_{2} - \left(t_{2} \odot t_{1}\right) \mathbf{1} \mathbf{1}^{\top}\right)\right) K"
+        r"t_{2} &= G V^{\top} \odot t_{1} \\" "\n"
+        r"& \left(t_{2} - \operatorname{diag}\left(t_{2} \mathbf{1}\right) t_{1}\right) K"
         "\n" r"\end{aligned}"
     )  # fmt: skip
 

@@ -186,6 +186,72 @@ def test_powers_of_distances_are_powers_of_sums_of_squares(power, text):
     np.testing.assert_allclose(evaluate(read, {"X": args[0], "Y": args[1]}), want, rtol=1e-9)
 
 
+def rms_norm(x, g, c):
+    return c @ (g * x / sg.sqrt((x**2).mean()))
+
+
+def softmax_rows(S, G):
+    return (G * sg.softmax(S, 1)).sum()
+
+
+def masked_rows(S, G, M):
+    return (G * sg.softmax(sg.where(M > 0, S, -np.inf), 1)).sum() / sg.sqrt(2.0)
+
+
+def autoregression(s, y, a):
+    e = y[1:] - a * y[:-1]
+    return e @ e / (2 * s) + len(e) * sg.log(s) / 2
+
+
+def chain(E, T):
+    a = sg.logsumexp(E[0][:, None] + T, 0) + E[1]
+    return sg.logsumexp(sg.logsumexp(a[:, None] + T, 0), 0)
+
+
+TERSE = {
+    "a sum of three factors": (rms_norm, ("x", "x", "x"), (
+        r"\frac{\sqrt{n}}{\lVert x \rVert} \left(c \odot g - \frac{\left(c \odot g\right)^{\top} x}"
+        r"{\lVert x \rVert^{2}} x\right)"
+    )),
+    "softmax of rows": (softmax_rows, ("X", "X"), (
+        r"G \odot \operatorname{softmax}\left(S\right) - \operatorname{diag}\left(\left(G \odot "
+        r"\operatorname{softmax}\left(S\right)\right) \mathbf{1}\right) \operatorname{softmax}\left(S\right)"
+    )),
+    "a masked softmax": (masked_rows, ("X", "X", "+"), (
+        r"\frac{1}{\sqrt{2}} \left(t_{2} - \operatorname{diag}\left(t_{2} \mathbf{1}\right) t_{1}\right)"
+    )),
+    "a size less one": (autoregression, ("", "x", ""), (
+        r"\frac{s \left(n - 1\right) - \lVert y_{[1:]} - a y_{[:-1]} \rVert^{2}}{2 s^{2}}"
+    )),
+    "columns that are added": (chain, ("X", "Q"), (
+        r"t_{2} &= \left(\operatorname{logsumexp}_{0}\left(t_{1}\right) + E_{[1]}\right) "
+        r"\mathbf{1}^{\top} + T"
+    )),
+    "the largest entry": (lambda x, a: a * x.amax(), ("x", ""), (
+        r"\frac{a}{\mathbf{1}^{\top} \left[x = \max\left(x\right)\right]} \left[x = \max\left(x\right)\right]"
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TERSE)
+def test_forms_without_clutter(name):
+    f, kinds, part = TERSE[name]
+    names = f.__code__.co_varnames[: len(kinds)]
+    rng = np.random.default_rng(2)
+    for n, m in ((5, 3), (4, 6), (7, 2)):
+        shapes = {"x": (n,), "X": (n, m), "Q": (m, m), "": (), "+": (n, m)}
+        args = [
+            np.asarray(rng.uniform(0.5, 2, shapes[k]) if k in ("", "+") else rng.normal(size=shapes[k])) for k in kinds
+        ]
+        found = sg.formula(f, *args, wrt=0)
+        text = found.latex()
+        assert part in text
+        want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
+        read = from_latex(text, found.symbols, shape=found.term.shape)
+        given = dict(zip(names, args, strict=True))
+        np.testing.assert_allclose(evaluate(read, {**found.constants, **given}), want, rtol=1e-9, atol=1e-12)
+
+
 def test_what_is_as_short_as_a_name_gets_none():
     """t/2 stays, at any number of places, and softmax(z) has a name where it stands three times."""
 

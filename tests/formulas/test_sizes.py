@@ -166,7 +166,7 @@ def test_tall_matrices_stay_tall_at_other_sizes():
 
 def test_the_length_of_a_part_is_written_with_its_letter():
     text = sg.latex(COUNTED["a part of an axis"][0], (5,), (), wrt="s")
-    assert text == r"\frac{2 - \frac{2 \lVert y_{[2:]} \rVert^{2}}{s^{2}} - n}{s}"
+    assert text == r"-\frac{2 \lVert y_{[2:]} \rVert^{2} + s^{2} \left(n - 2\right)}{s^{3}}"
 
 
 def test_a_size_that_the_program_fixes_leaves_the_others_letters():

@@ -77,6 +77,8 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
     p = run.product(alone)
     if _absent(run, p, condition, bool(first.terms)):
         return Form([p], shape)
+    if first.terms and _shared_out(run, p, condition):
+        return run.times(Form([p], shape), condition)
     distinct = tuple(dict.fromkeys(p.out))
     small = tuple(shape[p.out.index(x)] for x in distinct)
     mask = run.contract([condition], [p.out], distinct, small)
@@ -102,6 +104,16 @@ def _absent(run: Canonicaliser, p: Product, condition: Form, holds: bool) -> boo
             if left_out.number == -math.inf and inner.args[0] is run.term(condition):
                 return True
     return False
+
+
+def _shared_out(run: Canonicaliser, p: Product, condition: Form) -> bool:
+    """Whether a product is a scalar over the number of places where a condition holds, which is 0 nowhere there."""
+    where = run.term(condition)
+    below = [f for f in p.factors if f.power < 0]
+    alone = not any(x in p.out for f in p.factors for x in f.labels)
+    if not alone or len(below) != 1 or below[0].base.op.name != "sum":
+        return False
+    return below[0].base.args[0] is where
 
 
 def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:
