@@ -276,8 +276,8 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
     alike = _rows_together(terms, form.shape)
     for k, p in enumerate(terms):
         if id(p) in alike:
-            if alike[id(p)] is not None:
-                pieces.append(_repeated(*alike[id(p)], form.shape, layout, present))
+            together = alike[id(p)]
+            pieces += [] if together is None else [_repeated(*together, form.shape, layout, present)]
             continue
         shown = present(p)
         # -a(x - y) - b(x - y) is a(y - x) + b(y - x) throughout, and a - b(x - 1) is a + b(1 - x).
