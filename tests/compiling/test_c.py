@@ -228,6 +228,15 @@ def test_every_spelling_of_the_table_computes_what_the_kernel_does(tmp_path):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-300, err_msg=name)
 
 
+@needs_cc
+def test_single_numbers_are_compared_without_warnings(tmp_path):
+    program = sg.compile(lambda x, y: (sg.isnan(x), sg.where(sg.isnan(x), 1.0, x * y)), *[np.float64(2.0)] * 2).program
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, np.float64(np.nan), np.float64(3.0))
+    assert status == 0
+    assert [bool(outs[0]), float(outs[1])] == [True, 1.0]
+
+
 # ---------------------------------------------------------------------------- what is not written
 
 REFUSED = {

@@ -13,6 +13,7 @@ from symgrad.formula.digits import Digits
 from symgrad.formula.term import as_term, symbol
 from symgrad.op import TABLE
 from symgrad.proving import laws
+from symgrad.proving.exact import exact_law
 from symgrad.proving.samples import cases, make_case, ops
 
 INEXACT = {"nextafter"}
@@ -61,6 +62,12 @@ def test_digits_of_arrays_and_kinds_of_numbers():
     assert sg.tensor([1, 2]).evalf(20).tolist() == [1, 2]
     assert (A > 2).evalf(20).tolist() == [[False, False], [True, True]]
     assert str(sg.formula(lambda x: sg.log(x), (), wrt="x").evalf(20, x=3.0)) == "0.33333333333333333333"
+
+
+@pytest.mark.parametrize("name", ["svdvals", "logdet", "eigvalsh", "logabsdet"])
+def test_rules_of_complex_matrices_have_all_digits(name):
+    """The phases of singular vectors came from LAPACK's doubles, each for itself; logdet dropped an imaginary part."""
+    assert exact_law(TABLE[name], make_case(name, 0, dtype=np.complex128)) == 1
 
 
 def test_cancellation_costs_no_digits():

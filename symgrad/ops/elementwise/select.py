@@ -61,7 +61,7 @@ tied: Op = elementwise(
     code=lambda x, y: f"({closed(x)} == {closed(y)}) | (({closed(x)} != {closed(x)}) & ({closed(y)} != {closed(y)}))",
     domain="real",
     digits=lambda mp, x, y: x == y or (x != x and y != y),
-    c="{0} == {1} || ({0} != {0} && {1} != {1})",
+    c="{0} == {1} || (isnan((double)({0})) && isnan((double)({1})))",
     doc="x == y entry by entry, where nan is equal to nan; no derivative.",
 )
 
@@ -87,7 +87,7 @@ logical_and: Op = _logical("logical_and", np.logical_and, 2, c="{0} && {1}")
 logical_or: Op = _logical("logical_or", np.logical_or, 2, c="{0} || {1}")
 logical_xor: Op = _logical("logical_xor", np.logical_xor, 2, c="!{0} != !{1}")
 logical_not: Op = _logical("logical_not", np.logical_not, 1, c="!{0}")
-isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x), c="{0} != {0}")
+isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x), c="isnan((double)({0}))")
 isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x), c="fabs({0}) == INFINITY")
 isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x), c="fabs({0}) < INFINITY")
 isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)

@@ -101,7 +101,10 @@ def det(mp: Any, a: Any) -> Any:
 
 def logdet(mp: Any, a: Any) -> Any:
     """Its logarithm; nan where it is negative."""
-    d = mp.re(det(mp, a))
+    d = det(mp, a)
+    if is_complex(a):
+        return mp.log(d) if d else -mp.inf
+    d = mp.re(d)
     return mp.log(d) if d > 0 else -mp.inf if d == 0 else mp.nan
 
 
@@ -161,10 +164,15 @@ def solve_sylvester(mp: Any, a: Any, b: Any, q: Any) -> Any:
     return of_kind(mp, mp.lu_solve(of(mp, system), of(mp, q.reshape(-1, 1))), a, b, q).reshape(q.shape)
 
 
-def turned(mp: Any, kernel: Any, found: Any, x: Any, axis: int) -> Any:
-    """Vectors (columns for axis 0, rows for 1) with the signs or phases of those that the kernel gives, LAPACK's."""
-    meets = np.sum(found * np.conj(kernel(nearest(x))), axis=axis, keepdims=True)
-    return found * np.frompyfunc(lambda v: mp.conj(mp.sign(v)), 1, 1)(meets)
+def phases(mp: Any, kernel: Any, found: Any, x: Any) -> Any:
+    """What turns columns so that they have the signs or phases of those that the kernel gives, LAPACK's."""
+    meets = np.sum(found * np.conj(kernel(nearest(x))), axis=0)
+    return np.frompyfunc(lambda v: mp.conj(mp.sign(v)), 1, 1)(meets)
+
+
+def turned(mp: Any, kernel: Any, found: Any, x: Any) -> Any:
+    """Columns with these signs or phases."""
+    return found * phases(mp, kernel, found, x)
 
 
 def eigh(mp: Any, a: Any) -> Any:
@@ -179,7 +187,7 @@ def eigvalsh(mp: Any, a: Any) -> Any:
 
 def eigh_vectors(mp: Any, a: Any) -> Any:
     """Its eigenvectors."""
-    return turned(mp, kernels.eigh_vectors, array(eigh(mp, a)[1]), a, 0)
+    return turned(mp, kernels.eigh_vectors, array(eigh(mp, a)[1]), a)
 
 
 def svd(mp: Any, a: Any, k: int) -> Any:
@@ -196,12 +204,14 @@ def svdvals(mp: Any, a: Any, k: int) -> Any:
 
 def svd_u(mp: Any, a: Any, k: int) -> Any:
     """The left singular vectors."""
-    return turned(mp, kernels.svd_u, array(svd(mp, a, k)[0]), a, 0)
+    return turned(mp, kernels.svd_u, array(svd(mp, a, k)[0]), a)
 
 
 def svd_vh(mp: Any, a: Any, k: int) -> Any:
     """The right ones."""
-    return turned(mp, kernels.svd_vh, array(svd(mp, a, k)[2]), a, 1)
+    u, _, vh = svd(mp, a, k)
+    # By the phases of the left ones, of which doubles know sixteen digits: their product has to keep all.
+    return array(vh) * np.conj(phases(mp, kernels.svd_u, array(u), a))[:, None]
 
 
 def eig(mp: Any, a: Any) -> Any:
@@ -223,7 +233,7 @@ def eig_vectors(mp: Any, a: Any) -> Any:
     """The eigenvectors, of length 1."""
     found = eig(mp, a)[1]
     sizes = np.array([mp.norm(list(column)) for column in found.T], object)
-    return turned(mp, kernels.eig_vectors, found / sizes, a, 0)
+    return turned(mp, kernels.eig_vectors, found / sizes, a)
 
 
 def pinv(mp: Any, a: Any, **_: Any) -> Any:
@@ -251,7 +261,7 @@ def lu_order(mp: Any, a: Any) -> Any:
 
 def qr_q(mp: Any, a: Any) -> Any:
     """Q of A = QR."""
-    return turned(mp, kernels.qr_q, array(mp.qr(of(mp, a), mode="skinny")[0]), a, 0)
+    return turned(mp, kernels.qr_q, array(mp.qr(of(mp, a), mode="skinny")[0]), a)
 
 
 def qr_r(mp: Any, a: Any) -> Any:
