@@ -99,6 +99,14 @@ class UnsteadyOutput(SymgradError, AssertionError):
     """A function under check changes the shape or dtype of what it returns when its input moves a little."""
 
 
+class NotConverged(SymgradError, ArithmeticError, RuntimeError):
+    """A solver's result is no solution, so that a derivative of it would be wrong."""
+
+
+class SingularJacobian(SymgradError, ArithmeticError, RuntimeError):
+    """An equation whose solution is no differentiable function of its parameters (torch raises ``LinAlgError``)."""
+
+
 class SymgradWarning(UserWarning):
     """Base of the library's warnings."""
 

@@ -303,7 +303,9 @@ def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> 
         returned = run_forward(cls, ctx, args)
     if has_setup(cls):
         check_kept(ctx, args, returned)
-    if moving:
+    if not moving:
+        ctx.saved_for_forward = None  # nobody will ask, and an output there would hold its own node
+    else:
         marked = {id(t) for t in ctx.non_differentiable}
         outputs = returned if isinstance(returned, tuple) else (returned,)
         ctx.still = tuple(

@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -335,3 +336,32 @@ def test_without_the_question_nothing_runs():
     y.sum().backward()
     assert not calls
     assert str(x.grad.expr) == "exp(x)"
+
+
+def test_backward_is_shown_where_only_forward_needs_values():
+    """The result stands in the formula as a function with a name, and saving it for forward mode keeps no cycle."""
+
+    class Root(sg.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return sg.tensor(np.sqrt(x.numpy()))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            (out,) = ctx.saved_tensors
+            return g / (2 * out)
+
+    x = sg.tensor([4.0, 9.0], requires_grad=True, name="x")
+    y = Root.apply(x)
+    (g,) = sg.autograd.grad(y.sum(), x, create_graph=True)
+    assert str(g.expr) == "1/(2*Root(x))"
+    (h,) = sg.autograd.grad(g.sum(), x)
+    np.testing.assert_allclose(h.numpy(), -0.25 * np.array([4.0, 9.0]) ** -1.5, rtol=1e-6)
+    kept = weakref.ref(y)
+    del y, g
+    assert kept() is None

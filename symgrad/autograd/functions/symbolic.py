@@ -364,9 +364,9 @@ def _collected(g: Term) -> dict[int, Term]:
 # ---------------------------------------------------------------------------------------------- backward
 
 
-def _pull_term(i: int, g: Any, _: Any, *args: Any, signature: Signature, **__: Any) -> Any:
+def _pull_term(i: int, g: Any, out: Any, *args: Any, signature: Signature, **__: Any) -> Any:
     """The user's ``backward`` on formulas; an opaque function where that is not possible."""
-    rows = _backward_formula(signature, args, g)
+    rows = _backward_formula(signature, args, g, out)
     if rows is not None:
         found = rows[i]
         return found.term if isinstance(found, Formal) else found
@@ -379,10 +379,10 @@ def _pull_term(i: int, g: Any, _: Any, *args: Any, signature: Signature, **__: A
     return make(_ops(signature.function)["derivative"], (*seeds, *args), params, args[i].shape, args[i].dtype)
 
 
-def _pull_ruled(i: int, g: Any, _: Any, *args: Any, signature: Signature, **params: Any) -> Any:
+def _pull_ruled(i: int, g: Any, out: Any, *args: Any, signature: Signature, **params: Any) -> Any:
     """The user's ``backward`` on formulas; the derivative of the rule where that is not possible."""
-    if _backward_formula(signature, args, g) is not None:
-        return _pull_term(i, g, _, *args, signature=signature, **params)
+    if _backward_formula(signature, args, g, out) is not None:
+        return _pull_term(i, g, out, *args, signature=signature, **params)
     key = ("rule", g, args)
     if key not in signature.cache:
         symbols = tuple(symbol(f"_argument{k}", a.shape, a.dtype) for k, a in enumerate(args))
@@ -398,8 +398,12 @@ def _pull_ruled(i: int, g: Any, _: Any, *args: Any, signature: Signature, **para
     return signature.cache[key][i]
 
 
-def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term) -> Any:
-    """The answers of ``backward`` run on formulas; None where it needs values, or ``forward`` does before it."""
+def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term, out: Any) -> Any:
+    """The answers of ``backward`` run on formulas; None where it needs values.
+
+    Where ``forward`` needs values, a ``setup_context`` is given what the rule says of the outputs, or else the one
+    output ``out`` as a function with a name.
+    """
     key = ("backward", g, args)
     if key not in signature.cache:
         inside = forward_formula(signature, args)
@@ -407,6 +411,8 @@ def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term) -> 
             signature.cache[key] = formula_of(lambda: _backward(signature, inside, g))
         else:
             row = _rule(signature, args)
+            if row is None and signature.count is None:
+                row = (out,)
             known = row is not None and None not in row
             signature.cache[key] = (
                 formula_of(lambda: _backward(signature, signature.set_up(args, row), g)) if known else None
