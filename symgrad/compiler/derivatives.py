@@ -7,7 +7,7 @@ transforms never run a backward pass, and the program is as small as the formula
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, 
 from symgrad.compiler.transforms import Transform
 from symgrad.errors import CompileError
 from symgrad.formula import derive
+from symgrad.formula.canonical.parts import parts
 from symgrad.formula.term import Term
+from symgrad.op import Labels
 from symgrad.ops.rules.kinks import turned
 from symgrad.tape import containers
 
@@ -120,6 +122,35 @@ def _hessian(function: Any, args: Sequence[Any], argnums: Any, _: bool) -> Trace
     made = inner.derived(f"hessian_{inner.name}", rows, _substituted(inner_structure, inner_structure))
     made.base = inner.derived(f"grad_{inner.name}", first, inner_structure)
     return made
+
+
+class Layout(NamedTuple):
+    """How a program's results make one block of a Hessian: of each part the numbers of its results, and its labels."""
+
+    parts: list[tuple[list[int], list[Labels], Labels]]
+    term: Term
+    dtype: Any
+
+
+def hessian_parts(function: Any, args: Sequence[Any], argnums: Any) -> tuple[Trace, list[Layout], Any]:
+    """The trace whose results are the arrays of which a Hessian consists, how they make its blocks, and their nesting.
+
+    Arrays that several blocks or parts have in common are one result.
+    """
+    made = _hessian(function, _floating(args, argnums), argnums, False)
+    results: dict[tuple[Term, Any], int] = {}
+    layouts = []
+    for block in made.outputs:
+        found = []
+        for part in parts(block.term):
+            places = [results.setdefault((term, block.dtype), len(results)) for term in part.terms]
+            found.append((places, part.labels, part.out))
+        layouts.append(Layout(found, block.term, block.dtype))
+    outputs = [Output(term, dtype) for term, dtype in results]
+    row = ("tuple", tuple(range(len(outputs))), (containers.LEAF,) * len(outputs))
+    trace = made.derived(f"parts_of_{made.name}", outputs, row)
+    trace.base = made.base
+    return trace, layouts, made.structure
 
 
 def _substituted(structure: Any, leaf: Any) -> Any:

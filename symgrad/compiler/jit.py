@@ -74,7 +74,7 @@ class Jitted:
         return out if len(variant.program.results) > 1 else (out,)
 
     def _row(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        return self.compiled._positional(args, named) if named else args
+        return self.compiled.positional(args, named) if named else args
 
     @staticmethod
     def _differentiated(args: tuple[Any, ...], named: dict[str, Any]) -> bool:

@@ -155,7 +155,7 @@ class Specialised:
         if is_followed(containers.flatten((args, named))[0]):
             return self._followed(args, named)
         if named:
-            args = self._positional(args, named)
+            args = self.positional(args, named)
         key, arrays = signature(args, self.exact)
         variant = self.variant(key, arrays, args)
         self._note_plain(args, variant, len(self.variants[key]))
@@ -184,7 +184,8 @@ class Specialised:
                     return v
         return self.trace(*args)
 
-    def _positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    def positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call in their order, also those that were given by name."""
         names = argument_names(self.function, len(args) + len(named))
         values = given(self.name, names, args, named)
         missing = [name for name in names[: len(values)] if name not in values]

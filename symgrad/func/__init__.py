@@ -11,6 +11,7 @@ from typing import Any
 
 from symgrad.func.batching import vmap
 from symgrad.func.sparse import sparse_hessian, sparse_jacobian
+from symgrad.func.structured import structured_hessian
 from symgrad.func.transforms import (
     grad,
     grad_and_value,
@@ -35,6 +36,7 @@ __all__ = [
     "linearize",
     "sparse_hessian",
     "sparse_jacobian",
+    "structured_hessian",
     "value_and_grad",
     "vjp",
     "vmap",

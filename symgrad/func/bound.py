@@ -77,7 +77,7 @@ def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple
     return made, made
 
 
-def _numbers(argnums: Any, count: int) -> tuple[int, ...]:
+def numbered(argnums: Any, count: int) -> tuple[int, ...]:
     """The arguments to differentiate by, counted from the front."""
     if not isinstance(argnums, (int, tuple, list)):
         raise ArgumentError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
@@ -107,7 +107,7 @@ class Bound:
         pulled: bool = True,
     ):
         self.single = isinstance(argnums, int)
-        self.numbers = numbers = _numbers(argnums, len(args))
+        self.numbers = numbers = numbered(argnums, len(args))
         names = tracing.argument_names(function, len(args))
         names += [f"x{k + 1}" for k in range(len(names), len(args))]
         self.tie = tie or watched()

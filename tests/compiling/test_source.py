@@ -66,3 +66,15 @@ def test_the_error_of_sizes_says_why_they_are_one_letter():
         program(np.ones(3), np.ones(4))
     program = sg.compile(lambda a, b: (a**2).sum() + (b**2).sum(), np.ones(3), np.ones(2)).program
     assert program(np.ones(4), np.ones(4)) == 8
+
+
+def test_a_broadcast_on_a_diagonal():
+    """Joined to one contraction, it broadcasts the axes before the diagonal repeats them."""
+
+    def function(x):
+        return sg.diag_embed(x[:, None].expand(5, 8).mT)
+
+    x = np.linspace(-1, 1, 5)
+    program = sg.compile(function, x)
+    assert "np.broadcast_to(np.squeeze(x[:, None], (1,)), (8, 5))" in program.source
+    np.testing.assert_array_equal(program(x), function(sg.tensor(x)).numpy())

@@ -135,7 +135,7 @@ def _pair(a: Piece, b: Piece, keep: set[int], order: Labels) -> Piece:
 
 
 def plan_text(inputs: tuple[Labels, ...], output: Labels, names: Sequence[str], shape: str, order: Any = None) -> str:
-    """The NumPy expression of a contraction; ``shape`` is the text of the output shape where it broadcasts.
+    """The NumPy expression of a contraction; ``shape`` is the text of the shape of the output's labels, each once.
 
     >>> plan_text(((0, 1), (2, 1)), (0, 2), ["a", "b"], "")
     'a @ b.T'
@@ -166,13 +166,8 @@ def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(
-    inputs: tuple[Labels, ...], output: Labels, broadcasts: bool, order: Any, single: bool = False
-) -> Callable[..., Any]:
+def _compiled(inputs: tuple[Labels, ...], output: Labels, order: Any, single: bool = False) -> Callable[..., Any]:
     names = [f"x{k}" for k in range(len(inputs))]
-    if broadcasts and len(set(output)) < len(output):
-        text = "_broadcast_delta"
-        raise ArgumentError(f"A contraction to {output} both broadcasts and repeats a label ({text}).")
     text = plan_text(inputs, output, names, "shape", order)
     # The text is made from integer labels alone; nothing of a user's reaches it.
     source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
@@ -228,9 +223,8 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     order = None
     if len(xs) > 2:
         order = contraction_order(inputs, output, tuple(shape_of(x) for x in xs))
-    known = set().union(*inputs) if inputs else set()
     single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
-    made = _compiled(inputs, output, not known.issuperset(output), order, single)(*xs, shape)
+    made = _compiled(inputs, output, order, single)(*xs, _once(output, shape))
     if getattr(made, "dtype", _OBJECT).kind in "ui" and xs:  # mpmath's single numbers have no dtype
         # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
         alone = len(xs) == 1 and len(inputs[0]) > len(output)
@@ -239,11 +233,17 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     return made
 
 
+def _once(output: Labels, shape: Any) -> Any:
+    """The sizes of the output's labels, each once: what is broadcast before it is put on a diagonal."""
+    return shape if len(set(output)) == len(output) else tuple(shape[output.index(x)] for x in dict.fromkeys(output))
+
+
 def _contract_code(
     *texts: str, inputs: tuple[Labels, ...], output: Labels, shape: Any, shapes: Any = None, **_: Any
 ) -> str:
     order = contraction_order(inputs, output, shapes) if len(texts) > 2 and shapes else None
-    size_text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+    sizes = _once(output, shape)
+    size_text = f"({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
     return plan_text(inputs, output, [closed(text) for text in texts], size_text, order)
 
 
