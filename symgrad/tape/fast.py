@@ -7,6 +7,7 @@ size a function call costs as much as the arithmetic.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +17,13 @@ from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.errors import AutogradError, NotAnOperand
 from symgrad.op import Op
 from symgrad.op.partials import negated, same, times_first, times_second
+from symgrad.tape import record
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
-from symgrad.tape.observers import SWITCHES
+from symgrad.tape.observers import may_step_aside
 from symgrad.tape.record import apply, plain, traced
 
 _f64 = np.float64
@@ -78,7 +80,38 @@ def _watched(tensor: Any) -> bool:
     return MODE.inferred or known(tensor) or traced(tensor)
 
 
-def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
+def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
+    """How ops are applied to tensors of a class by whoever calls them, as rules and functions of several ops do."""
+    ways: dict[Op, Callable[..., Any] | None] = {}
+
+    def careful(op: Op, *args: Any) -> Any:
+        return record.apply(cls, op, args, {})  # looked up each time: a profiler puts its own there
+
+    def through(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not params:
+            try:
+                way = ways[op]
+            except KeyError:
+                way = ways[op] = way_of(cls, op, functools.partial(careful, op))
+            if way is not None and len(args) == len(op.vjps):
+                return way(*args)
+        return record.apply(cls, op, args, params)
+
+    return through
+
+
+def way_of(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The fast path of an op of one or two operands, if it has one; what it does not take goes ``otherwise``."""
+    arity = len(op.vjps) if not callable(op.vjps) else 0
+    if op.kind != "elementwise" or arity not in (1, 2) or op.copies:
+        return None
+    if arity == 1:
+        return unary(cls, op, otherwise)
+    way = binary if op.differentiable(0) or op.differentiable(1) else question
+    return way(cls, op, otherwise)
+
+
+def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], Any]:
     """The fast path of an op of one argument."""
     new, kernel, scalar = cls.__new__, op.kernel, op.scalar or op.kernel
     careful, single, alone = _set_aside(op), op.single, op.scalar is not None
@@ -92,7 +125,7 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
     def call(input: Any) -> Any:
         nonlocal plans
         if input.__class__ is not expected:
-            return op(input)
+            return otherwise(input)
         x = input._value
         source = input._node
         shape: Any = ()
@@ -143,13 +176,15 @@ def unary(cls: Any, op: Op) -> Callable[[Any], Any]:
         out._extra = None
         return out
 
-    SWITCHES.append(switch)
+    may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call
 
 
-def _or_theirs(op: Op) -> Callable[[Any, Any], Any]:
+def or_theirs(op: Op) -> Callable[[Any, Any], Any]:
+    """An operator that leaves what is no operand of it to the other's reflected one."""
+
     def call(input: Any, other: Any) -> Any:
         try:
             return op(input, other)
@@ -159,11 +194,11 @@ def _or_theirs(op: Op) -> Callable[[Any, Any], Any]:
     return call
 
 
-def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any]:
-    """The fast path of an op of two tensors; as an ``operator`` it leaves strangers to their own reflected one."""
+def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """The fast path of an op of two tensors, or of one and a Python number."""
     new, kernel = cls.__new__, op.kernel
     careful = _set_aside(op)
-    unlike = _with_number(cls, op, _or_theirs(op) if operator else op)
+    unlike = _with_number(cls, op, otherwise)
     plans: Any = None
     expected = cls
 
@@ -233,7 +268,7 @@ def binary(cls: Any, op: Op, operator: bool = False) -> Callable[[Any, Any], Any
         out._extra = None
         return out
 
-    SWITCHES.append(switch)
+    may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call
@@ -304,11 +339,11 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
         out._extra = None
         return out
 
-    SWITCHES.append(switch)
+    may_step_aside(switch)
     return call
 
 
-def question(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
+def question(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The fast path of an op of two tensors without derivative: a comparison, which asks for no operand's history."""
     kernel, careful = op.kernel, _set_aside(op)
     expected = cls
@@ -319,7 +354,7 @@ def question(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
 
     def call(input: Any, other: Any) -> Any:
         if input.__class__ is not expected or other.__class__ is not expected:
-            return op(input, other)
+            return otherwise(input, other)
         x = input._value
         y = other._value
         dtype = x.dtype
@@ -333,7 +368,7 @@ def question(cls: Any, op: Op) -> Callable[[Any, Any], Any]:
             v = arranged(v, (x, y))
         return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
 
-    SWITCHES.append(switch)
+    may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
     return call

@@ -18,11 +18,18 @@ from symgrad.tape.threads import ThreadState
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
 
-SWITCHES: list[Callable[[bool], None]] = []
-"""One per fast path: False makes it step aside."""
+_SWITCHES: list[Callable[[bool], None]] = []
 
 _LOCK = threading.Lock()
 _count = 0
+
+
+def may_step_aside(switch: Callable[[bool], None]) -> None:
+    """Let a fast path be told, by False, that it is to step aside, and by True that it may run again."""
+    with _LOCK:
+        _SWITCHES.append(switch)
+        if _count:
+            switch(False)
 
 
 def step_aside() -> None:
@@ -31,7 +38,7 @@ def step_aside() -> None:
     with _LOCK:
         _count += 1
         if _count == 1:
-            for switch in SWITCHES:
+            for switch in _SWITCHES:
                 switch(False)
 
 
@@ -41,7 +48,7 @@ def step_back() -> None:
     with _LOCK:
         _count -= 1
         if not _count:
-            for switch in SWITCHES:
+            for switch in _SWITCHES:
                 switch(True)
 
 

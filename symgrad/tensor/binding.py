@@ -108,11 +108,9 @@ _CASTS = {
 
 
 def _fast(cls: type, op: Op) -> Callable[..., Any]:
+    if (way := fast.way_of(cls, op, op)) is not None:
+        return way
     arity = len(op.vjps) if not callable(op.vjps) else 0
-    if op.kind == "elementwise" and arity in (1, 2) and not op.copies:
-        if arity == 1:
-            return fast.unary(cls, op)
-        return fast.binary(cls, op) if op.differentiable(0) or op.differentiable(1) else fast.question(cls, op)
 
     def of_one(input: Any) -> Any:
         return op(input)
@@ -479,11 +477,7 @@ def _caster(dtype: str) -> Callable[[Any], Any]:
 
 def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     """Let ``cls`` flow through every op and give it the table's methods and operators; returns the public functions."""
-
-    def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return record.apply(cls, op, args, params)  # looked up each time: a profiler puts its own there
-
-    register_carrier(cls, 2, apply)
+    register_carrier(cls, 2, fast.ways_through(cls))
     functions: dict[str, Callable[..., Any]] = {}
     made: dict[str, Callable[..., Any]] = {}
     for name, entry in FRONTS.items():
@@ -574,7 +568,9 @@ def _bind_operators(cls: Any) -> None:
         function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
-        forward = fast.binary(cls, lookup(op_name), operator=True) if common else _forward(cls, function)
+        forward = (
+            fast.binary(cls, lookup(op_name), fast.or_theirs(lookup(op_name))) if common else _forward(cls, function)
+        )
         setattr(cls, f"__{name}__", forward)
         setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
         if name != "matmul":
