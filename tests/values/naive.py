@@ -70,6 +70,12 @@ class Exact:
         return self.made(self.value**n, (n * self.value ** (n - 1), self))
 
 
+def _exp(x: Any) -> Any:
+    if x and mpmath.mag(x) > 2**13:
+        raise ValueError(f"e to a power with {mpmath.mag(x)} bits")
+    return mpmath.exp(x)
+
+
 class _Functions:
     """The functions that the formulas call, on exact numbers."""
 
@@ -95,6 +101,7 @@ class _Functions:
             raise AttributeError(name)
         rule = self.RULES[name]
         call = {
+            "exp": _exp,
             "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
             "abs": abs,
             "log1p": lambda x: mpmath.log(1 + x),
@@ -190,6 +197,10 @@ TWO: dict[str, Formula] = {
 }
 
 
+MADE: dict[str, Formula] = {}
+"""Formulas that other modules add."""
+
+
 def _sums(t: Any, *x: Any) -> Any:
     return t.exp(x[0]) + t.exp(x[1]) + t.exp(x[2])
 
@@ -275,8 +286,8 @@ class Case:
             self.call, plain = ROWS[name]
             columns = points(3, many)
         else:
-            formula = ONE.get(name) or TWO[name]
-            columns = points(1 if name in ONE else 2, many)
+            formula = MADE.get(name) or ONE.get(name) or TWO[name]
+            columns = points(formula.__code__.co_argcount - 1, many)
             self.call = lambda *x: formula(sg, *x)
             plain = lambda *x: formula(EXACT, *x)  # noqa: E731
         rows = list(zip(*(c.tolist() for c in columns), strict=True))

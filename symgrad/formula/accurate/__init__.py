@@ -10,7 +10,7 @@ lose digits and its other spelling does not (:mod:`.probing`).  Formulas are pri
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
@@ -18,7 +18,7 @@ from symgrad.formula.accurate.probing import loses
 from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.stable import respelled
-from symgrad.formula.term import NUMBER, Term, make, number, postorder, rebuilt, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 
 LARGEST = 120
@@ -43,7 +43,7 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     roots = rebuilt(roots, _named)
     telling = ("digits", "activation") if activations else ("digits",)
     order = postorder(roots)
-    if not any(_tells(t, telling) for t in order):
+    if not any(_tells(t, telling) for t in order) and not _meets(order):
         return roots
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
@@ -52,7 +52,7 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
         image[term] = _remade(term, tuple(image[a] for a in term.args))
         if term in inside and term in outside:
             part = _Part(term, inside)
-            if part.known and any(_tells(t, telling) for t in part.terms):
+            if part.known and (any(_tells(t, telling) for t in part.terms) or _meets(part.terms)):
                 written = _written(part.scalar())
                 if written is not None:
                     image[term] = part.filled(written, image)
@@ -64,6 +64,39 @@ def _tells(term: Term, telling: tuple[str, ...]) -> bool:
     return term.op.loses in telling or (term.op.name == "div" and term.args[0].number is not None)
 
 
+def _meets(terms: Iterable[Term]) -> bool:
+    """Whether an activation meets its own argument, or one of nearly the same, in a sum or quotient: x - tanh(x)."""
+    for term in terms:
+        if term.op.name in ("add", "sub", "div"):
+            one, two = (_argument(a) for a in term.args)
+            bare = [a for a, (_, active) in zip(term.args, (one, two), strict=True) if not active]
+            if one[0] & two[0] and (one[1] or two[1]) and all(map(_bare, bare)):
+                return True
+    return False
+
+
+def _bare(term: Term) -> bool:
+    return term.op is SYMBOL or not term.op.entrywise
+
+
+def _argument(term: Term) -> tuple[frozenset[Term], bool]:
+    """What an activation, or a sum with numbers, is a function of; whether it is an activation."""
+    active = term.op.loses == "activation" and len(term.args) == 1
+    stack = list(term.args) if active else [term]
+    found: set[Term] = set()
+    while stack and len(found) < VARIABLES:
+        t = stack.pop()
+        if t.op is NUMBER:
+            continue
+        if _bare(t):
+            found.add(t)
+        elif t.op.name in ("add", "sub", "neg", "mul", "div"):
+            stack += t.args
+        else:
+            return frozenset(), False
+    return frozenset(found), active
+
+
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:
     return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
 
@@ -71,11 +104,19 @@ def _remade(term: Term, args: tuple[Any, ...]) -> Term:
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
     """Sums of exponentials and squares along an axis as the functions for them; x/hypot(x, y) as a guarded quotient.
 
+    e^(x - log Σ e^x) is softmax(x), which has its digits where x is so large that the logarithm has none of log Σ.
+
     Other spellings entry by entry are found later, where digits are lost.
     """
     made = _remade(term, args)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
+    if made.op.name == "shifted_exp":
+        x, total = made.args
+        while total.op.name in ("unsqueeze", "expand"):
+            total = total.args[0]
+        if total.op.name == "logsumexp" and total.args[0] is x and len(total.params["dim"]) == 1:
+            return lookup("softmax")(x, dim=total.params["dim"][0])
     other = respelled(made)
     return made if other is None or other[0].op.entrywise else other[0]
 

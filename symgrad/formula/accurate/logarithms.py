@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.accurate.ratios import Ratio, key_of
+from symgrad.formula.accurate.series import near_point
 from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
+from symgrad.formula.accurate.waves import sums as pieces
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added
 from symgrad.formula.term import number
 from symgrad.op import lookup
@@ -26,9 +28,13 @@ def logarithm(writer: Writer, inner: Ratio) -> Any:
     sums = {k: n for k, n in inner.factors.items() if any(writer._exponent(m) for m, _ in k)}
     if left or sums:
         found = _of_exponentials(writer, inner, left, sums) if sums else None
-        return _call("log", writer(inner)) if found is None else found
+        found = _far_out(writer, inner, left, sums) if sums and found is None else found
+        return _plainly(writer, inner) if found is None else found
+    twice = _of_small_logarithm(writer, inner)
+    if twice is not None:
+        return twice
     poly = inner.polynomial
-    if poly is not None:
+    if poly is not None and not any(p < 0 for m in poly for _, p in m):
         return _of_sum(writer, inner, poly)
     top = Ratio(inner.number, tuple((g, p) for g, p in inner.monomial if p > 0), _signed(inner, 1))
     below = Ratio(Fraction(1), tuple((g, -p) for g, p in inner.monomial if p < 0), _signed(inner, -1))
@@ -37,6 +43,51 @@ def logarithm(writer: Writer, inner: Ratio) -> Any:
         return _call("log", writer(inner))
     a, b = writer(top), writer(below)
     return _near_one(writer, apart, a, b)
+
+
+def _of_small_logarithm(writer: Writer, inner: Ratio) -> Any:
+    """log(log(1 + e^u)): where e^u is less than a rounding error of 1, it is u."""
+    if inner.factors or inner.number != 1 or len(inner.monomial) != 1 or inner.monomial[0][1] != 1:
+        return None
+    made = writer.field.generators[inner.monomial[0][0]]
+    if made.kind != "log" or made.inner.monomial or made.inner.number != 1 or list(made.inner.factors.values()) != [1]:
+        return None
+    (poly,) = map(dict, made.inner.factors)
+    others = [m for m in poly if m]
+    if poly.get(()) != 1 or len(others) != 1 or poly[others[0]] != 1:
+        return None
+    (m,) = others
+    if any(writer.field.generators[g].kind != "exp" for g, _ in m):
+        return None
+    u = writer.polynomial(writer._exponent(m))
+    return _call("where", _call("lt", u, number(-40)), u, _call("log", logarithm(writer, made.inner)))
+
+
+def _far_out(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int]) -> Any:
+    """log of a product with other factors, whose exponentials are added as logarithms where they may overflow."""
+    rest = [(g, p) for g, p in inner.monomial if writer.field.generators[g].kind != "exp"]
+    others = {k: n for k, n in inner.factors.items() if k not in sums}
+    if others:
+        return None
+    waves = waves_of(writer, left, sums)
+    up, down = waves.exponents()
+    if not up and not down:
+        return None
+    w = writer.polynomial(waves.w)
+    size = Size(writer, waves.w)
+    items = [item for g, p in rest for item in writer._plain(inner, g, p)]
+    for piece in waves.pieces:
+        items += pieces(writer, piece, w, size)
+    product = _call("log", writer.product(inner.number, items))
+    apart = writer.added([_linear(writer, waves, up, down, w, size), (product, False)])
+    return _call("where", _call("gt", size.term, number(300)), apart, _plainly(writer, inner))
+
+
+def _plainly(writer: Writer, inner: Ratio) -> Any:
+    """log(inner) as it is; near 0 by its series, where it is small."""
+    direct = _call("log", writer(inner))
+    near = near_point(writer.field, writer.field.single(writer.field.generator("log", inner)), logarithm=True)
+    return direct if near is None else _call("where", *near.terms(writer._generator(near.variable)), direct)
 
 
 def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any) -> Any:
@@ -192,7 +243,10 @@ class Joined:
 
 
 def joined(writer: Writer, poly: Polynomial) -> Joined:
-    """log a - log b from a - b where that is short; log x + c near its zero from the distance to it."""
+    """log a - log b from a - b where that is short; log x + c near its zero from the distance to it.
+
+    log(1 + e^x) - x is log(1 + e^-x).
+    """
     found = Joined()
     logs = {m: c for m, c in poly.items() if len(m) == 1 and m[0][1] == 1 and writer._kind(m) == "log"}
     for m, c in logs.items():
@@ -202,6 +256,9 @@ def joined(writer: Writer, poly: Polynomial) -> Joined:
                 if term is not None:
                     found.used |= {m, n}
                     found.terms.append((writer.scaled(c, term), False))
+    for m, c in logs.items():
+        if m not in found.used:
+            _take_exponents(writer, poly, m, c, found)
     if len(poly) == 2 and () in poly and len(logs) == 1:
         ((m, c),) = logs.items()
         inner = writer.field.generators[m[0][0]].inner
@@ -211,15 +268,45 @@ def joined(writer: Writer, poly: Polynomial) -> Joined:
     return found
 
 
+def _take_exponents(writer: Writer, poly: Polynomial, m: Monomial, c: Fraction, found: Joined) -> None:
+    """c·log(Σ …) and multiples of its exponents as one logarithm."""
+    inner = writer.field.generators[m[0][0]].inner
+    sums = {k: n for k, n in inner.factors.items() if any(writer._exponent(x) for x, _ in k)}
+    if not sums:
+        return
+    try:
+        w = waves_of(writer, writer._exponent(inner.monomial), sums).w
+    except TooLong:
+        return
+    taken = {x: poly[x] for x in w if x in poly and x not in found.used}
+    if not taken or len({taken.get(x, Fraction(0)) / w[x] for x in w}) != 1:
+        return
+    product = Ratio(Fraction(1))
+    for x, d in taken.items():
+        exp = writer.field.generator("exp", x)
+        product = writer.field.times(product, writer.field.single(exp, d / c))
+    made = logarithm(writer, writer.field.times(inner, product))
+    found.used |= {m, *taken}
+    found.terms.append((writer.scaled(abs(c), made), c < 0))
+
+
 def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:
     a, b = (writer.field.generators[k[0][0]].inner for k in (m, n))
+    quotient = writer.field.times(a, writer.field.power(b, -1))
+    if not quotient.factors and quotient.number == 1 and set(_kinds(writer, quotient)) == {"exp"}:
+        return writer.polynomial(writer._exponent(quotient.monomial))
     apart = writer.field.plus([a, writer.field.times(Ratio(Fraction(-1)), b)])
-    if apart.factors or a.polynomial is None or b.polynomial is None:
+    if _length(apart) > 2 or a.polynomial is None or b.polynomial is None or "exp" in _kinds(writer, apart):
         return None
     below = writer(b)
     direct = writer._generator(m[0][0]) - writer._generator(n[0][0])
     near = _near_one(writer, apart, writer(a), below)
     return _call("where", _call("gt", below, number(0)), near, direct)
+
+
+def _kinds(writer: Writer, a: Ratio) -> list[str]:
+    monomials = [a.monomial, *(m for key in a.factors for m, _ in key)]
+    return [writer.field.generators[g].kind for m in monomials for g, _ in m]
 
 
 def _shifted(writer: Writer, inner: Ratio, c: Fraction) -> Any:

@@ -22,7 +22,7 @@ NEAR = 100.0
 _TINY = 5e-324
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
 _SIZES += [0.11, 0.27, 0.4999, 0.5001, 0.73, 0.9, 0.9999, 1.0001, 1.9, 3.3, 7.7, 17.0, 21.9, 26.3, 29.0, 41.0]
-_SIZES += [101.0, 400.0, 710.2, 720.0, 1.5e308]
+_SIZES += [101.0, 361.0, 710.2, 720.0, 1.5e308]
 _FAR = np.array([s * x for x in _SIZES for s in (1, -1)] + [0.6180339, 5e-9, -1.0])
 _CLOSE = np.array([s * x for x in (1e-170, 1e-9, 0.3, 1.1, 12.0, 300.0, 1e9, 1e160, 1.5e308) for s in (1, -1)])
 
@@ -85,22 +85,27 @@ def _votes(rows: Sequence[Term], better: Term, values: dict[str, Any], both: boo
     with np.errstate(all="ignore"):
         off = np.abs(plain - other) / (np.abs(other) + 4 * _TINY / TOLERANCE)
     off = np.where(np.isfinite(other) & (np.isfinite(plain) | (not both)), np.where(np.isnan(off), np.inf, off), 0)
-    worst = np.argsort(-off, kind="stable")[:WITNESSES]
-    worst = worst[off[worst] > TOLERANCE]
-    return [_vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k]) for k in worst]
+    worst = np.argsort(-off, kind="stable")
+    votes: list[int] = []
+    for k in worst[off[worst] > TOLERANCE]:
+        vote = _vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k])
+        votes += [] if vote is None else [vote]
+        if len(votes) == WITNESSES:
+            break
+    return votes
 
 
-def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int:
-    """1 where ``other`` is nearer to the value of ``better`` in many digits, -1 where ``plain`` is."""
+def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int | None:
+    """1 where ``other`` is nearer to the value of ``better`` in many digits, -1 where ``plain`` is; None if unknown."""
     import mpmath
 
     try:
         exact = np.asarray(in_mpmath(better, values, n=30))[()]
     except (SymgradError, ArithmeticError, ValueError, TypeError):
-        return 0
+        return None
     exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
     if not hasattr(exact, "_mpf_") or not mpmath.isfinite(exact):  # a complex number, a truth value, a pole
-        return 0
+        return None
     with mpmath.workdps(40):
         one, two = (abs(mpmath.mpf(float(v)) - exact) if np.isfinite(v) else mpmath.inf for v in (plain, other))
     return int(two < one) - int(two > one)

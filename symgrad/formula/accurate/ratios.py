@@ -150,12 +150,19 @@ class Field:
         self, parts: Sequence[Ratio], keys: dict[Key, int], rows: Sequence[Polynomial], whole: Polynomial
     ) -> bool:
         """Whether factors were multiplied out and nothing cancelled: (x - 1)² + (y - x²)² is better as it is."""
-        if len(self.reduced(whole)) < sum(map(len, rows)):
-            return False
-        if any(self._is_wave(key) for key in keys):
+        left = len(self.reduced(whole))
+        if left < sum(map(len, rows)):
+            return left > 3 and any(n > 2 for part in parts for n in part.factors.values())
+        if any(self._is_wave(key) for key in keys) or self._has_roots(parts):
             return False
         return any(len(row) > 1 and (len(row) > 2 or len(parts) > 1) and self._was_factored(p, keys)
                    for row, p in zip(rows, parts, strict=True))  # fmt: skip
+
+    def _has_roots(self, parts: Sequence[Ratio]) -> bool:
+        """Whether roots of one variable are in a sum, which cancel by their conjugates."""
+        atoms = {g for p in parts for m in (p.monomial, *(m for key in p.factors for m, _ in key)) for g, _ in m}
+        roots = any(self.generators[g].kind == "sqrt" for g in atoms)
+        return roots and len(set().union(*map(self._variables, atoms))) == 1
 
     def _is_wave(self, key: Key) -> bool:
         return any(self.generators[g].kind == "exp" for m, _ in key for g, _ in m)

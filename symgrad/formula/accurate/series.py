@@ -1,13 +1,13 @@
-"""Power series at 0 with exact coefficients, for formulas whose terms cancel there.
+"""Power series with exact coefficients, for formulas whose terms cancel near 0, or near the zero of a divisor.
 
-``(1 - cos x)/x²`` or the derivative of ``(e^x - 1)/x`` lose their digits near 0, where their series has few terms.
-Coefficients are fractions; what has others is left alone.
+``(1 - cos x)/x²`` or the derivative of ``(e^x - 1)/x`` lose their digits near 0, ``log(x)/(x - 1)`` near 1, where their
+series have few terms.  Coefficients are fractions; what has others is left alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
@@ -16,11 +16,15 @@ from typing import Any
 from symgrad.formula.accurate.ratios import Field, Ratio
 from symgrad.formula.canonical.scalars.polynomials import Monomial
 from symgrad.formula.term import number
+from symgrad.op import lookup
 
 FIRST, TERMS = 8, 64
 """Coefficients that are computed to see whether anything cancels, and where it does."""
 LONGEST = 56
 """Coefficients that are written."""
+CANCELLING = 8.0
+"""How much larger than their sum the terms of a polynomial may be together, where the formula itself is worse."""
+WIDER = [Fraction(k, 4) for k in (3, 4, 5, 6, 7, 8, 10, 12, 14, 16)]
 RADII = [Fraction(k, 8) for k in (16, 12, 8, 6, 4, 3, 2, 1)] + [Fraction(1, 16), Fraction(1, 64)]
 
 
@@ -158,11 +162,12 @@ def _atan(u: Series) -> Series:
 
 
 class _Expansion:
-    """Series of the generators of a field, in the one variable there is."""
+    """Series of the generators of a field, in the one variable there is, which is ``origin``."""
 
-    def __init__(self, field: Field, terms: int):
+    def __init__(self, field: Field, origin: Series):
         self.field = field
-        self.terms = terms
+        self.origin = origin
+        self.terms = len(origin.coefs)
         self.known: dict[int, Series] = {}
 
     def generator(self, g: int) -> Series:
@@ -173,12 +178,11 @@ class _Expansion:
     def _of(self, g: int) -> Series:
         made = self.field.generators[g]
         if made.kind == "variable":
-            return Series(1, constant(Fraction(1), self.terms).coefs)
+            return self.origin
         if made.kind == "exp":
             return exponential(self.monomial(made.inner))
         if made.kind == "sqrt":
-            rows = [self.monomial(m).times(constant(c, self.terms)) for m, c in made.inner.items()]
-            return _root(_total(rows))
+            return _root(_total(self.rows(made.inner.items())))
         if made.kind == "sum":
             return _total([self.ratio(part) for part in made.inner])
         if made.kind in ("sin", "cos"):
@@ -186,6 +190,10 @@ class _Expansion:
         if made.kind in _FUNCTIONS:
             return _FUNCTIONS[made.kind](self.ratio(made.inner))
         raise NoSeries
+
+    def rows(self, poly: Iterable[tuple[Monomial, Fraction]]) -> list[Series]:
+        """The terms of a sum."""
+        return [self.monomial(m).times(constant(c, self.terms)) for m, c in poly]
 
     def monomial(self, m: Monomial) -> Series:
         found = constant(Fraction(1), self.terms)
@@ -211,9 +219,10 @@ class _Expansion:
                 least = min(self.ratio(part).least for part in self.field.generators[g].inner)
                 cancels = cancels or self.generator(g).least > least
         for key, n in a.factors.items():
-            rows = [self.monomial(m).times(constant(c, self.terms)) for m, c in key]
+            rows = self.rows(key)
             total = _total(rows)
-            cancels = cancels or total.least > min(row.least for row in rows)
+            exact = len(key) == 2 and total.least == 1 and not any(total.coefs[1:])  # x - c has no rounding error there
+            cancels = cancels or (total.least > min(row.least for row in rows) and not exact)
             found = found.times(total.power(n))
         return found, cancels
 
@@ -228,51 +237,150 @@ def _total(rows: Sequence[Series]) -> Series:
     return found
 
 
-class NearZero:
-    """A formula near 0: a polynomial for |x| < radius."""
+class NearPoint:
+    """A formula near a point c: a polynomial in z for |z| < radius, times a power of h = x - c.
 
-    __slots__ = ("radius", "series", "shown", "variable")
+    z is h, or h/(h + 2s) where the nearest singularity is h = -s: by it the polynomial holds for three times as many h.
+    ``decay`` powers of 1 - z, which is 0 at infinity, stand before that one.
+    """
 
-    def __init__(self, variable: int, series: Series, radius: Fraction, shown: int):
+    __slots__ = ("centre", "decay", "pole", "power", "radius", "series", "shown", "variable")
+
+    def __init__(self, variable: int, centre: Fraction, pole: Fraction, series: Series, power: int, decay: int = 0):
         self.variable = variable
+        self.centre = centre
+        self.pole = pole
+        self.decay = decay
         self.series = series
-        self.radius = radius
-        self.shown = shown
+        self.power = power
+        self.radius = Fraction(0)
+        self.shown = 0
 
-    def term(self, x: Any) -> Any:
-        """The polynomial, by Horner's rule."""
+    def terms(self, x: Any) -> tuple[Any, Any]:
+        """Whether the polynomial holds, and its value by Horner's rule."""
+        h: Any = x - number(_plain(self.centre)) if self.centre else x
+        twice = number(_plain(2 * self.pole))
+        z: Any = h / (h + twice) if self.pole else h
         coefs = self.series.coefs[: self.shown]
         step = 2 if not any(coefs[1::2]) else 1
-        z = x * x if step == 2 else x
-        row = [number(float(c)) if c.denominator != 1 else number(int(c)) for c in coefs[::step]]
+        square = z * z if step == 2 else z
+        row = [number(_plain(c)) for c in coefs[::step]]
         found: Any = row.pop()
         while row:
-            found = row.pop() + z * found
-        for _ in range(abs(self.series.least)):
-            found = found * x if self.series.least > 0 else found / x
-        return found
+            found = row.pop() + square * found
+        for _ in range(abs(self.power)):
+            found = found * h if self.power > 0 else found / h
+        for _ in range(self.decay):
+            found = found * (twice / (h + twice))
+        return lookup("lt")(lookup("abs")(z), number(self.radius)), found
 
+    def _amplified(self, z: float) -> float:
+        """By how much rounding errors of the terms at ±z may be larger than the sum."""
+        sizes = [abs(float(c)) * z**k for k, c in enumerate(self.series.coefs)]
+        signed = [size if c >= 0 else -size for size, c in zip(sizes, self.series.coefs, strict=True)]
+        other = [-size if k % 2 else size for k, size in enumerate(signed)]
+        return sum(sizes) / (min(abs(sum(signed)), abs(sum(other))) or math.ulp(0))
 
-def near_zero(field: Field, a: Ratio) -> NearZero | None:
-    """The polynomial to use near 0, where the formula is one of a single variable and cancels there."""
-    variables = field.variables(a)
-    sums = any(field.generators[g].kind == "sum" for g, _ in a.monomial)
-    if len(variables) != 1 or not (a.factors or sums):
-        return None
-    try:
-        if not _Expansion(field, FIRST).looked_at(a)[1]:
-            return None
-        series, _ = _Expansion(field, TERMS).looked_at(a)
-    except (NoSeries, ZeroDivisionError):
-        return None
-    if len(series.coefs) < 8 or abs(series.least) > 6:
-        return None
-    first = abs(series.coefs[0])
-    for radius in RADII:
-        sizes = [abs(c) * radius**k / first for k, c in enumerate(series.coefs)]
+    def fits(self, radius: Fraction, loosely: bool) -> bool:
+        """Whether the polynomial has few terms within the radius, and they do not cancel; ``loosely``: hardly."""
+        first = abs(self.series.coefs[0])
+        sizes = [abs(c) * radius**k / first for k, c in enumerate(self.series.coefs)]
         rest = [*accumulate(reversed(sizes))][::-1]
         shown = next((k for k in range(1, len(sizes)) if rest[k] < Fraction(1, 2**55)), len(sizes))
-        if shown <= LONGEST and rest[1] <= 1:
-            (variable,) = variables
-            return NearZero(variable, series, radius, max(shown, 2))
+        if shown > LONGEST or (self._amplified(float(radius)) > CANCELLING if loosely else rest[1] > 1):
+            return False
+        self.radius, self.shown = radius, max(shown, 2)
+        return True
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def near_point(field: Field, a: Ratio, logarithm: bool = False) -> NearPoint | None:
+    """The polynomial to use near 0 or 1, where the formula is one of a single variable and cancels there.
+
+    ``logarithm``: it is one, which cancels where it is small.
+    """
+    variables = field.variables(a)
+    sums = any(field.generators[g].kind == "sum" for g, _ in a.monomial)
+    if len(variables) != 1 or not (a.factors or sums or logarithm):
+        return None
+    (variable,) = variables
+    for centre in dict.fromkeys((Fraction(0), *(c for part in _parts(field, a) for c in _zeros(part, variable)))):
+        try:
+            first, cancels = _Expansion(field, _line(centre, Fraction(0), FIRST)).looked_at(a)
+            if not (cancels or (logarithm and first.least > 0)):
+                continue
+            found = _fitted(field, a, variable, centre)
+        except (NoSeries, ZeroDivisionError):
+            continue
+        if found is not None:
+            return found
     return None
+
+
+def _parts(field: Field, a: Ratio) -> list[Ratio]:
+    """The product itself, and the terms of sums that were not multiplied out."""
+    made = [field.generators[g] for g, _ in a.monomial]
+    return [a, *(part for g in made if g.kind == "sum" for part in g.inner)]
+
+
+def _zeros(a: Ratio, variable: int) -> list[Fraction]:
+    """Where divisors x - c are 0, but for 0."""
+    mark = ((variable, Fraction(1)),)
+    divisors = [dict(key) for key, n in a.factors.items() if n < 0]
+    return [-poly[()] / poly[mark] for poly in divisors if set(poly) == {(), mark}]
+
+
+def _line(centre: Fraction, pole: Fraction, terms: int) -> Series:
+    """x as a series in z."""
+    slope = [2 * pole] * terms if pole else [Fraction(1)] + [Fraction(0)] * (terms - 1)
+    line = Series(1, slope)
+    return line.plus(constant(centre, terms)) if centre else line
+
+
+def _fitted(field: Field, a: Ratio, variable: int, centre: Fraction) -> NearPoint | None:
+    plain = _near(field, a, variable, centre, Fraction(0))
+    if plain is None:
+        return None
+    fits = next((r for r in RADII if plain.fits(r, loosely=False)), None)
+    if fits is not None and fits > Fraction(1, 2):
+        _widened(field, a, plain)
+        return plain
+    for pole in (centre,) if centre else (Fraction(1), Fraction(-1)):
+        turned = [_near(field, a, variable, centre, pole, decay) for decay in range(3)]
+        for radius in (Fraction(r, 16) for r in (8, 7, 6)):
+            for near in turned:
+                if near is not None and near._amplified(float(radius)) < 4 and near.fits(radius, loosely=True):
+                    return near
+    return None if fits is None else plain
+
+
+def _near(field: Field, a: Ratio, variable: int, centre: Fraction, pole: Fraction, decay: int = 0) -> NearPoint | None:
+    line = _line(centre, pole, TERMS)
+    series = _Expansion(field, line).ratio(a)
+    if len(series.coefs) < 8 or abs(series.least) > 6:
+        return None
+    step = _line(Fraction(0), pole, TERMS)
+    rest = series.times(step.power(-series.least))
+    for _ in range(decay):
+        rest = rest.times(Series(0, [Fraction(1)] * TERMS))
+    return NearPoint(variable, centre, pole, rest, series.least, decay)
+
+
+def _widened(field: Field, a: Ratio, near: NearPoint) -> None:
+    """A larger radius where sums of three terms or more cancel beyond it, and the polynomial does so less."""
+    expansion = _Expansion(field, _line(near.centre, Fraction(0), TERMS))
+    rows = [expansion.rows(key) for key in a.factors if len(key) > 2]
+    rows += [[*map(expansion.ratio, parts)] for _, *parts in [_parts(field, a)] if len(parts) > 1]
+    for radius in sorted(r for r in WIDER if r > near.radius):
+        edge = float(near.radius)
+        loss = max((_loss(row, z) for row in rows for z in (edge, -edge)), default=0.0)
+        if loss < 1.5 * near._amplified(edge) or not near.fits(radius, loosely=True):
+            return
+
+
+def _loss(rows: Sequence[Series], z: float) -> float:
+    values = [sum(float(c) * z ** (k + row.least) for k, c in enumerate(row.coefs)) for row in rows]
+    return sum(map(abs, values)) / (abs(sum(values)) or math.ulp(0))

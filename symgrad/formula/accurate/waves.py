@@ -85,14 +85,25 @@ class Waves:
 
 def waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int]) -> Waves:
     """The sums of a product in powers of one e^w.  Raises ``TooLong`` where there is no such w."""
+    try:
+        return _waves_of(writer, left, factors, True)
+    except TooLong:  # of e^x + e^(x + 1), e is taken for a coefficient
+        return _waves_of(writer, left, factors, False)
+
+
+def _waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int], whole: bool) -> Waves:
     rows: list[tuple[list[tuple[Polynomial, Polynomial]], int]] = []
     steps: list[Fraction] = []
     direction: Polynomial | None = None
     for key, n in factors.items():
         groups: dict[Key, Polynomial] = {}
+        moving = not whole and any(any(writer._exponent(m)) for m, _ in key)
         for m, c in key:
-            rest = tuple((g, p) for g, p in m if writer.field.generators[g].kind != "exp")
-            groups.setdefault(key_of(writer._exponent(m)), {})[rest] = c
+            exponent = writer._exponent(m)
+            if moving:
+                exponent.pop((), None)
+            rest = tuple((g, p) for g, p in m if not _is_power(writer, g, moving))
+            groups.setdefault(key_of(exponent), {})[rest] = c
         row = [(dict(e), poly) for e, poly in groups.items()]
         rows.append((row, n))
         for e, _ in row[1:]:
@@ -116,6 +127,12 @@ def waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int]) -> Waves
     return Waves(w, pieces, left)
 
 
+def _is_power(writer: Writer, g: int, moving: bool) -> bool:
+    """Whether a generator is e^w; e to a number is one only where nothing else moves."""
+    made = writer.field.generators[g]
+    return made.kind == "exp" and (bool(made.inner) or not moving)
+
+
 def _multiple(poly: Polynomial, of: Polynomial) -> Fraction:
     """How many times ``of`` a polynomial is."""
     if not poly:
@@ -131,6 +148,10 @@ def _multiple(poly: Polynomial, of: Polynomial) -> Fraction:
 def exponentials(writer: Writer, value: Fraction, items: Items, left: Polynomial, factors: dict[Key, int]) -> Any:
     """value · Π items · e^left · Π factors."""
     items = list(items)
+    fixed = {key: n for key, n in factors.items() if all(set(writer._exponent(m)) <= {()} for m, _ in key)}
+    if fixed:
+        items += [(writer(Ratio(Fraction(1), (), {key: 1})), n) for key, n in fixed.items()] if len(factors) > 1 else []
+        factors = {key: n for key, n in factors.items() if key not in fixed} if len(factors) > 1 else factors
     if not factors:
         return _with_power(writer, value, items, writer.polynomial(left), left)
     waves = waves_of(writer, left, factors)
@@ -242,20 +263,36 @@ def _named(writer: Writer, waves: Waves, busy: bool) -> tuple[Fraction, Any, int
 
 
 class Size:
-    """|w| and e^-k|w|, corrected by what the rounding of w lost where w is a difference of two variables."""
+    """|w| and e^-k|w|, corrected by what the rounding of w lost where it is a difference of variables or a square."""
 
     def __init__(self, writer: Writer, poly: Polynomial):
         self.writer = writer
         w = writer.polynomial(poly)
         self.term = lookup("abs")(w)
         self.lost: Any = None
-        if len(poly) == 2 and all(len(m) == 1 and m[0][1] == 1 and abs(c) == 1 for m, c in poly.items()):
-            a, b = (writer.scaled(c, writer._generator(m[0][0])) for m, c in sorted(poly.items(), key=lambda r: -r[1]))
-            total = a + b
-            part = total - a
-            lost = (a - (total - part)) + (b - part)
-            lost = lookup("where")(lookup("lt")(lookup("abs")(total), number(2000)), lost, number(0))
+        lost = self._of_difference(poly)
+        lost = self._of_square(poly, w) if lost is None else lost
+        if lost is not None:
+            lost = lookup("where")(lookup("lt")(self.term, number(2000)), lost, number(0))
             self.lost = lookup("where")(lookup("gt")(w, number(0)), lost, -lost)
+
+    def _of_difference(self, poly: Polynomial) -> Any:
+        if len(poly) != 2 or any(len(m) != 1 or m[0][1] != 1 or abs(c) != 1 for m, c in poly.items()):
+            return None
+        rows = sorted(poly.items(), key=lambda row: -row[1])
+        a, b = (self.writer.scaled(c, self.writer._generator(m[0][0])) for m, c in rows)
+        total = a + b
+        part = total - a
+        return (a - (total - part)) + (b - part)
+
+    def _of_square(self, poly: Polynomial, w: Any) -> Any:
+        """x² is h² + (x - h)(x + h), where h has few digits, so that its square has no rounding error."""
+        ((m, c),) = poly.items() if len(poly) == 1 else (((), Fraction(0)),)
+        if len(m) != 1 or m[0][1] != 2 or {c.numerator, c.denominator} - {1, -1, 2, 4}:
+            return None
+        x = self.writer._generator(m[0][0])
+        h = lookup("round")(x * number(128)) / number(128)
+        return (self.writer.scaled(c, h * h) - w) + self.writer.scaled(c, (x - h) * (x + h))
 
     def decay(self, by: Fraction) -> Any:
         """e^-by|w|."""
@@ -285,8 +322,16 @@ def side(writer: Writer, piece: Piece, size: Any, first: int, skip: bool = False
         found = writer.field.ratio(piece.coefs[k])
         scale, bare = _halved(found)
         items = [(writer(bare), 1)] if found.monomial or found.factors else []
-        rows.append((writer.product(abs(scale), items + [(t, 1)] * (t is not None)), found.number < 0))
+        term = writer.product(abs(scale), items + [(t, 1)] * (t is not None))
+        if t is not None and _grows(found):
+            term = lookup("where")(lookup("gt")(t, number(0)), term, number(0))
+        rows.append((term, found.number < 0))
     return writer.added(rows)
+
+
+def _grows(a: Ratio) -> bool:
+    """Whether a coefficient has squares, which overflow where e^-|w| is 0."""
+    return any(sum(p for _, p in m) > 1 for m in (a.monomial, *(m for key in a.factors for m, _ in key)))
 
 
 def _halved(a: Ratio) -> tuple[Fraction, Ratio]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Key, Ratio
-from symgrad.formula.accurate.series import near_zero
+from symgrad.formula.accurate.series import near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
@@ -27,6 +28,11 @@ def call(name: str, *args: Any) -> Any:
     return lookup(name)(*args)
 
 
+def _is_scale(term: Any) -> bool:
+    """Whether it is a number that keeps another factor from overflowing: that one is multiplied with it first."""
+    return term.op.name == "where" and all(a.number is not None for a in term.args[1:])
+
+
 class Writer:
     """Writes ratios of one field."""
 
@@ -39,10 +45,9 @@ class Writer:
         key = (a.number, a.monomial, tuple(sorted(a.factors.items())))
         if key not in self._written:
             direct = self._direct(a)
-            short = near_zero(self.field, a)
+            short = near_point(self.field, a)
             if short is not None:
-                x = self._generator(short.variable)
-                direct = call("where", call("lt", call("abs", x), number(short.radius)), short.term(x), direct)
+                direct = call("where", *short.terms(self._generator(short.variable)), direct)
             self._written[key] = direct
         return self._written[key]
 
@@ -99,7 +104,9 @@ class Writer:
 
     def product(self, value: Fraction, items: Items) -> Any:
         """number · Π term^power, factors and divisors in turn."""
-        above = [t for t, n in items for _ in range(n)]
+        scales = [t for t, n in items for _ in range(n) if _is_scale(t)]
+        above = [t for t, n in items for _ in range(n) if not _is_scale(t)]
+        above = [t if s is None else s * t if t is not None else s for t, s in zip_longest(above, scales)]
         below = [t for t, n in items for _ in range(-n)]
         found: Any = None
         if above and abs(value) < 1:
@@ -172,6 +179,20 @@ class Writer:
             found.append((self.scaled(root, base), 1 if c > 0 else -1))
         return None if all(not m for m in poly) else found
 
+    def _square_of(self, poly: Polynomial) -> tuple[Fraction, Any] | None:
+        """4c and (a ± b)/2 of c(a² ± 2ab + b²)."""
+        if len(poly) != 3:
+            return None
+        for middle, c in poly.items():
+            (m, a), (k, b) = ((m, c) for m, c in poly.items() if m != middle)
+            if 4 * a * b != c * c or monomial((*m, *k)) != tuple((g, 2 * p) for g, p in middle):
+                continue
+            first, second = (tuple((g, p / 2) for g, p in n) for n in (m, k))
+            if a == b and all(p.denominator == 1 for _, p in (*first, *second)):
+                x, y = (self.scaled(Fraction(1, 2), self.polynomial({n: Fraction(1)})) for n in (first, second))
+                return 4 * a, x + y if c * a > 0 else x - y
+        return None
+
     # -------------------------------------------------------------------------------------- sums
 
     def _factor(self, poly: Polynomial, n: int, busy: bool) -> tuple[Fraction, Items]:
@@ -186,6 +207,9 @@ class Writer:
             if c != d:
                 a, b = a / 2, b / 2
                 return Fraction(4 * c) ** n, [(a - b, n), (a + b, n)]
+        root = self._square_of(poly)
+        if root is not None:
+            return root[0] ** n, [(root[1], 2 * n)]
         turn = self._half_angle(poly)
         if turn is not None:
             sign, term = turn
@@ -257,7 +281,8 @@ class Writer:
         top = self.field.reduced(
             added([multiplied(multiplied(a, a), under[0]), multiplied(minus, multiplied(multiplied(b, b), under[1]))])
         )
-        if len(top) > 2 or (len(top) == 2 and len(poly) > 2):
+        alike = len({c > 0 for c in top.values()}) == 1
+        if not alike and (len(top) > 2 or (len(top) == 2 and len(poly) > 2)):
             return None
         one, two = (self._times_root({m: c / 2 for m, c in p.items()}, g) for p, g in ((a, r), (b, s)))
         fixed = dict.fromkeys((*a, *b)) == {(): None}
@@ -284,11 +309,17 @@ class Writer:
             return None
         a, b = (self.field.generators[m[0][0]].inner for m, c in sorted(poly.items(), key=lambda row: -row[1]))
         apart = self.field.plus([a, self.field.times(Ratio(Fraction(-1)), b)])
-        if apart.factors or apart.monomial:
+        if len(apart.factors) > 1 or any(len(key) > 2 or n != 1 for key, n in apart.factors.items()):
             return None
         x, y, d = self(a), self(b), self(apart)
         size = call("maximum", call("abs", x), number(1))
-        return call("atan2", d / size, 1 / size + (x / size) * y)
+        angle = call("atan2", d / size, 1 / size + (x / size) * y)
+        if not apart.factors and not apart.monomial:
+            return angle
+        sizes = [call("abs", x), call("abs", y)]
+        apart_ = call("logical_and", call("lt", call("minimum", *sizes), number(1e-9)), call("gt", size, number(1)))
+        across = call("lt", call("sign", x) * call("sign", y), number(0))
+        return call("where", call("logical_or", apart_, across), call("atan", x) - call("atan", y), angle)
 
     def _sum(self, poly: Polynomial) -> Any:
         """Functions times polynomials, added up; logarithms are joined first."""

@@ -20,12 +20,28 @@ def largest(x: Any, dim: Any) -> Any:
 
 
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is."""
+    """log Σ e^x, shifted by the maximum; -inf for all -inf, +inf when an entry is.
+
+    Where the maximum is small and outweighs the others, they are added up without it (P. Blanchard, D. J. Higham and
+    N. J. Higham, "Accurately computing the log-sum-exp and softmax functions", 2021): log Σ e^(0, -41) is e^-41.
+    """
     top = largest(x.real, dim)
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
-        out = np.log(np.sum(np.exp(x - top), dim, keepdims=True)) + top
+        total = np.sum(np.exp(x - top), dim, keepdims=True)
+        out = np.log(total) + top
+    if x.dtype.kind == "f" and np.any(small := (abs(out) < 1) & (total < 1.5)):
+        out = np.where(small, np.log1p(_others(x, top, dim)) + top, out)
     return out if keepdim else np.squeeze(out, dim)[()]
+
+
+def _others(x: Any, top: Any, dim: tuple[int, ...]) -> Any:
+    """Σ e^(x - top) without one entry that is the largest."""
+    terms, axes = np.exp(x - top), [d % x.ndim for d in dim]
+    rows = np.moveaxis(terms, axes, range(-len(axes), 0))
+    flat = rows.reshape(*rows.shape[: rows.ndim - len(axes)], -1)
+    np.put_along_axis(flat, np.argmax(flat, -1)[..., None], 0, -1)
+    return np.expand_dims(np.sum(flat, -1), tuple(axes))
 
 
 def softmax(x: Any, dim: int) -> Any:
