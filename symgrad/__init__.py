@@ -88,6 +88,7 @@ _LAZY = {
     "judge": "symgrad.judging",
     "latex": "symgrad.formulas",
     "load": "symgrad.tensor.storing",
+    "replay": "symgrad.explaining.precise",
     "save": "symgrad.tensor.storing",
     "get_printoptions": "symgrad.tensor.display",
     "set_printoptions": "symgrad.tensor.display",

@@ -122,7 +122,7 @@ def verify(t: Any, digits: int = 30) -> Verification:
     except (OverflowError, ZeroDivisionError) as error:
         raise FormulaError(f"verify: the formula has no value in {digits} digits: {error}") from None
     found = np.broadcast_to(found, value.shape)
-    off, unit = _differences(value, found)
+    off, unit = differences(value, found)
     try:
         bars = errorbars(t).bars
     except SymgradError:
@@ -133,7 +133,7 @@ def verify(t: Any, digits: int = 30) -> Verification:
     return Verification(called(t), value, found, ulps, allowed, digits)
 
 
-def _differences(value: Any, found: Any) -> tuple[Any, Any]:
+def differences(value: Any, found: Any) -> tuple[Any, Any]:
     """|value - found| per entry, and one ulp of the larger of the two."""
     import mpmath
 

@@ -6,7 +6,7 @@ What is computed is the formula itself, without rounding on the way: symbols sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -38,14 +38,32 @@ def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = Non
 
 def in_mpmath(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15) -> Any:
     """The value of a formula in mpmath's own numbers: their exponents have no bounds, so they are not for printing."""
+    return all_in_mpmath([root], values, sizes, n)[0]
+
+
+def all_in_mpmath(
+    roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15
+) -> list[Any]:
+    """The same of several formulas, whose common parts are evaluated once."""
     digits = n + 10
-    found = Digits(digits).value(root, values, sizes or {})
+    found = Digits(digits).values(roots, values, sizes or {})
     for _ in range(_ROUNDS):
         digits *= 2
-        before, found = found, Digits(digits).value(root, values, sizes or {})
-        if _agree(before, found, n + 2):
+        before, found = found, Digits(digits).values(roots, values, sizes or {})
+        if all(_agree(a, b, n + 2) for a, b in zip(before, found, strict=True)):
             break
     return found
+
+
+def without_digits(roots: Sequence[Term]) -> list[str]:
+    """The ops below some terms that have no value in many digits, by name."""
+    found = [t.op.name for t in postorder(roots) if t.args and _lacks(t)]
+    return list(dict.fromkeys(found))
+
+
+def _lacks(t: Term) -> bool:
+    whole = all(a.dtype is not None and a.dtype.kind in "biu" for a in t.args)
+    return in_digits(t.op) is None and t.op.define is None and not whole
 
 
 def _agree(a: Any, b: Any, digits: int) -> bool:
@@ -131,8 +149,12 @@ class Digits:
 
     def value(self, root: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The value of a formula as an array of mpmath's numbers."""
+        return self.values([root], values, sizes)[0]
+
+    def values(self, roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int]) -> list[Any]:
+        """The values of several formulas."""
         letters = dict(sizes)
-        order = postorder([root])
+        order = postorder(roots)
         for t in order:
             if t.op is SYMBOL:
                 if t.params["name"] not in values:
@@ -145,8 +167,11 @@ class Digits:
         with np.errstate(all="ignore"):
             for t in order:
                 image[t] = self._term(t, [image[a] for a in t.args], values, letters)
+        return [self._shaped(root, image[root], letters) for root in roots]
+
+    def _shaped(self, root: Term, value: Any, letters: dict[str, int]) -> Any:
         shape = tuple(size_value(s, letters) for s in root.shape)
-        out = np.asarray(image[root])
+        out = np.asarray(value)
         out = out if out.dtype.kind in "ObB" or root.dtype is None or root.dtype.kind in "iu" else self.exact(out)
         return np.broadcast_to(out, shape)
 

@@ -35,6 +35,12 @@ def _asked(tensor: Any, who: str, n: int) -> tuple[Any, dict[str, Any], dict[str
     if not isinstance(n, int) or n < 1:
         raise ArgumentError(f"{who}({n!r}): the number of digits is a whole number of at least 1.")
     reading, term = read(tensor)
+    values, sizes = known(tensor, reading, who)
+    return term, values, sizes
+
+
+def known(tensor: Any, reading: Any, who: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """The values of the symbols in a reading of a tensor, and the sizes of its letters."""
     origin = origin_of(tensor)
     since = (
         min((passed.began for passed, _ in origin), default=0) if origin else getattr(tensor._node, "sequence_nr", 0)
@@ -47,7 +53,7 @@ def _asked(tensor: Any, who: str, n: int) -> tuple[Any, dict[str, Any], dict[str
                 f"{who}: {name} was changed after it was used, so the value cannot be computed again. Ask before the "
                 "change, or run the program again."
             )
-    return term, values, {letter: size for size, letter in reading.letters.items()}
+    return values, {letter: size for size, letter in reading.letters.items()}
 
 
 def _value(name: str, leaf: Any) -> Any:
