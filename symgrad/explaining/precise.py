@@ -167,7 +167,7 @@ def _engine(y: Any, leaves: Sequence[Any]) -> list[Any]:
         made = grad([y], leaves, [as_tensor(ones, type(y))], retain_graph=True, allow_unused=True) if leaves else ()
     except AutogradError:
         reached = swept([(y.edge(), ones[()])], None).found
-        made = [reached.get(leaf) for leaf in leaves]
+        made = tuple(reached.get(leaf) for leaf in leaves)
     values = [getattr(g, "_value", g) for g in made]
     like = [leaf._value for leaf in leaves]
     return [np.zeros_like(v) if g is None else np.asarray(g) for g, v in zip(values, like, strict=True)]
