@@ -12,6 +12,7 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.formulas.layouts import Derivative, derivative_of, transposed
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.sources import source
@@ -30,10 +31,11 @@ class Formula:
     """The formula of a value, in every form: text, SymPy, LaTeX, Unicode, Markdown, Typst, MathML, and as a program.
 
     ``term`` is the program as it was run, ``symbols`` are the arrays it is a function of, ``head`` is the LaTeX of what
-    it is the formula of, where that is known.  In a notebook it shows itself.
+    it is the formula of, where that is known, and ``of`` of what by what it is the derivative.  In a notebook it shows
+    itself.
     """
 
-    __slots__ = ("_reading", "derivative", "head", "symbols", "term")
+    __slots__ = ("_reading", "derivative", "head", "of", "symbols", "term")
 
     def __init__(
         self,
@@ -42,8 +44,10 @@ class Formula:
         head: str | None = None,
         reading: Reading | None = None,
         derivative: bool = False,
+        of: Derivative | None = None,
     ):
         self.term = term
+        self.of = of
         self._reading = reading
         self.derivative = derivative
         self.symbols = list(symbols) or [t for t in postorder([term]) if t.op is SYMBOL]
@@ -85,16 +89,57 @@ class Formula:
 
         return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative)
 
-    def latex(self, header: bool = False, conditions: bool = False, caption: bool = False, **options: Any) -> str:
-        """The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`."""
+    def latex(
+        self,
+        header: bool | str = False,
+        conditions: bool = False,
+        caption: bool = False,
+        layout: str | None = None,
+        **options: Any,
+    ) -> str:
+        r"""The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`.
+
+        ``header`` may be "leibniz" (∂f/∂x, as True), "nabla" (∇f, of scalars) or "D" (Df, in the numerator layout).
+        ``layout`` is "mixed" (as the array lies), "numerator" or "denominator", for derivatives of functions and texts;
+        ``caption=True`` states it by the differential.  Raises ``ArgumentError`` where a notation does not apply.
+
+        >>> import symgrad as sg
+        >>> f = sg.formula("norm(A@x-b)**2", wrt="x")
+        >>> f.latex(layout="numerator", header="D")
+        '\\mathrm{D}_{x} f = 2 \\left(A x - b\\right)^{\\top} A'
+        >>> print(f.unicode(layout="denominator", header=True, caption=True))
+        ∂f/∂x = 2 Aᵀ (A x − b)
+        df = (∂f/∂x)ᵀ dx (denominator layout)
+        """
         from symgrad.formula.printing.latex import caption as said
         from symgrad.formula.printing.latex import latex
 
-        if header and self.head:
+        term, note = self._laid_out(layout)
+        if header and header is not True:
+            options["name"] = self._headed(header, layout or "mixed")
+        elif header and self.head:
             options["name"] = self.head
         found = self.valid_when if conditions else ()
         notes = [found.note()] if found else []
-        return latex(self.term, notes=notes + [said(self.derivative)] * caption, **options)
+        return latex(term, notes=notes + [note or said(self.derivative)] * caption, **options)
+
+    def _known(self, option: str) -> Derivative:
+        if self.of is None:
+            raise ArgumentError(f"{option}= is for derivatives of functions and texts: formula(f, ..., wrt=...).")
+        return self.of
+
+    def _laid_out(self, layout: str | None) -> tuple[Term, str | None]:
+        """The formula with its axes in a layout, and what states that."""
+        if layout is None:
+            return self.term, None
+        of = self._known("layout")
+        value = self.term.ndim - sum(count for _, count in of.by)
+        turned = of.turned(layout, value)
+        return transposed(self.term) if turned else self.term, of.caption(layout, value)
+
+    def _headed(self, notation: str, layout: str) -> str:
+        of = self._known("header")
+        return of.checked_head(notation, self.term.ndim - sum(count for _, count in of.by), layout)
 
     def unicode(self, **options: Any) -> str:
         """Plain text with mathematical signs; options as for :meth:`latex`.
@@ -217,9 +262,10 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
         about = source(value, (), shapes, scalar=wrt is not None).assuming(assume)
         head = head_latex(about.name)
-        if wrt is not None:
-            head = _header(head, [about.target(w) for w in _each(wrt)], about.symbols)
-        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None)
+        targets = [] if wrt is None else [about.target(w) for w in _each(wrt)]
+        of = derivative_of(head, targets, about.symbols)
+        head = head if of is None else of.head("leibniz")
+        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None, of)
     if isinstance(value, (Term, Recorded)) or not callable(value):
         if args or wrt is not None:
             raise ArgumentError(
@@ -239,8 +285,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     name = name_of(value)
     term, symbols = assuming(term, reading.symbols, assume)
     if wrt is None:
-        head, derivative = _derived_head(value, symbols, len(args))
-        return Formula(term, symbols, head, reading, derivative)
+        name, targets = _derived(value, symbols, len(args))
+        of = derivative_of(name, targets, symbols)
+        return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, of is not None, of)
     targets = [_target(symbols, w, [*parameters(value, len(args))]) for w in _each(wrt)]
     if term.shape != ():
         raise ArgumentError(
@@ -249,7 +296,8 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
         )
     for target in targets:
         term = jacobian(term, target)
-    return Formula(term, symbols, _header(name, targets, symbols), reading, derivative=True)
+    of = derivative_of(name, targets, symbols)
+    return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of)
 
 
 def _each(wrt: Any) -> tuple[Any, ...]:
@@ -320,16 +368,18 @@ def latex(
     wrt: Any = None,
     shapes: Any = None,
     assume: Any = None,
-    header: bool = False,
+    header: bool | str = False,
     **options: Any,
 ) -> str:
     r"""The LaTeX of the formula of a tensor, a function or a text; the arguments are as for :func:`formula`.
 
-    ``header=True`` prints what it is on the left of ``=``.  Further options: ``canonical=False`` (as it was run),
-    ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a letter, a list, or a dict such as
-    ``{"r": "X@w - y"}``), ``width=`` (of a line, in points), ``bold=True`` (arrays in bold), ``environment="align"``
-    (or "align*", "equation", "equation*": a whole environment for a document), ``conditions=True`` (when the formula
-    holds, see ``Tensor.valid_when``), and ``caption=True`` (how its axes are meant).
+    ``header=True`` prints what it is on the left of ``=``; ``header="nabla"`` and ``header="D"`` with these signs, and
+    ``layout="numerator"`` or "denominator" is another order of the axes, see :meth:`Formula.latex`.  Further options:
+    ``canonical=False`` (as it was run), ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a
+    letter, a list, or a dict such as ``{"r": "X@w - y"}``), ``width=`` (of a line, in points), ``bold=True`` (arrays in
+    bold), ``environment="align"`` (or "align*", "equation", "equation*": a whole environment for a document),
+    ``conditions=True`` (when the formula holds, see ``Tensor.valid_when``), and ``caption=True`` (how its axes are
+    meant).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")
@@ -345,8 +395,8 @@ def _target(symbols: Sequence[Term], wrt: str | int, parameters: Sequence[str]) 
     return named(symbols, parameters[wrt] if number else wrt)  # type: ignore[index]
 
 
-def _derived_head(function: Any, symbols: Sequence[Term], count: int) -> tuple[str, bool]:
-    """What stands before the formula of a function, and whether that is a derivative of another one."""
+def _derived(function: Any, symbols: Sequence[Term], count: int) -> tuple[str, list[Term]]:
+    """The name of a function, and the variables by which it is the derivative of the one that has this name."""
     targets: list[Term] = []
     made = transform_of(function)
     while made is not None and made.kind in ("grad", "jacobian", "hessian") and isinstance(made.argnums, int):
@@ -354,20 +404,7 @@ def _derived_head(function: Any, symbols: Sequence[Term], count: int) -> tuple[s
         target = _target(symbols, made.argnums, parameters(function, count))
         targets += [target] * (2 if made.kind == "hessian" else 1)
         made = transform_of(function)
-    name = name_of(function)
-    return (_header(name, targets[::-1], symbols), True) if targets else (name, False)
-
-
-def _header(name: str, targets: Sequence[Term], symbols: Sequence[Term]) -> str:
-    r"""``\frac{\partial f}{\partial x}``, and for twice the same ``\nabla_{x}^{2} f``."""
-    from symgrad.formula.printing.names import texts
-
-    spelled = texts(str(s.name) for s in symbols)
-    below = [spelled[str(t.name)] for t in targets]
-    if len(below) == 2 and below[0] == below[1]:
-        return rf"\nabla_{{{below[0]}}}^{{2}} {name}"
-    order = rf"\partial^{{{len(below)}}}" if len(below) > 1 else r"\partial"
-    return rf"\frac{{{order} {name}}}{{{' '.join(rf'{chr(92)}partial {text}' for text in below)}}}"
+    return name_of(function), targets[::-1]
 
 
 def _sizes_of(symbols: Sequence[Term], given: dict[str, Any]) -> dict[str, int]:

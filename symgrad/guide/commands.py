@@ -14,6 +14,7 @@ from typing import Any
 from symgrad.errors import ArgumentError
 from symgrad.guide.loading import loaded
 
+LAYOUTS = ("mixed", "numerator", "denominator")
 FORMATS = ("latex", "unicode", "markdown", "typst", "mathml")
 EXIT = {"EQUAL": 0, "DIFFERENT": 1, "UNDECIDED": 3}
 
@@ -36,6 +37,7 @@ def add_commands(commands: Any) -> None:
     latex.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
     latex.add_argument("--width", type=float, metavar="POINTS", help="of a line; 345 is that of the article class")
     latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
+    latex.add_argument("--layout", choices=LAYOUTS, help="of a derivative, stated below it; mixed is that of arrays")
     latex.set_defaults(run=_latex)
     derive = commands.add_parser(
         "derive",
@@ -105,13 +107,15 @@ def _assumed(text: str) -> dict[str, str]:
 
 def _latex(options: argparse.Namespace) -> int:
     from symgrad.formulas import Formula
+    from symgrad.formulas.layouts import derivative_of
     from symgrad.sources import source
+    from symgrad.sources.running import head_latex
 
     names = _names(options.wrt)
     about = source(loaded(options.value), (), options.shapes, scalar=bool(names)).assuming(_assumed(options.assume))
-    found = Formula(
-        about.derivative(names or None), about.symbols, _head(about.name, names), about.reading, bool(names)
-    )
+    head = _head(about.name, names)
+    of = derivative_of(head_latex(about.name), [about.target(name) for name in names], about.symbols)
+    found = Formula(about.derivative(names or None), about.symbols, head, about.reading, bool(names), of)
     if options.format == "text":
         print(found.expr)
         return 0
@@ -123,6 +127,8 @@ def _latex(options: argparse.Namespace) -> int:
     if options.names is not None:
         settings["names"] = _chosen(options.names)
         settings.setdefault("where", None if isinstance(settings["names"], dict) else True)
+    if options.layout is not None:
+        settings |= {"layout": options.layout, "caption": True}
     if options.width is not None:
         settings["width"] = options.width
     print(getattr(found, options.format)(**settings))
