@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from symgrad.func.batching import vmap
+from symgrad.func.operators import LinearOperator, hessian_operator, jacobian_operator
 from symgrad.func.sparse import sparse_hessian, sparse_jacobian
 from symgrad.func.structured import structured_hessian
 from symgrad.func.transforms import (
@@ -26,11 +27,14 @@ from symgrad.func.transforms import (
 )
 
 __all__ = [
+    "LinearOperator",
     "grad",
     "grad_and_value",
     "hessian",
+    "hessian_operator",
     "jacfwd",
     "jacobian",
+    "jacobian_operator",
     "jacrev",
     "jvp",
     "linearize",

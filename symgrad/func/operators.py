@@ -5,12 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.compiler.trace import argument_names
+from symgrad.errors import ArgumentError, AutogradError, ShapeError, SymgradError
+from symgrad.formula.derive import jacobian as derived
+from symgrad.formula.derive import wirtinger
+from symgrad.formula.term import SYMBOL, postorder
+from symgrad.func.bound import Bound, as_tensor, check_function, deriving, results, run
+from symgrad.func.transforms import grad, jacfwd, jacrev, linearize, vjp
+from symgrad.op import is_complex
+from symgrad.ops.rules.kinks import steepest
+from symgrad.tape import containers
+from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
@@ -214,6 +224,227 @@ class LinearOperator:
 
     def __sub__(self, other: Any) -> LinearOperator:
         return self + (-other) if isinstance(other, LinearOperator) else NotImplemented
+
+
+# ---------------------------------------------------------------------------------------------- of functions
+
+
+class _Vector:
+    """Nested arrays as one vector, entry by entry, and back."""
+
+    def __init__(self, leaves: Sequence[Any], structure: Any):
+        self.structure = structure
+        self.shapes = [leaf._value.shape for leaf in leaves]
+        self.dtypes = [leaf._value.dtype for leaf in leaves]
+        self.ends = np.cumsum([0, *(int(np.prod(s, dtype=int)) for s in self.shapes)]).tolist()
+        self.size = self.ends[-1]
+        self.dtype = np.result_type(*self.dtypes)
+
+    def joined(self, tree: Any) -> Any:
+        """The vector of a tree."""
+        return np.concatenate([np.asarray(leaf._value).reshape(-1) for leaf in containers.flatten(tree)[0]])
+
+    def split(self, vector: Any) -> Any:
+        """The tree of a vector; real leaves take its real part."""
+        parts = []
+        for k, (shape, dtype) in enumerate(zip(self.shapes, self.dtypes, strict=True)):
+            part = vector[self.ends[k] : self.ends[k + 1]].reshape(shape)
+            parts.append(plain(Tensor, (part if dtype.kind == "c" else part.real).astype(dtype)[()]))
+        return containers.unflatten(self.structure, iter(parts))
+
+
+class JacobianOperator(LinearOperator):
+    """What :func:`jacobian_operator` gives: a :class:`LinearOperator` that knows its formula."""
+
+    _sign = "∂{f}/∂{x}"
+
+    def __init__(self, func: Callable[..., Any], primals: tuple[Any, ...], inner: Callable[..., Any], symmetric: bool):
+        """Of ``inner``, which is ``func`` or its gradient."""
+        self._function, self._inner = func, inner
+        leaves, structure = containers.flatten(primals)
+        values = [_detached(as_tensor(leaf, f"primal {k}")) for k, leaf in enumerate(leaves)]
+        self._primals = containers.unflatten(structure, iter(values))
+        self._given = _Vector(values, containers.without_settings(structure))
+        with deriving(), no_grad():
+            out, self._pull = vjp(inner, *self._primals)
+        found, nested = results(out, "jacobian_operator(f, *primals)")
+        self._found = _Vector(found, nested)
+        self._push: Callable[..., Any] | None = None
+        forward = self._pushed
+        super().__init__(
+            (self._found.size, self._given.size),
+            np.result_type(self._given.dtype, self._found.dtype),
+            forward,
+            forward if symmetric else self._pulled,
+            matmat=self._columns,
+            rmatmat=self._columns if symmetric else self._rows,
+            name=self._sign_of,
+        )
+        if self._given.dtype.kind == "c":
+            self._check_holomorphic()
+
+    def _moved(self, v: Any) -> Any:
+        if self._push is None:
+            with deriving(), no_grad():
+                self._push = linearize(self._inner, *self._primals)[1]
+        with no_grad():
+            return self._found.joined(self._push(*self._given.split(v)))
+
+    def _pushed(self, v: Any) -> Any:
+        if v.dtype.kind == "c" and self._given.dtype.kind != "c":
+            return self._moved(v.real) + 1j * self._moved(v.imag)
+        return self._moved(v)
+
+    def _pulled(self, g: Any) -> Any:
+        # By real arguments vjp gives the real part of Jᴴ g, and that of Jᴴ(-i g) is its imaginary part.
+        found = self._back(g)
+        if self._given.dtype.kind != "c" and (g.dtype.kind == "c" or self._found.dtype.kind == "c"):
+            return found + 1j * self._back(-1j * g)
+        return found
+
+    def _back(self, g: Any) -> Any:
+        with no_grad(), steepest():
+            return self._given.joined(self._pull(self._found.split(g)))
+
+    def _check_holomorphic(self) -> None:
+        weights = np.cos(1.0 + np.arange(self.shape[1]))
+        turned, still = self._moved(1j * weights), 1j * self._moved(weights)
+        if any(d.kind != "c" for d in self._given.dtypes) or not np.allclose(turned, still, rtol=1e-4, atol=1e-6):
+            raise AutogradError(
+                "jacobian_operator: the function is not holomorphic, so that its derivative is no complex matrix; "
+                "sg.autograd.wirtinger gives both derivatives by a complex variable, and operators of its real and "
+                "imaginary parts are real."
+            )
+
+    # ------------------------------------------------------------------------------------------ many vectors
+
+    def _single(self, V: Any) -> bool:
+        kinds = {self._given.dtype.kind, self._found.dtype.kind, V.dtype.kind}
+        return len(self._given.shapes) == len(self._found.shapes) == 1 and "c" not in kinds
+
+    def _one(self) -> Any:
+        return containers.flatten(self._primals)[0][0]
+
+    def _vector_of(self, x: Any) -> Any:
+        """The function's result as a vector."""
+        made = self._inner(*containers.unflatten(containers.flatten(self._primals)[1], iter([x])))
+        return containers.flatten(made)[0][0].reshape(-1)
+
+    def _columns(self, V: Any) -> Any:
+        """All products in one forward pass: the columns of the Jacobian of t ↦ f(x + V t) at 0."""
+        if not self._single(V):
+            return np.stack([self._pushed(V[:, k]) for k in range(V.shape[1])], 1)
+        x, ways = self._one(), plain(Tensor, V.astype(self._given.dtype))
+        with no_grad():
+            found = jacfwd(lambda t: self._vector_of(x + (ways @ t).reshape(x.shape)))(np.zeros(V.shape[1], ways.dtype))
+        return found._value
+
+    def _rows(self, U: Any) -> Any:
+        """All products in one backward pass: the rows of the Jacobian of x ↦ Uᵀ f(x)."""
+        if not self._single(U):
+            return np.stack([self._pulled(U[:, k]) for k in range(U.shape[1])], 1)
+        ways = plain(Tensor, np.ascontiguousarray(U.T.astype(self._found.dtype)))
+        with no_grad():
+            found = jacrev(lambda x: ways @ self._vector_of(x))(self._one())
+        return found._value.reshape(U.shape[1], -1).T
+
+    # ------------------------------------------------------------------------------------------ formulas
+
+    def latex(self) -> str:
+        r"""The formula of the matrix (axes: output…, input…).
+
+        Raises ``FormulaError`` where there is none, ``ShapeError`` for several arrays, which have several matrices.
+
+        >>> import symgrad as sg, numpy as np
+        >>> print(sg.func.jacobian_operator(lambda x: sg.sin(x), np.ones(3)).latex())
+        \operatorname{diag}\left(\cos\left(x\right)\right)
+        """
+        from symgrad.formula.printing.latex import latex
+
+        if len(self._given.shapes) != 1 or len(self._found.shapes) != 1:
+            raise ShapeError("the operator of several arrays has no one formula; fix all but one of them.")
+        with deriving():
+            bound = Bound(self._inner, self._primals, tuple(range(len(self._primals))))
+            out, _ = run(self._inner, bound.args, {}, False, "latex()")
+        term, name = containers.flatten(out)[0][0].term, bound.variables[0]._extra.name
+        # Sizes have their letters from the whole formula, so the variable is looked for there.
+        target = next((t for t in postorder([term]) if t.op is SYMBOL and t.params["name"] == name), None)
+        if target is None:
+            return "0"
+        return latex(wirtinger(term, target)[0] if is_complex(term) else derived(term, target))
+
+    def _sign_of(self) -> str:
+        """What it is called, without its formula."""
+        function = getattr(self._function, "__name__", "f")
+        names = argument_names(self._function, len(containers.flatten(self._primals)[1][2]))
+        letter = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return self._sign.format(f=function if function.isidentifier() else "f", x=letter)
+
+    def __repr__(self) -> str:
+        from symgrad.formula.printing.formats import spelled
+
+        known = super().__repr__()[:-1]
+        try:
+            shown = spelled(self.latex(), "unicode")
+        except SymgradError:
+            return f"{known}>"
+        return f"{known}>" if "\n" in shown or len(shown) > 200 else f"{known} = {shown}>"
+
+
+class HessianOperator(JacobianOperator):
+    """What :func:`hessian_operator` gives: a symmetric :class:`LinearOperator` that knows its formula."""
+
+    _sign = "∂²{f}/∂{x}²"
+
+
+def jacobian_operator(func: Callable[..., Any], *primals: Any) -> JacobianOperator:
+    """The Jacobian of ``func`` at ``primals`` as an operator: products by forward and backward passes, and no matrix.
+
+    Rows are the entries of the result, columns those of the primals, one after the other where they are nested.  The
+    function runs once for all products with J, and once for those with its transpose; ``matmat`` takes one pass for
+    all columns.  It has the shape of SciPy's ``LinearOperator``, goes into ``scipy.sparse.linalg`` as it is, and prints
+    itself with its formula.  Holomorphic functions have complex Jacobians; for other functions of complex arguments
+    ``RuntimeError`` is raised.
+
+    >>> import symgrad as sg, numpy as np
+    >>> J = sg.func.jacobian_operator(lambda x: sg.sin(x[:-1] * x[1:]), np.array([0.0, 1.0, 2.0]))
+    >>> J @ np.array([1.0, 0.0, 0.0]), J.T @ np.array([1.0, 0.0])
+    (array([1., 0.]), array([1., 0., 0.]))
+    >>> sg.func.jacobian_operator(lambda x: x**2, np.ones(2))
+    <2x2 JacobianOperator of float64: ∂f/∂x = 2 diag(x)>
+    """
+    check_function(func, "jacobian_operator")
+    if not primals:
+        raise ArgumentError("jacobian_operator(f, *primals) needs the point: jacobian_operator(f, x).")
+    return JacobianOperator(func, primals, func, False)
+
+
+def hessian_operator(func: Callable[..., Any], *primals: Any) -> HessianOperator:
+    """The Hessian of a scalar ``func`` at real ``primals`` as a symmetric operator, of products and no matrix.
+
+    Everything is as for :func:`jacobian_operator` of the gradient.
+
+    >>> import symgrad as sg, numpy as np
+    >>> sg.func.hessian_operator(lambda x: (x**3).sum(), np.array([1.0, 2.0]))
+    <2x2 HessianOperator of float64: ∂²f/∂x² = 6 diag(x)>
+    """
+    check_function(func, "hessian_operator")
+    if not primals:
+        raise ArgumentError("hessian_operator(f, *primals) needs the point: hessian_operator(f, x).")
+    for k, leaf in enumerate(containers.flatten(primals)[0]):
+        if as_tensor(leaf, f"primal {k}").dtype.kind == "c":
+            raise AutogradError(f"hessian_operator: primal {k} is complex; a Hessian is that of real variables.")
+    return HessianOperator(func, primals, grad(func, tuple(range(len(primals)))), True)
+
+
+def _detached(value: Any) -> Any:
+    """A primal as plain numbers, which is what an operator is made of."""
+    if hasattr(value, "tangent") or value._requires_grad:
+        raise ArgumentError(
+            "an operator is made of numbers, through which no derivative is taken: detach() the point, or use func.jvp "
+            "and func.vjp, which can be differentiated."
+        )
+    return value
 
 
 def _array(v: Any) -> Any:
