@@ -11,12 +11,13 @@ import numpy as np
 
 from symgrad.compiler.derivatives import Layout, hessian_parts
 from symgrad.compiler.followed import is_followed
-from symgrad.compiler.specialise import Specialised, Variant, as_inputs, signature
-from symgrad.compiler.trace import Trace, array_of
+from symgrad.compiler.specialise import Specialised, Variant, signature
+from symgrad.compiler.trace import Trace
 from symgrad.compiler.transforms import Transform
 from symgrad.errors import AutogradError
 from symgrad.func.blocks import StructuredMatrix
 from symgrad.func.bound import Argnums, check_function, numbered
+from symgrad.op import is_complex, shape_of
 from symgrad.tape import containers
 
 
@@ -66,6 +67,11 @@ class _Hessian:
             return function(*args, **kwargs)
 
         def traced(args: Sequence[Any]) -> Trace:
+            if any(is_complex(leaf) for k in numbered(argnums, len(args)) for leaf in _leaves(args[k])):
+                raise AutogradError(
+                    "structured_hessian: an argument is complex, and a complex second derivative is not one matrix; "
+                    "take its real and imaginary parts apart."
+                )
             trace, layouts, structure = hessian_parts(function, args, argnums)
             self.latest.found = layouts, structure
             return trace
@@ -75,7 +81,7 @@ class _Hessian:
 
     def at(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The Hessian at some arguments."""
-        if is_followed(containers.flatten((args, named))[0]):
+        if is_followed(leaf for arg in (*args, *named.values()) for leaf in _leaves(arg)):
             raise AutogradError(
                 "structured_hessian: its result has no history, so it cannot be differentiated, mapped or traced by "
                 "what is around it. Take hessian there, or call it with detached arguments."
@@ -83,13 +89,7 @@ class _Hessian:
         if named:
             args = self.program.positional(args, named)
         numbers = numbered(self.argnums, len(args))
-        leaves = [leaf for k in numbers for leaf in containers.flatten(as_inputs(args)[k])[0]]
-        wanted = [array_of(leaf) for leaf in leaves]
-        if any(x.dtype.kind == "c" for x in wanted):
-            raise AutogradError(
-                "structured_hessian: an argument is complex, and a complex second derivative is not one matrix; take "
-                "its real and imaginary parts apart."
-            )
+        wanted = [leaf for k in numbers for leaf in _leaves(args[k])]
         key, arrays = signature(args)
         variant = self.program.variant(key, arrays, args)
         if variant not in self.layouts:
@@ -97,7 +97,7 @@ class _Hessian:
         layouts, structure = self.layouts[variant]
         found = variant.program.function(*arrays, **{a.name: t._value for a, t in variant.live})
         results = found if len(variant.program.results) > 1 else (found,)
-        shapes = [x.shape for x in wanted]
+        shapes = [tuple(shape_of(x)) for x in wanted]
         count = len(shapes)
         blocks = [
             StructuredMatrix(
@@ -109,3 +109,7 @@ class _Hessian:
             for i, layout in enumerate(layouts)
         ]
         return containers.unflatten(structure, iter(blocks))
+
+
+def _leaves(arg: Any) -> Sequence[Any]:
+    return (arg,) if arg.__class__ is np.ndarray else containers.flatten(arg)[0]
