@@ -15,6 +15,7 @@ import numpy as np
 
 from symgrad.compiler.kept import kept_again, kept_sum, without_kept_axes
 from symgrad.compiler.operands import Operands
+from symgrad.compiler.singles import with_singles
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, postorder, rebuilt
@@ -32,7 +33,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
     found = rebuilt(opened(outputs), _changed)
     if derived:
         found = rebuilt(found, _regrouped)
-    return without_kept_axes(rebuilt(found, _changed))
+    return without_kept_axes(rebuilt(with_singles(found), _changed))
 
 
 def opened(outputs: Sequence[Term]) -> list[Term]:
@@ -146,22 +147,38 @@ def _float(term: Term, values: Sequence[Any]) -> Term | None:
 # ---------------------------------------------------------------------------------------------- broadcasts
 
 
-def lean(term: Term) -> Term:
+def lean(term: Term, depth: int = 2) -> Term:
     """A smaller term that broadcasts to the same values as ``term``, or the term itself."""
     while True:
         op = term.op.name
         if op == "full" and not isinstance(term.params["value"], str):
             return number(term.params["value"])
-        leading = op == "unsqueeze" and all(s == 1 for s in term.shape[: term.params["dim"]])
-        if leading or op == "expand" or term.op.identity:
+        if op == "expand" or term.op.identity:
             term = term.args[0]
+        elif op == "unsqueeze":
+            inner = lean(term.args[0])
+            behind = term.ndim - 1 - term.params["dim"]  # axes from the end, where shapes meet
+            if behind < inner.ndim:
+                return term if inner is term.args[0] else unsqueeze_op(inner, dim=inner.ndim - behind)
+            term = inner
         elif op == "einsum" and len(term.args) == 1:
             inner = _broadcast_of_einsum(term)
             if inner is None:
                 return term
             term = inner
+        elif op in ("mul", "div") and depth:
+            return _lean_product(term, depth - 1)
         else:
             return term
+
+
+def _lean_product(term: Term, depth: int) -> Term:
+    """A product of which a factor was spread out, without that where the product stays smaller."""
+    small = tuple(lean(a, depth) for a in term.args)
+    shape = None if all(a is b for a, b in zip(small, term.args, strict=True)) else _broadcast(small)
+    if shape is None or len(shape) >= term.ndim or all(map(is_weak, small)):
+        return term
+    return make(term.op, small, term.params, shape, term.dtype)
 
 
 def _broadcast_of_einsum(term: Term) -> Term | None:
@@ -249,54 +266,7 @@ def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
             return other  # type: ignore[no-any-return]
         if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
             return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
-        if one.dtype is None and (joined := _scalars_joined(one.number, other)) is not None and _fits(joined, term):
-            return joined
-        if _power_of_two(one.number) and one.dtype is None:
-            short = _absorbed(one.number, other, 4)
-            if short is not None and _fits(short, term):
-                return short
     return _negated(term, args)
-
-
-def _scalars_joined(c: Any, x: Term) -> Term | None:
-    """c · (d · x) is (c · d) · x, to the last bit where c and d are powers of two."""
-    for d, rest in (x.args, x.args[::-1]) if x.op.name == "mul" and _scales_exactly(c) else ():
-        if d.dtype is None and _scales_exactly(d.number) and _fits(rest, x):
-            whole = Fraction(c) * d.number
-            if whole == 1:
-                return rest
-            by = number(int(whole) if whole.denominator == 1 else whole)
-            return make(x.op, (by, rest), {}, x.shape, x.dtype)
-    return None
-
-
-def _scales_exactly(value: Any) -> bool:
-    return _power_of_two(value) or (
-        type(value) is Fraction and value.numerator == 1 and _power_of_two(value.denominator)
-    )
-
-
-def _power_of_two(value: Any) -> bool:
-    return type(value) is int and value > 1 and not value & (value - 1)
-
-
-def _absorbed(c: int, x: Term, depth: int) -> Term | None:
-    """c · x where x is divided by a power of two somewhere: 2 · (a/2 · b) is a · b, to the last bit."""
-    if x.op.name == "div" and _power_of_two(x.args[1].number):
-        ratio = Fraction(c, x.args[1].number)
-        inner = x.args[0]
-        if ratio == 1:
-            return inner if _fits(inner, x) else None
-        by = number(ratio.numerator if ratio > 1 else ratio.denominator)
-        if ratio < 1:
-            return make(x.op, (inner, by), {}, x.shape, x.dtype)
-        return make(lookup("mul"), (by, inner), {}, x.shape, x.dtype)
-    if x.op.name == "mul" and depth:
-        for k, arg in enumerate(x.args):
-            short = _absorbed(c, arg, depth - 1)
-            if short is not None and _fits(short, arg):
-                return make(x.op, (short, x.args[1]) if not k else (x.args[0], short), {}, x.shape, x.dtype)
-    return None
 
 
 def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
@@ -369,6 +339,47 @@ def _reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
     return None
 
 
+def _expand(term: Term, args: tuple[Any, ...]) -> Term | None:
+    return args[0] if args[0].shape == term.shape else None
+
+
+def _new_axes(term: Term, ndim: int) -> tuple[int, ...] | None:
+    """The places of new axes of an index that does nothing but put them in."""
+    index = term.params["index"]
+    parts = index.parts
+    plain = all(p is None or p is Ellipsis or (p.__class__ is slice and p == slice(None)) for p in parts)
+    if index.steps is not None or not plain:
+        return None
+    whole = ndim - sum(p is not None and p is not Ellipsis for p in parts)
+    at = parts.index(...) if ... in parts else len(parts)
+    parts = (*parts[:at], *(slice(None),) * whole, *parts[at + 1 :])
+    return tuple(k for k, p in enumerate(parts) if p is None)
+
+
+def _getitem(term: Term, args: tuple[Any, ...]) -> Term | None:
+    found, axes = args[0], _new_axes(term, args[0].ndim) if len(args) == 1 else None
+    for dim in axes or ():
+        found = unsqueeze_op(found, dim=dim)
+    return None if axes is None else found
+
+
+def _put(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """What an index has put new axes in goes back without them."""
+    axes = _new_axes(term, term.ndim) if len(args) == 1 else None
+    if not axes or args[0].ndim != term.ndim + len(axes) or args[0].dtype != term.dtype:
+        return None
+    made = make(lookup("squeeze"), args, {"dim": axes}, term.shape, term.dtype)
+    return _squeeze(made, args) or made
+
+
+def _inv(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The inverse of a triangle costs a sixth of that of any matrix."""
+    (x,) = args
+    if x.op.name != "tril" or x.params["k"]:
+        return None
+    return make(lookup("inv_lower"), x.args, {}, term.shape, term.dtype)
+
+
 def _unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:
     value = constant_value(args[0])
     if value is None or isinstance(value, str):
@@ -390,6 +401,10 @@ def _squeeze(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
     found = kept_sum(term, args)
+    if found is None and len(args) == 1:
+        same = _broadcast_of_einsum(make(term.op, args, term.params, term.shape, term.dtype))
+        if same is not None and same.shape == term.shape:  # new axes of size 1
+            return same
     return _contraction(term, args, term.params["inputs"], term.params["output"]) if found is None else found
 
 
@@ -486,6 +501,10 @@ _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "sum": _negated,
     "permute": _permute,
     "reshape": _reshape,
+    "expand": _expand,
+    "getitem": _getitem,
+    "inv": _inv,
+    "put": _put,
     "unsqueeze": _unsqueeze,
     "squeeze": _squeeze,
     "einsum": _einsum,

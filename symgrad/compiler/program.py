@@ -432,7 +432,7 @@ def assembled(
     parameters = [i.name if i not in constants else f"{i.name}={i.name}" for i in writer.inputs]
     layout = ", ".join(f"{i.name} {shape_words(i.shape)}" for i in writer.inputs)
     gives = ", ".join(f"{shape_words(o.shape)} {o.dtype}" for o in trace.outputs)
-    lines = ["from __future__ import annotations\n", "\n"] if helpers else []
+    lines = ["from __future__ import annotations\n", "\n\n"] if helpers else []
     lines += [f"{h}\n\n" for h in helpers.values()]
     rest, others = target.unhidden(rest, helpers, writer.taken)
     lines += [*others, "\n\n"] if others else []

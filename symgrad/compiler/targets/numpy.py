@@ -6,6 +6,7 @@ An op without text is called as a helper function, whose source travels with the
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import re
@@ -539,19 +540,21 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 @functools.cache
-def _callees(function: Callable[..., Any]) -> list[tuple[str, Callable[..., Any]]]:
+@functools.cache
+def _callees(function: Callable[..., Any]) -> tuple[tuple[str, Callable[..., Any]], ...]:
+    """The functions of the library that a helper looks up among its globals."""
     names: list[str] = []
     codes = [function.__code__]
     while codes:
         code = codes.pop()
-        names += code.co_names
+        names += [i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"]
         codes += [c for c in code.co_consts if inspect.iscode(c)]
     found: list[tuple[str, Callable[..., Any]]] = []
     for name in dict.fromkeys(names):
         value = function.__globals__.get(name)
         if inspect.isfunction(value) and value.__module__.startswith("symgrad"):
             found.append((name, value))
-    return found
+    return tuple(found)
 
 
 def order_of(outputs: Sequence[Term]) -> list[Term]:

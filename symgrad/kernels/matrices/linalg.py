@@ -155,6 +155,19 @@ def logdet(x: Any) -> Any:
     return np.where(sign < 0, np.nan, value).astype(value.dtype)[()]
 
 
+def inv_lower(x: Any) -> Any:
+    """The inverse of the lower triangle: of its halves, and of what is below them by two products."""
+    count = x.shape[-1]
+    if count <= 48:
+        return np.linalg.inv(np.tril(x))
+    half = count // 2
+    out = np.zeros(x.shape, x.dtype)
+    first = out[..., :half, :half] = inv_lower(x[..., :half, :half])
+    last = out[..., half:, half:] = inv_lower(x[..., half:, half:])
+    out[..., half:, :half] = -(last @ (x[..., half:, :half] @ first))
+    return out
+
+
 def inv_or_infinite(x: Any) -> Any:
     """The inverse; of singular matrices what their triangular factors give, which divides by zero as torch does."""
     try:

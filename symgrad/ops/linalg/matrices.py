@@ -404,6 +404,21 @@ inv_op: Op = primitive(
     work=work.cubic(2),
     doc="Inverse of square matrices.",
 )
+inv_lower_op: Op = primitive(
+    "inv_lower",
+    kernels.inv_lower,
+    (lambda g, out, like: -tril_op(mH(out) @ g @ mH(out), k=0),),
+    jvp=(lambda t, out, like: -(out @ tril_op(t, k=0) @ out),),
+    infer=lambda shape: shape,
+    node="LinalgInvEx",
+    dtypes="float",
+    domain="positive-definite",
+    define=lambda x: inv_op(tril_op(x, k=0)),
+    spelled=True,
+    layout="columns",
+    work=work.cubic(Fraction(1, 3)),
+    doc="Inverse of the lower triangles of square matrices.",
+)
 solve_op: Op = primitive(
     "solve",
     kernels.solve,
@@ -519,7 +534,7 @@ cholesky_op: Op = primitive(
 
 def _cholesky_vjp(g: Any, out: Any) -> Any:
     middle = _phi(mH(out) @ g)
-    inverse = inv_op(tril_op(out, k=0))
+    inverse = inv_lower_op(out)
     full = mH(inverse) @ middle @ inverse
     return (full + mH(full)) / 2
 

@@ -159,7 +159,9 @@ squeeze_op: Op = multilinear(
     lambda x, dim: np.squeeze(x, dim),
     _squeeze_spec,
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
-    code=lambda x, dim: f"np.squeeze({x}, {dim})",
+    code=lambda x, dim: (
+        f"{closed(x)}[{', '.join('0' if k in dim else ':' for k in range(max(dim) + 1))}]" if dim else x
+    ),
     boxed=True,
     view=True,
     example=([[1.0, 2.0]], {"dim": (0,)}),
@@ -170,7 +172,7 @@ unsqueeze_op: Op = multilinear(
     lambda x, dim: np.expand_dims(x, dim),
     _unsqueeze_spec,
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
-    code=lambda x, dim: f"np.expand_dims({x}, {dim})",
+    code=lambda x, dim: f"{closed(x)}[{':, ' * dim}None]",
     boxed=True,
     view=lambda x, dim: x[(*(slice(None),) * dim, None)],
     example=("vector", {"dim": 0}),

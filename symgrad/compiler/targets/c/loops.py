@@ -218,6 +218,17 @@ def _inv(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     w.finished(term, target, x)
 
 
+def _inv_lower(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    a, n = term.args[0], term.shape[-1]
+    matrix, x = w.as_double(a, args[0]), w.begun(term, target)
+    with w.over(term.shape) as at:
+        w.line(f"{x}[{w.linear(term.shape, at)}] = {at[-2]} == {at[-1]};")
+    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, n)}) as (p, q):
+        call = w.helped(f"triangular({w.size(n)}, {w.size(n)}, {p}, {q}, false, false)")
+        w.line(f"if ((status = {call})) goto done;")
+    w.finished(term, target, x)
+
+
 def _cholesky(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     n, x = term.shape[-1], w.begun(term, target)
     w.copy_into(x, term.args[0], args[0], "double")
@@ -266,6 +277,7 @@ LOOPS: dict[str, Loop] = {
     "windows_sum": _windows_sum,
     "solve": _solve,
     "inv": _inv,
+    "inv_lower": _inv_lower,
     "cholesky": _cholesky,
     "solve_triangular": _solve_triangular,
     "det": _determinant("determinant"),
