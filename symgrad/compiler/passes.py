@@ -156,16 +156,16 @@ def lean(term: Term, depth: int = 2) -> Term:
         if op == "expand" or term.op.identity:
             term = term.args[0]
         elif op == "unsqueeze":
-            inner = lean(term.args[0])
+            inner = lean(term.args[0], depth)
             behind = term.ndim - 1 - term.params["dim"]  # axes from the end, where shapes meet
             if behind < inner.ndim:
                 return term if inner is term.args[0] else unsqueeze_op(inner, dim=inner.ndim - behind)
             term = inner
         elif op == "einsum" and len(term.args) == 1:
-            inner = _broadcast_of_einsum(term)
-            if inner is None:
+            spread = _broadcast_of_einsum(term)
+            if spread is None:
                 return term
-            term = inner
+            term = spread
         elif op in ("mul", "div") and depth:
             return _lean_product(term, depth - 1)
         else:

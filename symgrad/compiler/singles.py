@@ -167,7 +167,7 @@ class _Singles:
 
 def _scale(term: Term) -> Fraction | None:
     """The number of a term that is a power of two with any sign, but not 1."""
-    value = term.number if term.op is NUMBER and term.dtype is None else None
+    value: Any = term.number if term.op is NUMBER and term.dtype is None else None
     if type(value) not in (int, Fraction) or value in (0, 1, -1):
         return None
     return Fraction(value) if _power(abs(value)) else None
