@@ -12,6 +12,7 @@ from symgrad.errors import ArgumentError, SymgradError
 from symgrad.op.carriers import CARRIERS, Carrier, carrier_of, is_complex
 from symgrad.op.needs import KEEP, read_arguments
 from symgrad.op.refusals import by_kind
+from symgrad.op.tables import FEW, looked_up
 
 _f64 = np.float64
 Rule = Callable[..., Any]
@@ -289,8 +290,13 @@ class Op:
         except (ValueError, OverflowError):
             return self.kernel(x)
 
-    def in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
-        """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch."""
+    def in_float32(self, arrays: Sequence[Any], params: dict[str, Any], tables: bool = True) -> Any:
+        """The kernel on float16 or bfloat16: computed in float32 and rounded once, as in torch; many by ``tables``."""
+        x = arrays[0]
+        if tables and self.kind == "elementwise" and len(arrays) == 1 and x.__class__ is np.ndarray and x.size > FEW:
+            found = looked_up(self, x, params)
+            if found is not None:
+                return found
         if (self.entrywise or self.kind == "elementwise") and _many_alike(arrays):
             return self._in_blocks(arrays, params)
         return self._in_float32(arrays, params)

@@ -41,6 +41,7 @@ def in_vectors(vectors: Callable[..., Any], rest: Callable[..., Any]) -> Callabl
         parts = [[x[part] if hasattr(x, "dtype") else x for x in flat] for part in (slice(whole), slice(whole, None))]
         return np.concatenate([vectors(*parts[0]), rest(*parts[1])]).reshape(shape)
 
+    run.by_place = True  # type: ignore[attr-defined]
     return run
 
 
