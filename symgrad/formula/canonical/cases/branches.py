@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.cases.intervals import assuming, by_cases, called, spread_arguments
-from symgrad.formula.canonical.matrices.triangles import half_where
+from symgrad.formula.canonical.matrices.triangles import half_where, off_diagonal
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.sums.expanding import substituted
 from symgrad.formula.term import Term
@@ -61,6 +61,9 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
     half = half_where(run, condition, first, second)
     if half is not None:
         return half
+    off = off_diagonal(run, condition, first, second)
+    if off is not None:
+        return off
     outer = _hoisted(run, op, condition, first, second)
     if outer is not None:
         return outer

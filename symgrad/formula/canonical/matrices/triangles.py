@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.structures import declared, shows_symmetry
@@ -101,6 +102,35 @@ def half_where(run: Canonicaliser, condition: Form, first: Form, second: Form) -
         name, k = ("tril", k - 1) if name == "triu" else ("triu", k + 1)
     kept = whole(run.term(first if first.terms else second), condition.shape)
     return run.form_of(lookup(name)(kept, k=k))
+
+
+def off_diagonal(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
+    """where(I, 0, X) = X - diag(diag(X)) and where(I, X, 0) = diag(diag(X)), where X is finite on its diagonal."""
+    holds = _holds_on_diagonal(condition) if bool(first.terms) != bool(second.terms) else None
+    kept = first if first.terms else second
+    if holds is None or not _finite(kept, run):
+        return None
+    diagonal = run.contract([run.form_of(identity(condition.shape[0])), kept], [(0, 1), (0, 1)], (0, 1), kept.shape)
+    if holds == bool(first.terms):
+        return diagonal
+    return Form(run.sum_of([*kept.terms, *(p.scaled(-1) for p in diagonal.terms)], kept.shape).terms, kept.shape)
+
+
+def _holds_on_diagonal(condition: Form) -> bool | None:
+    """Whether a condition such as I = 1 holds on the diagonal and nowhere else, or (False) everywhere else."""
+    square = len(condition.shape) == 2 and condition.shape[0] == condition.shape[1]
+    p = condition.terms[0] if square and len(condition.terms) == 1 else None
+    if p is None or p.coef != 1:
+        return None
+    if not p.factors:
+        return True if p.out[0] == p.out[1] else None
+    base = p.factors[0].base
+    if base.op.name == "eye":
+        return True if len(p.factors) == 1 else None  # an identity of truth values
+    sides = base.args if len(p.factors) == 1 and base.op.name in ("eq", "ne") and p.factors[0].power == 1 else ()
+    if not sides or sides[0].op.name != "eye" or sides[1].number not in (0, 1):
+        return None
+    return (sides[1].number == 1) == (base.op.name == "eq")
 
 
 def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -> Product:

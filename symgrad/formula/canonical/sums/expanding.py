@@ -46,7 +46,7 @@ def distributed(
             continue
         delta = any(len(set(p.out)) < len(p.out) for p in form.terms)
         weights = [f for p in others for f in p.factors if f.labels]
-        if delta and weights and all(len(f.labels) < 2 for f in weights):
+        if delta and weights and (is_hollow(form) or all(len(f.labels) < 2 for f in weights)):
             return _rows(k, forms, specs, output, sizes, run)
         if len(output) == 2 and _sums_over(form, {f.base for f in weights if len(set(f.labels)) > 1}):
             # The bracket goes first, as in the sums over P inside of it, so that both products are one.
@@ -192,11 +192,19 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
+    if once and len(set(f.labels)) == 2 and is_hollow(inside):
+        return len(p.factors) > 1
     if once and len(f.labels) == 2 and len(p.out) < 2 and f.labels[0] != f.labels[1]:
         return _weighs_differences(p, f, inside) or _sums_outer(p, f, inside)
     if not once or len(f.labels) != 2:
         return False
     return _meets_triangle(p, f, inside) or (len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside)))
+
+
+def is_hollow(form: Form) -> bool:
+    """Whether a sum is ones less the identity, in front of which (11ᵀ - I) ⊙ A = A - diag(diag(A))."""
+    pair = len(form.shape) == 2 == len(form.terms) and not any(p.factors for p in form.terms)
+    return pair and sorted(len(set(p.out)) for p in form.terms) == [1, 2]
 
 
 def _weighs_differences(p: Product, f: Factor, inside: Form) -> bool:
