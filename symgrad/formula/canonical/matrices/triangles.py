@@ -130,7 +130,8 @@ def _holds_on_diagonal(condition: Form) -> bool | None:
     sides = base.args if len(p.factors) == 1 and base.op.name in ("eq", "ne") and p.factors[0].power == 1 else ()
     if not sides or sides[0].op.name != "eye" or sides[1].number not in (0, 1):
         return None
-    return (sides[1].number == 1) == (base.op.name == "eq")
+    on = bool(sides[1].number == 1)
+    return on == (base.op.name == "eq")
 
 
 def without_implied(p: Product, run: Canonicaliser, wanted: str | None = None) -> Product:
