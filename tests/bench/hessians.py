@@ -94,6 +94,8 @@ def timed(f, number):
 
 def interleaved(functions, seconds=3.0, turn=0.005):
     """The best time of each function, measured in turns of some milliseconds each."""
+    for f in functions:
+        f()  # traces, if it has to
     numbers = [max(1, int(turn / timed(f, 1))) for f in functions]
     best = [float("inf")] * len(functions)
     end = time.perf_counter() + seconds
