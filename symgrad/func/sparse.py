@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
-from symgrad.autograd.sparsity.colours import greedy, star
-from symgrad.autograd.sparsity.matrix import SparseMatrix, from_columns, from_rows, from_star, seeds_of
+from symgrad.autograd.sparsity.colours import Plan, count_of, plan, star
+from symgrad.autograd.sparsity.matrix import SparseMatrix, from_plan, from_star, seeds_of
 from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.autograd.sparsity.walk import check_hooks, pattern_of
 from symgrad.errors import ArgumentError, AutogradError
@@ -168,8 +168,8 @@ def _pulled(outs: Sequence[Any], variables: Sequence[Any], seeds: Any) -> Any:
         alive = [outs[k] for k in live]
         found = autograd.grad(alive, variables, batches, retain_graph=True, allow_unused=True, is_grads_batched=True)
     rows = [
-        np.zeros((len(seeds), n)) if g is None else g._value.reshape(len(seeds), n)
-        for g, n in zip(found, _sizes(variables), strict=True)
+        np.zeros((len(seeds), n), v.dtype) if g is None else g._value.reshape(len(seeds), n)
+        for g, v, n in zip(found, variables, _sizes(variables), strict=True)
     ]
     return np.concatenate(rows, 1)
 
@@ -181,7 +181,7 @@ def _pushed(outs: Sequence[Any], variables: Sequence[Any], seeds: Any) -> Any:
     """
     live = _live(outs)
     sizes = _sizes(outs)
-    table = [np.zeros((len(seeds), n)) for n in sizes]
+    table = [np.zeros((len(seeds), n), out.dtype) for out, n in zip(outs, sizes, strict=True)]
     probes = [zeros(outs[k]._value.shape, dtype=outs[k].dtype).requires_grad_() for k in live]
     with enable_grad():
         found = autograd.grad([outs[k] for k in live], variables, probes, create_graph=True, allow_unused=True)
@@ -194,19 +194,16 @@ def _pushed(outs: Sequence[Any], variables: Sequence[Any], seeds: Any) -> Any:
 
 
 def _by_colours(outs: Sequence[Any], variables: Sequence[Any], pattern: Pattern) -> tuple[Any, str, int]:
-    """The entries of a Jacobian, by rows or columns, whichever has fewer colours."""
-    known = pattern.colourings
-    if "rows" not in known:
-        known["rows"], known["columns"] = greedy(pattern.transposed()), greedy(pattern)
-    rows, columns = known["rows"], known["columns"]
-    passes = {name: int(known[name].max(initial=-1)) + 1 for name in ("rows", "columns")}
-    if not pattern.nnz:
-        return np.zeros(0), "rows", 0
-    if passes["rows"] <= passes["columns"]:
-        found = _pulled(outs, variables, seeds_of(rows, bool))
-        return from_rows(pattern, rows, found), "rows", passes["rows"]
-    found = _pushed(outs, variables, seeds_of(columns, bool))
-    return from_columns(pattern, columns, found), "columns", passes["columns"]
+    """The entries of a Jacobian, by rows, columns or both, whichever takes the fewest passes."""
+    if "plan" not in pattern.colourings:
+        pattern.colourings["plan"] = plan(pattern)
+    found: Plan = pattern.colourings["plan"]
+    pulled = _pulled(outs, variables, seeds_of(found.rows, bool))
+    pushed = np.zeros((0, pattern.shape[0]))
+    if count_of(found.columns):
+        pushed = _pushed(outs, variables, seeds_of(found.columns, bool))
+    mode = "both" if len(pulled) and len(pushed) else "columns" if len(pushed) else "rows"
+    return from_plan(pattern, found, pulled, pushed), mode, found.passes
 
 
 def _by_star(outs: Sequence[Any], variables: Sequence[Any], pattern: Pattern) -> tuple[Any, str, int]:

@@ -18,6 +18,7 @@ from symgrad.errors import AutogradError
 from symgrad.func.blocks import StructuredMatrix
 from symgrad.func.bound import Argnums, check_function, numbered
 from symgrad.op import is_complex, shape_of
+from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape import containers
 
 
@@ -77,7 +78,7 @@ class _Hessian:
             return trace
 
         call.__symgrad_transform__ = Transform(call, traced, "hessian", function, argnums, False)  # type: ignore[attr-defined]
-        self.program = Specialised(call)
+        self.program = Specialised(call, stable=not keeps_nan("composed"))
 
     def at(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The Hessian at some arguments."""

@@ -40,6 +40,7 @@ fourier_op: Op = primitive(
     linear=True,
     infer=lambda shape, dims, inverse, norm: shape,
     result=complex_of,
+    mixes="dims",
     node="FftC2C",
     code=_code,
     domain="real",

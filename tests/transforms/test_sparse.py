@@ -58,6 +58,23 @@ def test_many_rows_go_by_columns():
     assert (found.mode, found.passes) == ("rows", 1)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("full", [1, 3])
+def test_arrow_jacobian(full, turned):
+    """Full rows and full columns: with either kind alone every entry would take a pass of its own."""
+    weights = np.eye(40)
+    weights[:full] = weights[:, :full] = 1
+    places, x = np.nonzero(weights), np.linspace(0.1, 1, 40)
+
+    def function(x):
+        entries = sg.sin(x[places[1]]) * x[places[1]]
+        return sg.zeros(40, dtype=x.dtype).index_add(0, sg.tensor(places[0]), entries)[: 30 if turned else 40]
+
+    found = sparse_jacobian(function)(x)
+    same(found, jacrev(function)(x))
+    assert (found.mode, found.passes) == ("both", 2 * full + 1)
+
+
 def test_arrow_hessian():
     """One variable that meets all others: two products where a colouring of rows would take as many as there are."""
 
@@ -99,6 +116,9 @@ def test_dtypes(dtype):
     want = jacrev(chain)(x)
     assert found.data.dtype == want.numpy().dtype == dtype
     np.testing.assert_array_equal(found.todense().numpy(), want.numpy())
+    assert sparse_jacobian(chain, pattern=found)(x).data.dtype == dtype  # tried at the precision that there is
+    second = sparse_hessian(energy, pattern=sparse_hessian(energy)(x))(x)
+    np.testing.assert_allclose(second.todense().numpy(), hessian(energy)(x).numpy(), rtol=np.finfo(dtype).eps * 8)
 
 
 def test_several_arguments_and_outputs():

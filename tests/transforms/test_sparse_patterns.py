@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad.autograd.sparsity.colours import greedy, star
+from symgrad.autograd.sparsity.colours import count_of, greedy, plan, star
+from symgrad.autograd.sparsity.matrix import from_plan, from_star, seeds_of
 from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.autograd.sparsity.relations import by_labels
 from symgrad.autograd.sparsity.walk import pattern_of
@@ -113,6 +114,10 @@ PAIRS = np.kron(np.eye(3), np.ones((1, 2)))
         (lambda x: sg.sort(x.view(2, 3), dim=1)[0], np.eye(6)[[1, 0, 2, 4, 3, 5]]),  # the order is a branch taken
         (lambda x: sg.nn.functional.layer_norm(x.view(3, 2), (2,)), np.kron(np.eye(3), np.ones((2, 2)))),
         (lambda x: sg.nn.functional.cross_entropy(x.view(3, 2), sg.tensor([0, 1, 1]), reduction="none"), PAIRS),
+        (lambda x: sg.fft.fft(x.view(3, 2), dim=1).abs(), np.kron(np.eye(3), np.ones((2, 2)))),
+        (lambda x: sg.view_as_complex(x.view(3, 2)).imag, PAIRS),
+        (lambda x: sg.view_as_real(sg.view_as_complex(x.view(3, 2)) * 1j)[:, 0], PAIRS),
+        (lambda x: sg.view_as_real(sg.view_as_complex(x.view(3, 2)).flip(0)).sum(1), PAIRS[::-1]),
         (lambda x: sg.tril(x.view(2, 3)), np.diag([1, 0, 0, 1, 1, 0])),
         (lambda x: sg.cat([x[4:], x[:1]]), np.eye(6)[[4, 5, 0]]),
         (lambda x: x.new_zeros(8).index_add(0, sg.tensor([1, 1, 2, 3, 4, 5]), x), np.eye(8)[:, [1, 1, 2, 3, 4, 5]]),
@@ -230,6 +235,25 @@ def test_columns_of_one_colour_never_meet(given_mask):
     assert ((colours >= 0) == given_mask.any(0)).all()
     for k in range(colours.max(initial=-1) + 1):
         assert given_mask[:, colours == k].sum(1).max() <= 1
+
+
+@given(masks(), st.integers(0, 2), st.integers(0, 2))
+def test_entries_from_products(given_mask, full_rows, full_columns):
+    """Every plan gives back the matrix, and takes no more passes than rows or columns alone."""
+    given_mask[:full_rows] = given_mask[:, :full_columns] = True
+    matrix = given_mask * np.random.default_rng(0).integers(1, 99, given_mask.shape)
+    pattern = Pattern.at(given_mask.shape, *np.nonzero(given_mask))
+    found = plan(pattern)
+    pulled, pushed = seeds_of(found.rows, int) @ matrix, seeds_of(found.columns, int) @ matrix.T
+    np.testing.assert_array_equal(from_plan(pattern, found, pulled, pushed), matrix[given_mask])
+    assert found.passes <= min(count_of(greedy(pattern)), count_of(greedy(pattern.transposed())))
+    size = min(matrix.shape)
+    symmetric = matrix[:size, :size] + matrix[:size, :size].T
+    pattern = Pattern.at(symmetric.shape, *np.nonzero(symmetric))
+    colours = star(pattern)
+    np.testing.assert_array_equal(
+        from_star(pattern, colours, seeds_of(colours, int) @ symmetric), symmetric[symmetric > 0]
+    )
 
 
 @given(masks())

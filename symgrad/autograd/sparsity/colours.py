@@ -9,11 +9,64 @@ are the bits of whole numbers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from symgrad.autograd.sparsity.pattern import Pattern
+
+
+class Plan(NamedTuple):
+    """Which rows are pulled back and which columns pushed forward, by colours; -1 is for those that are not.
+
+    An entry is read from the pass of ``first`` ("rows" or "columns") where it is in one, else from the other.
+    """
+
+    rows: Any
+    columns: Any
+    first: str
+
+    @property
+    def passes(self) -> int:
+        """Number of colours."""
+        return count_of(self.rows) + count_of(self.columns)
+
+
+def count_of(colours: Any) -> int:
+    """How many colours there are."""
+    return int(colours.max(initial=-1)) + 1
+
+
+def plan(pattern: Pattern) -> Plan:
+    """The cheapest way to a Jacobian: all rows, all columns, or a few full ones of one kind and the others' colours.
+
+    That last way is for arrows, in which a full row makes every column meet and a full column every row (T. F. Coleman
+    and A. Verma, "The efficient computation of sparse Jacobian matrices using automatic differentiation", 1998).
+    """
+    turned = pattern.transposed()
+    nothing = [np.full(size, -1) for size in pattern.shape]
+    plans = [Plan(greedy(turned), nothing[1], "rows"), Plan(nothing[0], greedy(pattern), "columns")]
+    least = min(found.passes for found in plans)
+    for mine, kind in ((pattern, "rows"), (turned, "columns")):
+        full = _full_rows(mine, least)
+        if full is not None:
+            alone = np.full(mine.shape[0], -1)
+            alone[full] = np.arange(len(full))
+            rest = greedy(mine.without(full))
+            plans.append(Plan(alone, rest, kind) if kind == "rows" else Plan(rest, alone, kind))
+    return min(plans, key=lambda found: found.passes)
+
+
+def _full_rows(pattern: Pattern, least: int) -> Any:
+    """The rows with the most places whose passes of their own may pay; None where fewer than ``least`` cannot be.
+
+    Without the t fullest rows there are as many colours as the fullest of the rest has places, at least.
+    """
+    degrees = np.diff(pattern.indptr)
+    order = np.argsort(-degrees, kind="stable")
+    bounds = np.arange(len(order)) + degrees[order]
+    t = int(bounds.argmin()) if len(bounds) else 0
+    return order[:t] if t and bounds[t] < least else None
 
 
 def greedy(pattern: Pattern) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sparsity.colours import Plan, count_of
 from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.errors import ShapeError
 from symgrad.sparse import SparseTensor
@@ -23,8 +24,8 @@ class SparseMatrix:
     indices   the column of every entry
     indptr    row ``r`` has the entries from ``indptr[r]`` to ``indptr[r + 1]``
     pattern   the places; other calls take it as ``pattern=``, with the colouring that was found
-    passes    how many compressed passes over the graph it took, of ``mode`` "rows" (backward), "columns" (forward) or
-              "star" (Hessian-vector products)
+    passes    how many compressed passes over the graph it took, of ``mode`` "rows" (backward), "columns" (forward),
+              "both", or "star" (Hessian-vector products)
     """
 
     __slots__ = ("_axes", "data", "mode", "passes", "pattern")
@@ -137,25 +138,28 @@ def _tensor(value: Any) -> Tensor:
 
 def seeds_of(colours: Any, dtype: Any) -> Any:
     """One row per colour, with ones at what has that colour."""
-    count = int(colours.max(initial=-1)) + 1
-    seeds = np.zeros((count, len(colours)), dtype)
+    seeds = np.zeros((count_of(colours), len(colours)), dtype)
     coloured = np.flatnonzero(colours >= 0)
     seeds[colours[coloured], coloured] = 1
     return seeds
 
 
-def from_columns(pattern: Pattern, colours: Any, passes: Any) -> Any:
-    """The entries of a matrix from its products with the seeds of a colouring of columns, ``passes[colour, row]``."""
-    return passes[colours[pattern.indices], pattern.rows()]
-
-
-def from_rows(pattern: Pattern, colours: Any, passes: Any) -> Any:
-    """The same from products of the seeds of a colouring of rows with the matrix, ``passes[colour, column]``."""
-    return passes[colours[pattern.rows()], pattern.indices]
+def from_plan(pattern: Pattern, plan: Plan, pulled: Any, pushed: Any) -> Any:
+    """The entries of a matrix from ``pulled[colour, column]`` of rows and ``pushed[colour, row]`` of columns."""
+    rows, columns = pattern.rows(), pattern.indices
+    by_row, by_column = plan.rows[rows], plan.columns[columns]
+    mine = by_row >= 0 if plan.first == "rows" else by_column < 0
+    data = np.empty(pattern.nnz, np.result_type(*(x for x in (pulled, pushed) if len(x))) if pattern.nnz else float)
+    data[mine] = pulled[by_row[mine], columns[mine]]
+    data[~mine] = pushed[by_column[~mine], rows[~mine]]
+    return data
 
 
 def from_star(pattern: Pattern, colours: Any, passes: Any) -> Any:
-    """The same for a symmetric matrix and a star colouring: an entry that is not alone in its row is in its column."""
+    """The entries of a symmetric matrix from its products with the seeds of a star colouring, ``passes[colour, row]``.
+
+    An entry that is not alone in its row, among those of its column's colour, is in its column.
+    """
     rows, columns = pattern.rows(), pattern.indices
     keys = rows * (int(colours.max(initial=0)) + 1) + colours[columns]
     _, at, counts = np.unique(keys, return_inverse=True, return_counts=True)

@@ -99,6 +99,12 @@ class Pattern:
             rows, columns = rows[kept], columns[kept]
         return Pattern.at((count, self.shape[1]), rows, columns)
 
+    def without(self, rows: Any) -> Pattern:
+        """The pattern with some rows emptied."""
+        source = np.arange(self.shape[0])
+        source[rows] = -1
+        return self.taken(source)
+
     def joined(self, other: Pattern) -> Pattern:
         """The places of both."""
         if other is self or not other.nnz or self.same(other):
