@@ -10,6 +10,8 @@ from symgrad.errors import SymgradError
 from symgrad.guide.checking import add_check
 from symgrad.guide.commands import add_commands
 from symgrad.guide.conventions import add_conventions
+from symgrad.guide.derive import add_derive
+from symgrad.guide.digest import add_digest
 from symgrad.guide.export import add_export
 from symgrad.guide.rules import add_rules
 from symgrad.guide.selftest import add_selftest
@@ -35,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     add_commands(commands)
     add_check(commands)
-    for add in (add_conventions, add_export, add_rules, add_selftest):
+    for add in (add_derive, add_conventions, add_digest, add_export, add_rules, add_selftest):
         add(commands)
     commands.add_parser("version", help="the version").set_defaults(run=_version)
     return parser

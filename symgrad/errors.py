@@ -67,6 +67,10 @@ class FormulaError(SymgradError, ValueError):
     """A formula that cannot be built, printed or read."""
 
 
+class LineFailed(FormulaError):
+    """A line of a derivation is not what the program computes."""
+
+
 class FormulaTooDeep(FormulaError):
     """The graph is past the depth budget of a single expression; the where-list form has no such limit."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, FormulaError, SymgradError
+from symgrad.errors import ArgumentError, FormulaError, LineFailed, SymgradError
 from symgrad.formula.derive import depends_on, directional, gradient
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import written
@@ -27,6 +27,8 @@ from symgrad.sources import Source, source
 
 CHECKS = 3
 """Random points at which every line is checked."""
+TOLERANCE = 1e-5
+"""The relative error at which a line is wrong: it is compared with differences of the function."""
 
 
 @dataclass(frozen=True)
@@ -241,8 +243,8 @@ class _Board:
 
     def add(self, left: str, tex: str, right: Term, kind: str, reason: str, error: float) -> None:
         """Write a line down; one that failed its check is an error instead."""
-        if not error <= 1e-5:
-            raise FormulaError(f"the line {left} = … of this derivation failed its numerical check (error {error:.1e})")
+        if not error <= TOLERANCE:
+            raise LineFailed(f"the line {left} = … of this derivation failed its numerical check (error {error:.1e})")
         self.lefts[left] = tex
         self.lines.append(Line(left, right, kind, reason, error))
 

@@ -1,4 +1,4 @@
-"""The commands that print formulas: ``python -m symgrad latex``, ``derive`` and ``judge``.
+"""The commands that print formulas: ``python -m symgrad latex`` and ``judge``.
 
 The value is a text such as ``"sum((X@w-y)**2)"``, ``file.py:function`` or ``package.module:function``.  What was asked
 for goes to standard output, errors go to standard error.  Exit codes: 0, 2 for an error; ``judge`` gives 0 for EQUAL, 1
@@ -39,20 +39,6 @@ def add_commands(commands: Any) -> None:
     latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
     latex.add_argument("--layout", choices=LAYOUTS, help="of a derivative, stated below it; mixed is that of arrays")
     latex.set_defaults(run=_latex)
-    derive = commands.add_parser(
-        "derive",
-        help="a derivation line by line",
-        description="Print the derivation of the gradient of VALUE by --wrt; every line was checked with numbers.",
-        epilog="example: python -m symgrad derive 'norm(A@x-b)**2' --wrt x --style differential",
-    )
-    _value(derive)
-    derive.add_argument("--wrt", metavar="NAME", required=True, help="the variable")
-    derive.add_argument(
-        "--style", choices=("reverse", "differential"), default="reverse", help="from the result back, or from dX on"
-    )
-    derive.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
-    derive.add_argument("--format", choices=("text", *FORMATS), default="text")
-    derive.set_defaults(run=_derive)
     judge = commands.add_parser(
         "judge",
         help="whether a formula is the derivative of another (exit code 0, 1 or 3)",
@@ -66,14 +52,14 @@ def add_commands(commands: Any) -> None:
     )
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
-    _assume(judge)
+    add_assume(judge)
     judge.set_defaults(run=_judge)
 
 
 NAMES_HELP = "of parts: a letter (u), a list (r,p), or what they stand for ('r = A@x - b; p = softmax(r)')"
 
 
-def _chosen(text: str | None) -> Any:
+def chosen(text: str | None) -> Any:
     """The argument ``names`` of a text."""
     if text is None or re.fullmatch(r"\s*\w+\s*", text):
         return text and text.strip()
@@ -90,14 +76,15 @@ def _value(parser: argparse.ArgumentParser) -> None:
         "value", metavar="VALUE", help="a text such as 'sum((X@w-y)**2)', file.py:function or module:function"
     )
     parser.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m y=n'; found by trying where omitted")
-    _assume(parser)
+    add_assume(parser)
 
 
-def _assume(parser: argparse.ArgumentParser) -> None:
+def add_assume(parser: argparse.ArgumentParser) -> None:
+    """Add the option that states structures."""
     parser.add_argument("--assume", metavar="STRUCTURES", default="", help="as in 'W=symmetric'")
 
 
-def _assumed(text: str) -> dict[str, str]:
+def assumed(text: str) -> dict[str, str]:
     """The argument ``assume`` of a text."""
     parts = [part.split("=", 1) for part in text.split()]
     if any(len(pair) < 2 for pair in parts):
@@ -112,7 +99,7 @@ def _latex(options: argparse.Namespace) -> int:
     from symgrad.sources.running import head_latex
 
     names = _names(options.wrt)
-    about = source(loaded(options.value), (), options.shapes, scalar=bool(names)).assuming(_assumed(options.assume))
+    about = source(loaded(options.value), (), options.shapes, scalar=bool(names)).assuming(assumed(options.assume))
     head = _head(about.name, names)
     of = derivative_of(head_latex(about.name), [about.target(name) for name in names], about.symbols)
     found = Formula(about.derivative(names or None), about.symbols, head, about.reading, bool(names), of)
@@ -125,7 +112,7 @@ def _latex(options: argparse.Namespace) -> int:
     if options.lines is not None:
         settings |= {"where": True, "lines": options.lines}
     if options.names is not None:
-        settings["names"] = _chosen(options.names)
+        settings["names"] = chosen(options.names)
         settings.setdefault("where", None if isinstance(settings["names"], dict) else True)
     if options.layout is not None:
         settings |= {"layout": options.layout, "caption": True}
@@ -149,27 +136,12 @@ def _head(name: str, wrt: tuple[str, ...]) -> str:
     return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{{below}}}"
 
 
-def _derive(options: argparse.Namespace) -> int:
-    from symgrad.formulas.steps import derive
-
-    found = derive(
-        loaded(options.value),
-        wrt=options.wrt,
-        style=options.style,
-        shapes=options.shapes,
-        names=_chosen(options.names),
-        assume=_assumed(options.assume),
-    )
-    print(found if options.format == "text" else getattr(found, options.format)())
-    return 0
-
-
 def _judge(options: argparse.Namespace) -> int:
     from symgrad.judging import judge
 
     names = _names(options.wrt)
     wrt = None if not names else names[0] if len(names) == 1 else names
-    structures = _assumed(options.assume)
+    structures = assumed(options.assume)
     verdict = judge(options.given, of=loaded(options.of), wrt=wrt, shapes=options.shapes, assume=structures)
     print(verdict)
     return EXIT[verdict.verdict]

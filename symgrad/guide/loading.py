@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -23,7 +24,7 @@ def module_of(value: str) -> tuple[Any, str, str] | None:
     if not colon or not name.isidentifier():
         return None
     if path.endswith(".py"):
-        return _file_module(Path(path)), path, name
+        return module_from(Path(path)), path, name
     if all(part.isidentifier() for part in path.split(".")) and path:
         return _named_module(path), path, name
     return None
@@ -38,7 +39,7 @@ def named(module: Any, path: str, name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _file_module(file: Path) -> Any:
+def module_from(file: Path) -> Any:
     """A module from its file."""
     if not file.is_file():
         raise ArgumentError(f"there is no file {file}.")
@@ -60,7 +61,8 @@ def _named_module(path: str) -> Any:
 
 def _executed(said: str, run: Callable[[], Any]) -> Any:
     try:
-        return run()
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for what the command says
+            return run()
     except ModuleNotFoundError as error:
         raise ArgumentError(f"{said} could not be loaded: {error}.") from error
     except Exception as error:
