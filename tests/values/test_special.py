@@ -132,3 +132,35 @@ def test_equal_moduli_in_a_running_sum_keep_the_newer_angle():
     (second,) = sg.autograd.grad(first, x, sg.tensor(np.array([1.0 + 0j, 0.0])))
     slope = share * (1 - share)
     np.testing.assert_allclose(second.numpy(), np.conj([slope, -slope]))
+
+
+def _second(name: str, points: list[float]) -> Any:
+    x = sg.tensor(points, dtype=sg.float64, requires_grad=True)
+    (g,) = sg.autograd.grad(getattr(sg.special, name)(x).sum(), x, create_graph=True)
+    return sg.autograd.grad(g.sum(), x)[0].numpy()
+
+
+def test_second_derivatives_keep_their_digits_where_the_first_ones_nearly_cancel() -> None:
+    far = [0.7, 3.0, 6.9, 7.1, 11.0, 24.0]
+    with mpmath.workdps(600):
+        points = [mpmath.mpf(x) for x in far]
+        values = [mpmath.exp(x * x) * mpmath.erfc(x) for x in points]
+        erfcx = [2 * v + 2 * x * (2 * x * v - 2 / mpmath.sqrt(mpmath.pi)) for x, v in zip(points, values, strict=True)]
+        values = [mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x) for x in points]
+        dawsn = [-2 * v - 2 * x * (1 - 2 * x * v) for x, v in zip(points, values, strict=True)]
+    np.testing.assert_allclose(_second("erfcx", far), [float(v) for v in erfcx], rtol=2e-15)
+    np.testing.assert_allclose(_second("dawsn", far), [float(v) for v in dawsn], rtol=4e-15)
+    np.testing.assert_allclose(
+        _second("erfcx", [1e6, 1e9]), np.array([1e-18, 1e-27]) * 2 / math.sqrt(math.pi), rtol=1e-11
+    )
+    np.testing.assert_allclose(_second("dawsn", [-1e6, 1e9]), [-1e-18, 1e-27], rtol=1e-11)
+
+
+@pytest.mark.parametrize(("name", "b"), [("ellipk", 0.5), ("ellipe", -0.5)])
+def test_second_derivatives_of_elliptic_integrals_near_zero(name: str, b: float) -> None:
+    points = [0.0, 1e-300, 1e-12, -1e-8, 1e-4, 0.3, -0.4, 0.6, 0.999, -3.0]
+    with mpmath.workdps(30):
+        half, three = mpmath.mpf(1) / 2, mpmath.mpf(5) / 2
+        factor = mpmath.pi / 2 * mpmath.rf(half, 2) * mpmath.rf(mpmath.mpf(b), 2) / 2
+        exact = [float(factor * mpmath.hyp2f1(three, b + 2, 3, mpmath.mpf(m))) for m in points]
+    np.testing.assert_allclose(_second(name, points), exact, rtol=3e-15)

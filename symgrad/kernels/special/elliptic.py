@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,28 @@ def ellipb(m: Any) -> Any:
 def ellipd(m: Any) -> Any:
     """D(m) = (K - E)/m, the integral of sin²/√(1 - m sin²)."""
     return quarter_elliptic(m, 0.0, 1.0, np.inf)
+
+
+def ellipb_slope(m: Any, n: int = 1) -> Any:
+    """The n-th derivative of B, n > 0: by its power series for |m| <= 1/2, elsewhere from (D - B)/2m on.
+
+    The higher ones follow from m (1 - m) B'' + 2 (1 - m) B' = B/4, differentiated.
+    """
+    m = np.asarray(m)
+    y = m.astype(np.float64)
+    with np.errstate(all="ignore"):
+        small = np.where(np.abs(y) <= 0.5, y, 0.0)
+        total = np.zeros_like(small)
+        for k in range(60 + 4 * n, n - 1, -1):
+            # B = π/4 Σ ((1/2)_k)² / ((k + 1)! k!) m^k
+            c = math.prod((2 * i - 1) / (2 * i) for i in range(1, k + 1)) ** 2 / (k + 1)
+            total = total * small + c * math.perm(k, n)
+        before, out = ellipb(y), (ellipd(y) - ellipb(y)) / (2 * y)
+        for k in range(n - 1):
+            after = ((k + 0.5) ** 2 * before - (k * (1 - 2 * y) + 2 * (1 - y)) * out) / (y * (1 - y))
+            before, out = out, after
+        out = np.where(np.abs(y) <= 0.5, np.pi / 4 * total, out)
+    return out.astype(m.dtype, copy=False)[()]
 
 
 def carlson(x: Any, y: Any, z: Any) -> tuple[Any, Any]:

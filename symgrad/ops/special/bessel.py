@@ -262,8 +262,8 @@ log_ndtr: Op = _special(
 inverse_mills: Op = elementwise(
     "inverse_mills",
     kernels.inverse_mills,
-    # -out·(x + out): what is left of x + out far to the left is known from the tail of erfcx.
-    lambda out, x: -out * where(x < 0, out * erfcx_tail(-x / sqrt(exact(2))), x + out),
+    # -out·(x + out): what is left of x + out far to the left is known from the slope of erfcx.
+    lambda out, x: -out * where(x < 0, -sqrt(PI) / 2 * out * erfcx_slope(-x / sqrt(exact(2)), n=1), x + out),
     public=(),
     dtypes="float",
     domain="real",
@@ -284,23 +284,33 @@ ndtri: Op = _special(
 erfcx: Op = _special(
     "erfcx",
     kernels.erfcx,
-    lambda out, x: -2 / sqrt(PI) * erfcx_tail(x),
+    lambda out, x: erfcx_slope(x, n=1),
     domain="real",
     define=lambda x: exp(x**2) * erfc(x),
     latex=r"\operatorname{{erfcx}}\left({0}\right)",
     expanded=True,
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
-erfcx_tail: Op = elementwise(
-    "erfcx_tail",
-    kernels.erfcx_tail,
-    lambda out, x: 2 * x * out - sqrt(PI) * erfcx(x),
-    public=(),
-    dtypes="float",
+
+
+def _erfcx_slopes(x: Any, *, n: int) -> Any:
+    """From the first derivative on, each by the two below it."""
+    before, out = erfcx(x), 2 * x * erfcx(x) - 2 / sqrt(PI)
+    for k in range(1, n):
+        before, out = out, 2 * x * out + 2 * k * before
+    return out
+
+
+erfcx_slope: Op = family(
+    "erfcx_slope",
+    kernels.erfcx_slope,
+    lambda x, n: erfcx_slope(x, n=n + 1),
+    refuses="c",
     domain="real",
-    define=lambda x: 1 - sqrt(PI) * x * erfcx(x),
+    define=_erfcx_slopes,
     expanded=True,
-    doc="1 - √π x erfcx(x), which is 1/(2x²) far out, where the difference has no digits.",
+    example=(0.5, {"n": 1}),
+    doc="The n-th derivative of erfcx, which is -1/(√π x²) far out, where 2x erfcx(x) - 2/√π has no digits.",
 )
 erfinv: Op = elementwise(
     "erfinv",

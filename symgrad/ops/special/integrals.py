@@ -12,9 +12,9 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, family
 from symgrad.ops.calls.naming import within
-from symgrad.ops.elementwise.select import eq, where
+from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, sin
-from symgrad.ops.rules.constants import PI
+from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.special.common import sinc
 from symgrad.precision import digits
 
@@ -108,20 +108,32 @@ def sici(x: Any) -> tuple[Any, Any]:
 dawsn: Op = _special(
     "dawsn",
     kernels.dawsn,
-    lambda out, x: dawsn_slope(x),
+    lambda out, x: dawsn_slope(x, n=1),
     domain="real",
     digits=lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
     latex=r"\operatorname{{dawsn}}\left({0}\right)",
     doc="Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to x.",
 )
-dawsn_slope: Op = _special(
+
+
+def _dawson_slopes(x: Any, *, n: int) -> Any:
+    """From the first derivative on, each by the two below it."""
+    before, out = dawsn(x), 1 - 2 * x * dawsn(x)
+    for k in range(1, n):
+        before, out = out, -2 * x * out - 2 * k * before
+    return out
+
+
+dawsn_slope: Op = family(
     "dawsn_slope",
     kernels.dawsn_slope,
-    lambda out, x: -2 * dawsn(x) - 2 * x * out,
+    lambda x, n: dawsn_slope(x, n=n + 1),
+    refuses="c",
     domain="real",
-    define=lambda x: 1 - 2 * x * dawsn(x),
+    define=_dawson_slopes,
     expanded=True,
-    doc="The derivative 1 - 2x F(x) of Dawson's integral F, which has no digits far out where it is taken so.",
+    example=(0.5, {"n": 1}),
+    doc="The n-th derivative of Dawson's integral F; 1 - 2x F(x) has no digits far out.",
 )
 fresnels: Op = _special(
     "fresnels",
@@ -206,8 +218,7 @@ ellipe: Op = _special(
 ellipb: Op = _special(
     "ellipb",
     kernels.ellipb,
-    # The limits at 0 hold for one derivative more.
-    lambda out, m: where(eq(m, 0), PI / 32 + 3 * PI / 128 * m, (ellipd(m) - out) / (2 * m)),
+    lambda out, m: ellipb_slope(m, n=1),
     domain="probability",
     define=lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / m,
     expanded=True,
@@ -217,12 +228,35 @@ ellipb: Op = _special(
 ellipd: Op = _special(
     "ellipd",
     kernels.ellipd,
-    lambda out, m: where(eq(m, 0), 3 * PI / 32 + 15 * PI / 128 * m, (ellipb(m) / (1 - m) - out) / (2 * m)),
+    # The quotient by m has no digits near 0, the difference of D and 2B' few near 1.
+    lambda out, m: where(2 * m > 1, (ellipb(m) / (1 - m) - out) / m, (out - 2 * ellipb_slope(m, n=1)) / (1 - m)) / 2,
     domain="probability",
     define=lambda m: (ellipk(m) - ellipe(m)) / m,
     expanded=True,
     digits=lambda mp, m: mp.pi / 4 * mp.hyp2f1(0.5, 1.5, 2, m),
     doc="The integral of sin²/√(1 - m sin²) over the quarter period: -2 times the derivative of E.",
+)
+
+
+def _ellipb_slopes(m: Any, *, n: int) -> Any:
+    """From the first derivative on, each by the two below it."""
+    before, out = ellipb(m), (ellipd(m) - ellipb(m)) / (2 * m)
+    for k in range(n - 1):
+        half = exact(2 * k + 1) / 2
+        before, out = out, (half**2 * before - (k * (1 - 2 * m) + 2 * (1 - m)) * out) / (m * (1 - m))
+    return out
+
+
+ellipb_slope: Op = family(
+    "ellipb_slope",
+    kernels.ellipb_slope,
+    lambda m, n: ellipb_slope(m, n=n + 1),
+    refuses="c",
+    domain="probability",
+    define=_ellipb_slopes,
+    expanded=True,
+    example=(0.5, {"n": 1}),
+    doc="The n-th derivative of B, half the integral of sin² cos²/Δ³ for n = 1; quotients by m have no digits near 0.",
 )
 for _op in (expi, dawsn, spence, ellipk, ellipe):
     within("special")(_op)
