@@ -1,4 +1,4 @@
-"""The graph of a tensor as text: DOT for graphviz, Mermaid for Markdown and notebooks, or plain lines.
+"""The graph of a tensor: DOT for graphviz, Mermaid for Markdown and notebooks, plain lines, or one HTML file.
 
 Blocks of operations that repeat (layers, steps of a loop) are drawn once, with how often.
 """
@@ -6,6 +6,7 @@ Blocks of operations that repeat (layers, steps of a loop) are drawn once, with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from symgrad.autograd.graph import node_name
@@ -20,6 +21,8 @@ _LONGEST_BLOCK = 64
 """Operations of a block up to which repetitions are looked for."""
 _FEWEST = 3
 """Repetitions that are worth a block."""
+_MOST_ON_A_PAGE = 5000
+"""Boxes of a drawing that is written as HTML."""
 
 
 class Block(NamedTuple):
@@ -46,11 +49,21 @@ class Drawing:
     ``arrows``   pairs of their keys
     ``blocks``   what was drawn once and comes several times
 
-    ``dot()``, ``mermaid()`` and ``text()`` write it; notebooks show the Mermaid diagram.
+    ``dot()``, ``mermaid()``, ``text()`` and ``html()`` write it; notebooks show the Mermaid diagram.  ``nodes`` holds
+    the nodes that each box stands for, one for each repetition, and ``root`` the tensor that was drawn.
     """
 
-    def __init__(self, boxes: Sequence[Box], arrows: Sequence[tuple[str, str]], blocks: Sequence[Block]):
+    def __init__(
+        self,
+        boxes: Sequence[Box],
+        arrows: Sequence[tuple[str, str]],
+        blocks: Sequence[Block],
+        nodes: dict[str, list[Any]] | None = None,
+        root: Any = None,
+    ):
         self.boxes = tuple(boxes)
+        self.nodes = nodes or {}
+        self.root = root
         self.arrows = tuple(dict.fromkeys(arrows))
         self.blocks = tuple(blocks)
 
@@ -110,6 +123,41 @@ class Drawing:
             rows.append(f"{'  ' if box.block is not None else ''}{box.key:<{width}}  {box.label}{made}")
         return "\n".join(rows)
 
+    def html(self, file: Any = None) -> str:
+        """The graph as one HTML page, to be opened in a browser; ``file``, a path, is written if given.
+
+        A drawing by ranks beside a list of nodes, where repeated blocks fold.  Each node opens: its formula, value and
+        gradient (of the sum of the entries of the tensor), and the time of both passes, which are run again for it.
+        The page loads nothing from elsewhere.
+
+        Raises ``ArgumentError`` for drawings of more than 5000 boxes, and what is raised where the graph cannot be run
+        again: leaves that were changed, constants that are gone.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+        >>> page = sg.draw(sg.exp(x).sum()).html()
+        >>> page[:15], "http" in page.replace("http://www.w3.org/1998/Math/MathML", "")
+        ('<!doctype html>', False)
+        """
+        from symgrad.explaining.nodes import facts_of
+        from symgrad.explaining.page import Entry, page
+
+        if len(self.boxes) > _MOST_ON_A_PAGE:
+            raise ArgumentError(
+                f"a page holds {_MOST_ON_A_PAGE} boxes, this drawing has {len(self.boxes)}; draw a part of the graph, "
+                "or take .dot()."
+            )
+        tell = facts_of(self.root)
+        entries = [Entry(*box, [tell(node) for node in self.nodes.get(box.key, ())]) for box in self.boxes]
+        place = {box.key: k for k, box in enumerate(self.boxes)}
+        if 2 * sum(place[a] > place[b] for a, b in self.arrows) > len(self.arrows):  # the way that gradients flow
+            entries.reverse()
+        name = name_of(self.root) or "result"
+        made = page(f"{name} {_shape(self.root.raw_shape)}", entries, self.arrows, [b.times for b in self.blocks])
+        if file is not None:
+            Path(file).write_text(made, encoding="utf-8")
+        return made
+
     def __str__(self) -> str:
         return self.text()
 
@@ -121,7 +169,7 @@ class Drawing:
 
 
 def draw(t: Any, backward: bool = False, collapse: bool = True) -> Drawing:
-    """The graph of a tensor as text: ``draw(t).dot()``, ``.mermaid()``, ``.text()``.
+    """The graph of a tensor: ``draw(t).dot()``, ``.mermaid()``, ``.text()``, and ``.html()`` with values and gradients.
 
     t
         A computed tensor.
@@ -155,7 +203,9 @@ def draw(t: Any, backward: bool = False, collapse: bool = True) -> Drawing:
     place = {id(node): k for k, node in enumerate(nodes)}
     place |= {id(node): place[id(unfolded(node))] for node in every if node.op.kind == "folded"}
     blocks = _blocks(nodes, place) if collapse else []
-    return _drawn(root, nodes, place, blocks, _first_of(blocks, len(nodes)), backward)
+    found = _drawn(root, nodes, place, blocks, _first_of(blocks, len(nodes)), backward)
+    found.root = t
+    return found
 
 
 def _drawn(
@@ -170,7 +220,9 @@ def _drawn(
     boxes: list[Box] = []
     arrows: list[tuple[str, str]] = []
     leaves: dict[int, str] = {}
+    held: dict[str, list[Any]] = {}
     for k, node in enumerate(nodes):
+        held.setdefault(f"n{first(k)}", []).append(node)
         if first(k) != k:
             # Of a block that comes again only what it has from the block before is new.
             arrows += [(f"n{first(place[id(a)])}", f"n{first(k)}") for a in node.args if id(a) in place]
@@ -184,6 +236,7 @@ def _drawn(
                 if home is not None and id(nodes[k + blocks[home].size].args[i]) in place:
                     home = None  # where the block comes again it has something computed there
                 boxes.append(Box(leaves[id(arg)], _leaf_label(arg, backward), _leaf_kind(arg), home))
+                held[leaves[id(arg)]] = [arg]
             arrows.append((leaves[id(arg)], f"n{k}"))
         label = node_name(node) if backward else f"{node.op.name} {_shape(node.shape)}"
         boxes.append(Box(f"n{k}", label, "output" if k == len(nodes) - 1 else "op", inside.get(k)))
@@ -194,7 +247,8 @@ def _drawn(
         ]
     if not nodes:
         boxes.append(Box("x0", _leaf_label(root, backward), _leaf_kind(root), None))
-    return Drawing(boxes, [(b, a) for a, b in arrows] if backward else arrows, blocks)
+        held["x0"] = [root]
+    return Drawing(boxes, [(b, a) for a, b in arrows] if backward else arrows, blocks, held)
 
 
 def _blocks(nodes: Sequence[Node], place: dict[int, int]) -> list[Block]:

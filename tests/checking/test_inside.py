@@ -220,3 +220,50 @@ def test_a_function_that_overwrites_its_argument_on_the_way_is_told_so():
     report = check(lambda x: (x**3 + np.sin(x)).sum(), grad, RNG.normal(size=4) + 3)
     assert report.diagnosis.kind == "in place"
     assert "overwrites x" in said(report)
+
+
+# ---------------------------------------------------------------------------------------------- parts of values
+
+
+def variation(u):
+    a, b = u[1:, :-1] - u[:-1, :-1], u[:-1, 1:] - u[:-1, :-1]
+    return np.sqrt(a * a + b * b + 0.1).sum()
+
+
+def test_a_loop_that_ends_early_is_told_by_the_part_that_is_missing():
+    def grad(u, end=0):
+        g = np.zeros_like(u)
+        for i in range(u.shape[0] - 1):
+            for j in range(u.shape[1] - 1 - end):
+                a, b = u[i + 1, j] - u[i, j], u[i, j + 1] - u[i, j]
+                r = np.sqrt(a * a + b * b + 0.1)
+                g[i + 1, j] += a / r
+                g[i, j + 1] += b / r
+                g[i, j] -= (a + b) / r
+        return g
+
+    u = RNG.normal(size=(4, 5))
+    assert check(variation, grad, u)
+    report = check(variation, lambda u: grad(u, end=1), u)
+    assert "the last part of" in said(report)
+    assert "along axis 1 is missing" in said(report)
+
+
+def test_a_gradient_that_is_rightly_the_same_everywhere_is_not_called_stale():
+    v = RNG.normal(size=(3, 4))
+    report = check(lambda b, x: x + b, lambda v, b, x: (v[0] + v[1] * v[2], v), v[0], v, cotangent=v + 1)
+    assert not report.ok
+    assert report.diagnosis.kind != "stale"
+
+
+def test_sums_inside_of_a_softmax_are_named():
+    from symgrad import softmax
+
+    def backward(v, x, axis):
+        p = softmax(x, -1)
+        return p * (v - (p * v).sum(axis, keepdims=True))
+
+    x = RNG.normal(size=(4, 4))
+    assert check(lambda x: softmax(x, -1), lambda v, x: backward(v, x, 1), x)
+    found = said(check(lambda x: softmax(x, -1), lambda v, x: backward(v, x, 0), x))
+    assert "runs along axis 0, not along axis 1" in found

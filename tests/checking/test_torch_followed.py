@@ -78,6 +78,20 @@ def test_custom_functions_inside_of_others_are_looked_through_and_torch_is_left_
     assert not hasattr(sg.Tensor, "__torch_function__")
 
 
+def test_arrays_that_torch_makes_on_the_way_are_followed():
+    def f(s):
+        n = s.shape[-1]
+        s = s.masked_fill(torch.triu(torch.ones(n, n, dtype=torch.bool), 1), -1e9)
+        out = torch.zeros(n, dtype=torch.float64)
+        for k in range(n):
+            out[k] = torch.logsumexp(s[k], -1) * torch.arange(n)[k]
+        return out
+
+    report = sg.check(f, "torch", torch.tensor(RNG.normal(size=(4, 4))))
+    assert report.ok, report
+    assert report.method.startswith("the exact derivative")
+
+
 def test_what_has_no_counterpart_is_measured():
     def f(x):
         return torch.from_numpy(np.sinh(x.detach().numpy())).sum()

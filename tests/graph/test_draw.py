@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from html.parser import HTMLParser
 from shutil import which
 
 import numpy as np
@@ -103,3 +104,77 @@ def test_graphviz_reads_it():
         ["dot", "-Tsvg"], input=sg.draw(layered(5)).dot(), text=True, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------------------------------------- pages
+
+
+class Outline(HTMLParser):
+    """The tags of a page, which have to close in order, and what its links and ids are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.seen = [], set(), set(), []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        self.ids |= {v for k, v in attrs if k == "id"}
+        self.links |= {v[1:] for k, v in attrs if k == "href"}
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_a_page_holds_formula_value_gradient_and_times(tmp_path):
+    x = sg.tensor([0.5, -1.0], dtype=sg.float64, requires_grad=True, name="x")
+    page = sg.draw((sg.exp(x) * 2).sum()).html(tmp_path / "graph.html")
+    assert (tmp_path / "graph.html").read_text(encoding="utf-8") == page
+    outline = Outline(page)
+    assert outline.links <= outline.ids == {"x0", "n0", "n1", "n2"}
+    for said in ("<math", "1.64872", "3.29744", "0.73576", "3 operations", "µs", "made of", "used in"):
+        assert said in page, said  # exp(x), 2 exp(x), and the gradient of x
+
+
+def test_a_page_loads_nothing_and_escapes_names():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    drawing = sg.draw(sg.exp(x).sum())
+    drawing.boxes = (drawing.boxes[0]._replace(label="<script>alert(1)</script> (2)"), *drawing.boxes[1:])
+    page = drawing.html()
+    assert "<script>alert" not in page
+    Outline(page)
+    assert not re.search(r"(src|href)=.?https?:|@import|url\(", page)
+
+
+def test_blocks_fold_in_a_page_and_show_their_rounds():
+    outline = Outline(page := sg.draw(layered(6)).html())
+    assert ("details", {"class": "block", "open": None}) in outline.seen
+    assert "gradient by round" in page
+    assert page.count("<title>round 6") == 4  # value and gradient of matmul and of tanh
+
+
+def test_pages_of_backward_of_leaves_and_of_what_needs_no_gradient():
+    Outline(sg.draw(layered(4), backward=True).html())
+    Outline(sg.draw(sg.tensor([1.0], requires_grad=True)).html())
+    page = sg.draw(sg.tensor([1.0, 2.0], name="c").sum()).html()
+    assert "gradient" not in page
+    folded = sg.nn.functional.layer_norm(sg.tensor(np.eye(3), requires_grad=True), (3,))
+    Outline(sg.draw(folded.sum()).html())
+
+
+def test_deep_graphs_fold_and_too_many_boxes_are_refused():
+    t = sg.tensor([0.3], requires_grad=True)
+    for _ in range(2000):
+        t = sg.sin(t)
+    page = sg.draw(t).html()
+    assert len(page) < 200_000
+    found = sg.draw(t, collapse=False)
+    found.boxes = found.boxes * 3
+    with pytest.raises(ArgumentError, match="a page holds 5000 boxes, this drawing has 6003"):
+        found.html()

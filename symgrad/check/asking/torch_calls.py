@@ -7,6 +7,7 @@ tensors is compared afterwards, as for every function.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,11 +38,29 @@ def torch_followed() -> Iterator[None]:
     if before is not None:
         function.apply = classmethod(lambda cls, *args: _applied(cls, before.__func__, args))
     try:
-        yield
+        with _mode()():
+            yield
     finally:
         del Tensor.__torch_function__  # type: ignore[attr-defined]
         if before is not None:
             function.apply = before
+
+
+@functools.cache
+def _mode() -> Any:
+    """A mode of torch in which the arrays that it makes of numbers, as zeros() does, are tensors of this library."""
+
+    class Following(sys.modules["torch"].overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            held = [a for a in (*args, *(kwargs or {}).values()) if isinstance(a, (list, tuple))]
+            given = [*args, *(kwargs or {}).values(), *(a for group in held for a in group)]
+            if any(isinstance(a, Recorded) for a in given):
+                return _called(Tensor, func, types, args, kwargs)
+            made = func(*args, **(kwargs or {}))
+            alone = not any(isinstance(a, sys.modules["torch"].Tensor) for a in given)
+            return _held(made) if alone else made
+
+    return Following
 
 
 def followable(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,7 +104,7 @@ def _called(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
     """torch's question what a function of it does with a tensor of this library."""
     own = _counterpart(func)
     if own is None:
-        return NotImplemented
+        raise TypeError(f"torch's {getattr(func, '__name__', func)} is not known here")
     given = {k: _held(v) for k, v in (kwargs or {}).items() if k not in _SETTINGS or (v is not None and v is not False)}
     given.pop("_stacklevel", None)
     return own(*map(_held, args), **given)

@@ -16,7 +16,7 @@ from symgrad.tape.record import Recorded
 LARGEST = 100_000
 """Entries of all arguments up to which the function is run again."""
 
-LARGEST_MEASURED = 300
+LARGEST_MEASURED = 100
 """The same of a black box, which is run many times for each."""
 
 
@@ -37,6 +37,8 @@ def elsewhere(case: Case) -> Iterator[tuple[str, str, Any]]:
         if k != mine and kind in "fc" and k >= subject.given:
             ones = f"where {name} has to come in"
             yield f"ones in place of the cotangent {name}", ones, _gradient(case, k, np.ones_like(array))
+        if case.exact.measured and k >= subject.given:
+            continue  # of a black box each of these costs as much as the whole check
         if k != mine and kind in "fc" and np.ndim(array) and np.size(array) > 1:
             for axis in range(np.ndim(array)):
                 what = f"{name} turned round along axis {axis}" if np.ndim(array) > 1 else f"{name}[::-1]"

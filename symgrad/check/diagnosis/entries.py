@@ -5,7 +5,7 @@ Windows that overwrite each other, a sum along the wrong axis, a weight that one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -21,6 +21,9 @@ from symgrad.tape.record import Recorded
 Edges = dict[Any, Any]
 """What happens on each edge of a sweep."""
 
+Proposal = tuple[Any, Callable[[Edges], Any], Callable[[], Diagnosis]]
+"""A value, what it receives besides, and the words for that."""
+
 MOST_TIMES = 100
 """Reads of one value that may overwrite each other."""
 
@@ -30,16 +33,23 @@ def entries_shared(case: Case) -> Diagnosis | None:
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    for propose in (_windows, _sums, _reductions, _weights):
+    return _first_of(case, rows, (_sums, _reductions, _weights))
+
+
+def windows_overwritten(case: Case) -> Diagnosis | None:
+    """Parts that overlap are read, and their gradients written over each other; asked before single entries are."""
+    rows = case.by_rows()
+    return None if rows.surgeon is None or not rows.surgeon.sweeps else _first_of(case, rows, (_windows,))
+
+
+def _first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator[Proposal]]]) -> Diagnosis | None:
+    assert rows.surgeon is not None
+    for propose in proposers:
         for value, more, told in propose(case, rows):
             ways = (False, True) if rows.surgeon.idle and propose is _sums else (False,)
             if any(rows.meets(rows.added_to(value, more, past_idle)) for past_idle in ways):
                 return told()
     return None
-
-
-Proposal = tuple[Any, Callable[[Edges], Any], Callable[[], Diagnosis]]
-"""A value, what it receives besides, and the words for that."""
 
 
 # ---------------------------------------------------------------------------------------------- windows
@@ -188,7 +198,7 @@ def _reductions(case: Case, rows: Case) -> Iterator[Proposal]:
         values = [case.replay.value(edge) for edge in node.args]
         for axis, other, along in other_axes(case.replay, arg):
             stretched = [_stretched_along(v, arg.raw_shape, axis) for v in values if v is not None]
-            if len(stretched) < len(values) or other.shape == arg.raw_shape:
+            if len(stretched) < len(values):
                 continue
             stretched[i] = np.expand_dims(other, along)
             more = partial(_at_other_sum, node=node, i=i, values=stretched, axis=axis)

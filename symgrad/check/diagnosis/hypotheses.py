@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
-from symgrad.check.diagnosis.entries import entries_shared
+from symgrad.check.diagnosis.entries import entries_shared, windows_overwritten
 from symgrad.check.diagnosis.loops import constant_value, every_round, some_rounds
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
 from symgrad.check.diagnosis.rules import inside_rule
@@ -508,6 +508,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _plain_factor,
     _complex_parts,
     overwritten,
+    windows_overwritten,
     let_through,
     _few_entries,
     _order,

@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph import surgery
+from symgrad.check.graph.lines import place_of
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
@@ -115,7 +116,7 @@ def _groups(case: Case, rows: Case) -> list[list[Any]]:
     """The nodes of each line that do the same, oldest first.
 
     Two operations of one kind in a line are told apart by shapes, by the leaves they read, where these are the same in
-    every round, and by the kinds of what they read.
+    every round, by the kinds of what they read, and by their place in the line.
     """
     found: dict[Any, list[Any]] = {}
     assert rows.surgeon is not None
@@ -128,6 +129,7 @@ def _groups(case: Case, rows: Case) -> list[list[Any]]:
         read = tuple(id(a) for a in node.args if isinstance(a, Recorded))
         found.setdefault((*key, read), []).append(node)
         found.setdefault((*key, tuple(_kind(node, a) for a in node.args)), []).append(node)
+        found.setdefault((*key, place_of(node)), []).append(node)
     distinct = {tuple(map(id, group)): group for group in found.values()}
     return list(distinct.values())
 

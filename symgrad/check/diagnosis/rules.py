@@ -17,7 +17,7 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import lines_noted
-from symgrad.check.graph.replay import again
+from symgrad.check.graph.replay import again, other_axes
 from symgrad.check.graph.surgery import Local
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
@@ -55,10 +55,13 @@ class Program:
         try:
             with np.errstate(all="ignore"), lines_noted(self.constants):
                 found = local.rule(*self.leaves)
+                while isinstance(found, Recorded) and found._node is not None and found._node.op.define is not None:
+                    found = found._node.op.define(*found._node.args, **(found._node.params or {}))
                 self.output = found if isinstance(found, Recorded) and found._node is not None else None
                 if self.output is not None:
                     self.nodes = surgery.nodes_below(self.output._node, constant=True)[::-1]
-                    works = np.array_equal(self.run(local), np.asarray(local.rule(local.g, *local.saved)))
+                    right = np.asarray(local.rule(local.g, *local.saved))
+                    works = np.allclose(self.run(local), right, rtol=1e-10, atol=1e-12 * np.max(np.abs(right)))
         except Exception:  # noqa: BLE001  (a rule that is no program of recorded operations)
             works = False
         size = sum(math.prod(node.shape) for node in self.nodes)
@@ -90,6 +93,7 @@ class Program:
         for node in self.nodes:
             yield from ((edit,) for edit in _terms(self, node))
             yield from ((edit,) for edit in _skipped(self, node))
+            yield from ((edit,) for edit in _other_axes(self, node))
             turned += list(_turned(self, node))
         yield from ((edit,) for edit in turned)
         yield from ((a, b) for a, b in combinations(turned, 2) if a.node is not b.node)
@@ -165,6 +169,14 @@ def _skipped(program: Program, node: Node) -> Iterator[Edit]:
             yield Edit(
                 node, lambda *args, j=j: np.asarray(args[j]), partial(_said, of, program, node), "a half, a triangle"
             )
+
+
+def _other_axes(program: Program, node: Node) -> Iterator[Edit]:
+    """A sum runs along another axis."""
+    for axis, along in other_axes(node):
+        run = partial(node.op, **{**(node.params or {}), "dim": (along,)})
+        said = partial(_said, f"{{}} runs along axis {along}, not along axis {axis}", program, node)
+        yield Edit(node, run, said, "the axis of a sum")
 
 
 def _turned(program: Program, node: Node) -> Iterator[Edit]:

@@ -67,7 +67,7 @@ def variant(case: Case) -> Diagnosis | None:
     if known is not None:
         return known
     values = _values(case)
-    for propose in (_turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors):
+    for propose in (_turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors, _without_ends):
         told = _tried(case, rows, propose, values)
         if told is not None:
             return told
@@ -150,7 +150,7 @@ def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[V
         yield Variant(
             node,
             i,
-            surgery.skip,
+            _unmasked,
             lambda: Diagnosis(
                 "branch",
                 f"The gradient goes through {node.op.name} where it lets none through, in "
@@ -159,6 +159,13 @@ def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[V
                 case.line(node),
             ),
         )
+
+
+def _unmasked(local: Local) -> Any:
+    """The cotangent as it came, where the operation hands down that or nothing: a mask, and no slope."""
+    g = surgery.skip(local)
+    lost = (local.c == 0) & (g != 0)
+    return g if np.any(lost) and np.all(lost | (local.c == g)) else None
 
 
 def _turned_round(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
@@ -197,6 +204,28 @@ def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
     for to in [end for end in ends if end.raw_shape == arg.raw_shape][:MOST_ENDS]:
         yield Variant(node, i, surgery.Straight(to), partial(told, to, False))
         yield Variant(node, i, surgery.Straight(to, True), partial(told, to, True))
+
+
+def _without_ends(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """The first or the last part of a value along an axis brings nothing: a loop or a slice that ends early."""
+    for axis, n in enumerate(node.shape):
+        for end, said in ((0, "first"), (-1, "last")) if n > 1 else ():
+            yield Variant(node, i, partial(_ended, axis=axis, end=end), partial(_ended_told, case, node, axis, said))
+
+
+def _ended(local: Local, axis: int, end: int) -> Any:
+    g = np.array(local.g)
+    if g.ndim <= axis:
+        return None
+    np.moveaxis(g, axis, 0)[end] = 0
+    return local.of(g)
+
+
+def _ended_told(case: Case, node: Any, axis: int, said: str) -> Diagnosis:
+    part = surgery.describe_node(case.exact.output, node)
+    along = f" along axis {axis}" if len(node.shape) > 1 else ""
+    what = f"What comes through the {said} part of {part}{along} is missing."
+    return Diagnosis("slice", what, "a loop or a slice that starts late or ends early", case.line(node))
 
 
 def _composed(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001

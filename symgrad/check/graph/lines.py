@@ -78,6 +78,11 @@ def written(node: Any) -> str | None:
     return text or None
 
 
+def place_of(node: Any) -> Any:
+    """The code and instruction that recorded a node, which are the same in every round of a loop."""
+    return _WRITTEN.get(node)
+
+
 def is_alone(node: Any, nodes: Iterable[Any]) -> bool:
     """Whether no other of some nodes was recorded by the same expression, in another round or call."""
     place = _WRITTEN.get(node)

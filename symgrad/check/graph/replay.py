@@ -225,7 +225,7 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
         correction = 1 - params["correction"]
         said = f"with {'n - 1' if correction else 'n'} in the variance"
         yield Other(node, lambda x: node.op(x, **{**params, "correction": correction}), said, "ddof")
-    for axis, along in _other_axes(node):
+    for axis, along in other_axes(node):
         said = f"with {node.op.name} along axis {along} in place of axis {axis}"
         run = partial(node.op, **{**params, "dim": (along,)})
         yield Other(node, run, said, "the axis of a sum or a softmax")
@@ -264,7 +264,7 @@ def _cropped(node: Node, params: dict[str, Any], *args: Any) -> Any:
     return made if np.shape(made) == node.shape else made[tuple(slice(n) for n in node.shape)]
 
 
-def _other_axes(node: Node) -> Iterator[tuple[int, int]]:
+def other_axes(node: Node) -> Iterator[tuple[int, int]]:
     """The axis of a reduction that keeps it, or of an operation on lines, and each other one."""
     dim, count = (node.params or {}).get("dim"), len(node.shape)
     if len(node.args) == 1 and isinstance(dim, tuple) and len(dim) == 1 and len(node.args[0].raw_shape) == count:
