@@ -147,6 +147,10 @@ def _float(term: Term, values: Sequence[Any]) -> Term | None:
 # ---------------------------------------------------------------------------------------------- broadcasts
 
 
+_PRODUCTS = ("mul", "div")
+_SPREAD = ("full", "expand", "unsqueeze", "einsum")
+
+
 def lean(term: Term, depth: int = 2) -> Term:
     """A smaller term that broadcasts to the same values as ``term``, or the term itself."""
     while True:
@@ -166,7 +170,7 @@ def lean(term: Term, depth: int = 2) -> Term:
             if spread is None:
                 return term
             term = spread
-        elif op in ("mul", "div") and depth:
+        elif depth and op in _PRODUCTS and any(a.op.name in _SPREAD or a.op.name in _PRODUCTS for a in term.args):
             return _lean_product(term, depth - 1)
         else:
             return term
@@ -197,6 +201,8 @@ def _broadcast_of_einsum(term: Term) -> Term | None:
 
 def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands that another operand's shape broadcasts anyway need not be spread out first."""
+    if not term.shape:
+        return args
     small = [lean(a) for a in args]
     if all(s is a for s, a in zip(small, args, strict=True)):
         return args

@@ -26,16 +26,19 @@ _THROUGH = ("sum", "permute", "unsqueeze", "squeeze", "expand", "reshape", "eins
 
 def with_singles(outputs: Sequence[Term]) -> list[Term]:
     """The outputs with the rewrites of this module."""
-    return _Singles(outputs).done()
+    order = postorder(outputs)
+    if not any(term.op.name == "permute" or _scale(term) is not None for term in order):
+        return list(outputs)
+    return _Singles(outputs, order).done()
 
 
 class _Singles:
-    def __init__(self, outputs: Sequence[Term]):
+    def __init__(self, outputs: Sequence[Term], order: Sequence[Term]):
         self.outputs = outputs
         self.before: dict[Term, int] = {}
         self.reads: dict[Term, int] = {}
         self.left = 0
-        for term in postorder(outputs):
+        for term in order:
             for a in term.args:
                 self.before[a] = self.before.get(a, 0) + 1
         for term in outputs:
@@ -167,7 +170,9 @@ class _Singles:
 
 def _scale(term: Term) -> Fraction | None:
     """The number of a term that is a power of two with any sign, but not 1."""
-    value: Any = term.number if term.op is NUMBER and term.dtype is None else None
+    if term.op is not NUMBER or term.dtype is not None:
+        return None
+    value: Any = term.number
     if type(value) not in (int, Fraction) or value in (0, 1, -1):
         return None
     return Fraction(value) if _power(abs(value)) else None

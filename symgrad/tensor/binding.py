@@ -354,10 +354,10 @@ def _arranged(label: Arranged, whole: Node, inputs: tuple[Any, ...]) -> tuple[An
         step: Any = whole
         for i in path:
             step = step.args[i] if step.__class__ is Node and i < len(step.args) else None
-        if step.__class__ is Node and row[k] is not None:
+        if step.__class__ is Node and k < len(row) and row[k] is not None:
             Labelled.on(step, name)
             row[k] = step
-    return tuple(row[k] for k in label.order)
+    return tuple(row[k] for k in label.order if k < len(row))  # truth values and integers are no inputs of a node
 
 
 def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

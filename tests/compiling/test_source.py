@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import ShapeError
+from symgrad.errors import AutogradError, CompileError, ShapeError
 
 
 def test_sums_keep_axes_only_where_they_are_used():
@@ -128,3 +128,34 @@ def test_a_distribution_of_scalars_is_not_spread_out_first():
     f = sg.func.grad(lambda s, x: (sg.exp(s) * (x[:, None] - s) ** 2).sum(1).mean())
     source = sg.compile(f, np.ones(3), np.ones(5)).source
     assert "broadcast_to" not in source
+
+
+# ---------------------------------------------------------------------------- corners
+
+
+@pytest.mark.parametrize("change", ["t_", "squeeze_", "unsqueeze_", "transpose_"])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_arguments_keep_their_shapes(change, dtype):
+    places = {"unsqueeze_": (0,), "transpose_": (0, 1)}.get(change, ())
+    with pytest.raises((CompileError, AutogradError), match=r"changes an argument in place|leaf Variable"):
+        sg.compile(lambda x: getattr(x, change)(*places), np.zeros((2, 1), dtype))
+    copied = sg.compile(lambda x: getattr(x.clone(), change)(*places), np.zeros((2, 1), dtype))
+    assert copied(np.ones((2, 1), dtype)).shape == getattr(sg.zeros(2, 1), change)(*places).shape
+
+
+@pytest.mark.parametrize("kinds", [("f4", "?"), ("?", "f8"), ("f8", "f4"), ("f4", "f8"), ("f4", "i4")])
+def test_functions_of_several_steps_compute_in_the_common_dtype(kinds):
+    p, t = np.array([0.2, 1.0, 0.7]).astype(kinds[0]), np.array([1, 0, 1]).astype(kinds[1])
+    for f in (lambda p, t: sg.nn.functional.binary_cross_entropy(p, t, reduction="none"), sg.xlogy, sg.special.xlog1py):
+        with np.errstate(all="ignore"):
+            want = f(sg.tensor(p), sg.tensor(t)).numpy()
+            got = sg.compile(f, p, t)(p, t)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6 if want.dtype == np.float32 else 1e-14)
+
+
+def test_weights_may_be_truth_values():
+    x, w = np.ones((2, 3)), np.array([[True, False, True]])
+    f = sg.nn.functional.linear
+    np.testing.assert_array_equal(sg.compile(f, x, w)(x, w), [[2.0], [2.0]])
+    np.testing.assert_array_equal(sg.func.grad(lambda x: f(x, w).sum())(x).numpy(), w * np.ones((2, 1)))

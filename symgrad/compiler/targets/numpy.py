@@ -204,7 +204,9 @@ class Writer:
             return texts
         weak = [_sample(a) for a in considered if a in self.weak]
         natural = np.result_type(*(a.dtype for a in strong), *weak)
-        if natural == target and not (op.dtypes == "float" and natural.kind in "bui"):
+        # A function of several steps computes with one operand alone, as in 1 - t, before the others widen it.
+        alone = _in_steps(op) and any(a.dtype != target for a in strong)
+        if natural == target and not alone and not (op.dtypes == "float" and natural.kind in "bui"):
             return texts
         if op.name == "div" and all(a.dtype.kind in "bui" for a in strong) and target == np.float64:
             return texts
@@ -279,6 +281,11 @@ def helper_modules() -> tuple[Any, ...]:
 
 
 _REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
+
+
+def _in_steps(op: Op) -> bool:
+    """Whether an entrywise op is a function of several steps, and no function or operator of NumPy."""
+    return not isinstance(op.kernel, np.ufunc) and op.name not in WRITTEN and op.name != "where"
 
 
 def _reduction_text(name: str, text: str, dim: tuple[int, ...], ndim: int) -> str:

@@ -445,9 +445,11 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     root, view = base_of(tensor), view_of(tensor)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
+    recorded = not MODE.exceptional or MODE.local.enabled
+    for see in WATCHERS:
+        see(root, tensor, made, recorded)
     count_change(tensor)
     reflect(old)
-    recorded = not MODE.exceptional or MODE.local.enabled
     if view is None and made is not tensor:
         _undo(tensor, made, old.shape)
     if not made._value.size:
