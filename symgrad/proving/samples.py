@@ -531,7 +531,8 @@ gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu el
 scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
 surprise xlog1py erfcx_slope signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
 bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm argsort argkth argtop argcummax argcummin
-searchsorted isin tied middle view_as_complex gammainc_slope zeta_slope betainc_slope eigh_vectors svd_u svd_vh
+searchsorted isin tied middle view_as_complex gammainc_slope gamma_density gamma_score zeta_slope betainc_slope
+eigh_vectors svd_u svd_vh
 eig_vectors qr_q qr_r
 """
 REAL_ONLY = frozenset(_REAL_ONLY.split())

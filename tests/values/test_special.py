@@ -164,3 +164,23 @@ def test_second_derivatives_of_elliptic_integrals_near_zero(name: str, b: float)
         factor = mpmath.pi / 2 * mpmath.rf(half, 2) * mpmath.rf(mpmath.mpf(b), 2) / 2
         exact = [float(factor * mpmath.hyp2f1(three, b + 2, 3, mpmath.mpf(m))) for m in points]
     np.testing.assert_allclose(_second(name, points), exact, rtol=3e-15)
+
+
+@pytest.mark.parametrize(("a", "away"), [(0.3, 0.7), (5.0, 1.0), (50.0, -2.0), (1e4, 1.0), (1e10, 1.0), (1e15, 2.0)])
+def test_densities_of_the_gamma_distribution_keep_their_digits(a: float, away: float) -> None:
+    point = a + away * math.sqrt(a) if a > 1 else away
+    first, second = (sg.tensor(v, dtype=sg.float64, requires_grad=True) for v in (a, point))
+    (density,) = sg.autograd.grad(sg.special.gammainc(first, second), second, create_graph=True)
+    slopes = sg.autograd.grad(density, (first, second))
+    with mpmath.workdps(60):
+        p, x = mpmath.mpf(a), mpmath.mpf(point)
+        exact = mpmath.exp((p - 1) * mpmath.log(x) - x - mpmath.loggamma(p))
+        wanted = [exact, exact * (mpmath.log(x) - mpmath.digamma(p)), exact * ((p - 1) / x - 1)]
+    got = [density.item(), *(s.item() for s in slopes)]
+    np.testing.assert_allclose(got, [float(w) for w in wanted], rtol=2e-15)
+
+
+def test_densities_of_the_gamma_distribution_at_their_ends() -> None:
+    a, x = np.array([0.5, 1.0, 2.0, 2.0, 20.0]), np.array([0.0, 0.0, 0.0, np.inf, 0.0])
+    np.testing.assert_array_equal(kernels.gamma_density(a, x), [np.inf, 1, 0, 0, 0])
+    assert kernels.gamma_density(np.float32(2.0), np.float32(1.0)).dtype == np.float32

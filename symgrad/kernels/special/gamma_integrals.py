@@ -107,6 +107,26 @@ def log_over(a: Any, away: Any, x: Any) -> Any:
     return np.where(large, beyond, np.log(x) - digamma(np.where(large, 1.0, a) + 1))
 
 
+def gamma_density(a: Any, x: Any) -> Any:
+    """x^(a-1) e^(-x)/Γ(a): of the mass, which keeps its digits for large a; at 0 its limit."""
+    a, x = np.asarray(a), np.asarray(x)
+    dtype = np.result_type(a, x)
+    p, y = a.astype(np.float64), x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        out = gamma_mass(p, y) / y * p
+        at_zero = np.where(p > 1, 0.0, np.where(p == 1, 1.0, np.inf))
+    return np.where(y == 0, at_zero, np.where(y == np.inf, 0.0, out)).astype(dtype, copy=False)[()]
+
+
+def gamma_score(a: Any, x: Any) -> Any:
+    """log x - ψ(a), the derivative of the logarithm of that density by a."""
+    a, x = np.asarray(a), np.asarray(x)
+    dtype = np.result_type(a, x)
+    p, y = a.astype(np.float64), x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return (log_over(p, y - p, y) + 1 / p).astype(dtype, copy=False)[()]
+
+
 def nodes_between(end: Any) -> tuple[Any, Any]:
     """Nodes and weights of the tanh-sinh rule from 0 to ``end``, where the integrand vanishes, on a new last axis."""
     step = 0.06

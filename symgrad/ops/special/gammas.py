@@ -22,14 +22,40 @@ def slope_by_order(x: Any, n: int) -> Any:
 
 
 def _density(a: Any, x: Any, n: int = 0) -> Any:
-    """The density of the gamma distribution x^(a-1) e^(-x)/Γ(a), or its n-th derivative by a."""
-    rows = [exp((a - 1) * log(x) - x - lgamma(a))]
+    """The density of the gamma distribution, or its n-th derivative by a."""
+    rows = [gamma_density(a, x)]
     for k in range(n):
-        terms = [math.comb(k, j) * slope_by_order(a, j + 1) * rows[k - j] for j in range(k + 1)]
-        rows.append(log(x) * rows[k] - sum(terms[1:], terms[0]))
+        terms = [math.comb(k, j) * slope_by_order(a, j + 1) * rows[k - j] for j in range(1, k + 1)]
+        rows.append(gamma_score(a, x) * rows[k] - sum(terms))
     return rows[n]
 
 
+gamma_density: Op = elementwise(
+    "gamma_density",
+    kernels.gamma_density,
+    lambda out, a, x: out * gamma_score(a, x),
+    lambda out, a, x: out * ((a - 1 - x) / x),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    define=lambda a, x: exp((a - 1) * log(x) - x - lgamma(a)),
+    expanded=True,
+    doc="The density x^(a-1) e^(-x)/Γ(a) of the gamma distribution, whose powers have no digits for large a.",
+)
+gamma_score: Op = elementwise(
+    "gamma_score",
+    kernels.gamma_score,
+    lambda out, a, x: -polygamma_op(a, n=1),
+    lambda out, a, x: 1 / x,
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    define=lambda a, x: log(x) - digamma(a),
+    expanded=True,
+    doc="log x - ψ(a), the derivative by a of the logarithm of the gamma distribution's density.",
+)
 gammainc: Op = elementwise(
     "gammainc",
     kernels.gammainc,
