@@ -107,13 +107,18 @@ RUNNING = _Running()
 """The reverse sweeps under way in this thread, outermost first."""
 
 
-@contextmanager
-def running(sweep: Any) -> Iterator[None]:
+class running:  # noqa: N801  (a context)
     """Note that a sweep is under way."""
-    RUNNING.sweeps.append(sweep)
-    try:
-        yield
-    finally:
+
+    __slots__ = ("sweep",)
+
+    def __init__(self, sweep: Any):
+        self.sweep = sweep
+
+    def __enter__(self) -> None:
+        RUNNING.sweeps.append(self.sweep)
+
+    def __exit__(self, *error: object) -> None:
         RUNNING.sweeps.pop()
 
 

@@ -362,7 +362,7 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
-    origin.cache, origin.replaced, origin.given, origin.calls = {}, {}, weakref.WeakValueDictionary(), []
+    origin.cache, origin.replaced, origin._given, origin.calls = {}, {}, None, []
     for field, value in state[3].items():
         setattr(origin, field, value)
 

@@ -10,8 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -156,18 +155,21 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
         observers.unobserve(_pack_node)
 
 
-@contextmanager
-def hooks_as_they_are() -> Iterator[None]:
+class hooks_as_they_are:  # noqa: N801  (a context like those above)
     """Undo what runs inside to the hooks of this thread: what a pass enters or leaves is over with the pass."""
-    before = tuple(_LOCAL.hooks)
-    try:
-        yield
-    finally:
-        for _ in range(len(before) - len(_LOCAL.hooks)):
-            observers.observe(_pack_node)
-        for _ in range(len(_LOCAL.hooks) - len(before)):
-            observers.unobserve(_pack_node)
-        _LOCAL.hooks[:] = before
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = tuple(_LOCAL.hooks)
+
+    def __exit__(self, *error: object) -> None:
+        if self.before or _LOCAL.hooks:
+            for _ in range(len(self.before) - len(_LOCAL.hooks)):
+                observers.observe(_pack_node)
+            for _ in range(len(_LOCAL.hooks) - len(self.before)):
+                observers.unobserve(_pack_node)
+            _LOCAL.hooks[:] = self.before
 
 
 class disable_saved_tensors_hooks:  # noqa: N801  (torch's name)

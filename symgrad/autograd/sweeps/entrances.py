@@ -77,7 +77,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 def _placed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tensors, where places in the graph may stand for them."""
-    return tuple(tensor_at(t) if isinstance(t, GradientEdge) else t for t in row)
+    return tuple([tensor_at(t) if t.__class__ is GradientEdge else t for t in row])
 
 
 def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -486,7 +486,7 @@ def grad(
             _missing(k, asked[k], t, origin, allow_unused, materialize_grads, create_graph) if g is None else g
             for k, (g, t) in enumerate(zip(found, targets, strict=True))
         )
-    if any(isinstance(faced(x), Dual) for x in (*outs, *targets, *gradients)):
+    if [x for x in (*outs, *targets, *gradients) if x.__class__ is not Tensor and isinstance(faced(x), Dual)]:
         options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
         return moved_gradients(grad, outs, asked, gradients, keep, options)
     _check(outs)

@@ -168,14 +168,23 @@ def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
 @functools.lru_cache(maxsize=4096)
 def _compiled(inputs: tuple[Labels, ...], output: Labels, order: Any, single: bool = False) -> Callable[..., Any]:
     names = [f"x{k}" for k in range(len(inputs))]
-    text = plan_text(inputs, output, names, "shape", order)
+    text = plan_text(inputs, output, names, "shape", order).replace("np.broadcast_to(", "spread(")
     # The text is made from integer labels alone; nothing of a user's reaches it.
     source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
-    known = {"np": np, "_delta": _delta}
+    known = {"np": np, "_delta": _delta, "spread": _spread}
     if single:
         source = ast.fix_missing_locations(_InSingle().visit(source))
         known |= {"total": summed, "in_turn": einsum_in_turn, "product": matmul}
     return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
+
+
+def _spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """``np.broadcast_to``; of a single number, as the gradient of a sum is, at a fifth of its price."""
+    if getattr(x, "ndim", 1) or x.dtype.kind not in "fc":
+        return np.broadcast_to(x, shape)
+    made: Any = np.ndarray(shape, x.dtype, np.asarray(x), 0, (0,) * len(shape))
+    made.flags.writeable = False
+    return made
 
 
 class _InSingle(ast.NodeTransformer):
@@ -223,7 +232,7 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
     order = None
     if len(xs) > 2:
         order = contraction_order(inputs, output, tuple(shape_of(x) for x in xs))
-    single = bool(xs) and all(getattr(x, "dtype", None) == float32 for x in xs)
+    single = {getattr(x, "dtype", None) for x in xs} == {float32}
     made = _compiled(inputs, output, order, single)(*xs, _once(output, shape))
     if getattr(made, "dtype", _OBJECT).kind in "ui" and xs:  # mpmath's single numbers have no dtype
         # As torch: a plain sum of whole numbers is int64, and products stay what their factors are.
@@ -235,7 +244,18 @@ def _contract_kernel(*xs: Any, inputs: tuple[Labels, ...], output: Labels, shape
 
 def _once(output: Labels, shape: Any) -> Any:
     """The sizes of the output's labels, each once: what is broadcast before it is put on a diagonal."""
-    return shape if len(set(output)) == len(output) else tuple(shape[output.index(x)] for x in dict.fromkeys(output))
+    return tuple(shape[output.index(x)] for x in dict.fromkeys(output)) if _repeats(output) else shape
+
+
+@functools.lru_cache(maxsize=4096)
+def _repeats(output: Labels) -> bool:
+    return len(set(output)) < len(output)
+
+
+@functools.lru_cache(maxsize=4096)
+def _spreads(inputs: tuple[Labels, ...], output: Labels) -> bool:
+    """Whether the output has a label that no input has."""
+    return not set().union(*inputs).issuperset(output)
 
 
 def _contract_code(
@@ -288,14 +308,13 @@ def contract(xs: Sequence[Any], inputs: tuple[Labels, ...], output: Labels, shap
 
     Output labels found in no input broadcast; axes of size 1 that another input has at full size are summed out.
     """
-    known = set().union(*inputs)
-    if not known.issuperset(output) and len(set(output)) < len(output):
+    if _repeats(output) and _spreads(inputs, output):
         # Broadcast first, repeat afterwards: a delta of a broadcast is a broadcast delta.
         wanted = tuple(dict.fromkeys(output))
         sizes = tuple(shape[output.index(x)] for x in wanted)
         spread = contract(xs, inputs, wanted, sizes)
         return contract((spread,), (wanted,), output, shape)
-    if len(xs) == 1 and inputs[0] == output and len(set(output)) == len(output):
+    if len(xs) == 1 and inputs[0] == output and not _repeats(output):
         return xs[0]
     return einsum_op(*xs, inputs=inputs, output=output, shape=tuple(shape))
 

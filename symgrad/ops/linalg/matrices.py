@@ -59,6 +59,8 @@ def _matmul_spec(a: Any, b: Any) -> Spec:
     """Labels: 0 rows, 1 inner, 2 columns, 10 … batch axes counted from the right (20 … where stretched)."""
     left = (1,) if len(a) == 1 else (0, 1)
     right = (1,) if len(b) == 1 else (1, 2)
+    if len(a) <= 2 and len(b) <= 2:
+        return (left, right), (*left[:-1], *right[1:])
     batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
 
     def labels(shape: Any) -> tuple[int, ...]:

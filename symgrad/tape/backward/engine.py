@@ -290,8 +290,9 @@ class Sweep:
         self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, masked: Masked | None = None
     ) -> Any:
         inner = g if masked is None else masked.inner
-        rule = functools.partial(rules, i) if callable(rules) else rules[i]
-        if rule is None:
+        if callable(rules):
+            rule = functools.partial(rules, i)
+        elif (rule := rules[i]) is None:
             return None
         if not self.create_graph and node.op.kind != "function" and needs_torchs_dtypes(node, saved):
             c = self._in_narrow(node, rule, inner, saved, params or {})

@@ -26,7 +26,7 @@ class Origin:
     """One backward pass: its outputs and cotangents, as the graph knows them."""
 
     __slots__ = (
-        "__weakref__", "began", "cache", "calls", "convention", "given", "known", "pulled", "recorded", "replaced",
+        "__weakref__", "_given", "began", "cache", "calls", "convention", "known", "pulled", "recorded", "replaced",
         "roots", "seeds", "wanted",
     )  # fmt: skip
 
@@ -37,13 +37,19 @@ class Origin:
         self.recorded = False
         self.began = next(sequence)
         self.calls: list[Any] = []  # while a recorded pass runs: what the user's code in it took and gave
-        # Afterwards: the edges of what it gave, which know the pass and so must not be kept by it.
-        self.given: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
+        self._given: weakref.WeakValueDictionary[Any, Any] | None = None
         self.cache: dict[Any, Any] = {}
         self.replaced: dict[Any, list[Any]] = {}  # by edge: the hooks that put another gradient in place
         self.convention = in_force()  # at kinks: the formula is read later, and must say what the number said
         self.pulled = "gradient"  # or all entries of the one output at once: "jacobian", "dz", "dzbar"
         self.known = True  # False when something replaced gradients in a way that no formula can follow
+
+    @property
+    def given(self) -> weakref.WeakValueDictionary[Any, Any]:
+        """After a recorded pass: the edges of what the user's code gave, which know the pass and are not kept by it."""
+        if self._given is None:  # most passes have no such code, and making the dictionary takes as long as a node
+            self._given = weakref.WeakValueDictionary()
+        return self._given
 
     def hooks_at(self, edge: Any) -> list[Any]:
         """The hooks that put another gradient in the place of the one for ``edge``."""
