@@ -159,3 +159,11 @@ def test_weights_may_be_truth_values():
     f = sg.nn.functional.linear
     np.testing.assert_array_equal(sg.compile(f, x, w)(x, w), [[2.0], [2.0]])
     np.testing.assert_array_equal(sg.func.grad(lambda x: f(x, w).sum())(x).numpy(), w * np.ones((2, 1)))
+
+
+def test_the_gradient_of_heaviside_has_the_dtype_of_its_leaf():
+    x = np.array([-1, 0, 2], np.float32)
+    f = sg.func.grad(lambda x, y: sg.heaviside(x, y).sum(), argnums=(0, 1))
+    for got, want in zip((*f(x, x), *sg.compile(f, x, x)(x, x)), [0, [0, 1, 0]] * 2, strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_array_equal(np.asarray(got), np.broadcast_to(want, 3))

@@ -22,7 +22,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.rules.kinks import at_kink
-from symgrad.ops.shapes.shaping import reshape_op, zeros_like
+from symgrad.ops.shapes.shaping import ones_like, reshape_op, zeros_like
 from symgrad.precision import digits, halves
 
 inplace(
@@ -93,7 +93,7 @@ heaviside = _extra(
     "heaviside",
     kernels.heaviside,
     0,
-    lambda out, x, y: where(eq(x, 0), 1, 0),
+    lambda out, x, y: where(eq(x, 0), ones_like(y), 0),
     kinks=((0, 0.5),),
     dtypes=None,
     domain="off-zero",
