@@ -20,9 +20,10 @@ from symgrad.autograd.functions.stated import Point, rule_of
 from symgrad.autograd.functions.symbolic import Signature, node_op, output_node
 from symgrad.autograd.graph import class_named
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import shape_of
 from symgrad.tape.forward.dual import Dual, faced
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.memory.inplace import Invalid, follow, refuse
 from symgrad.tape.memory.views import count_change, inferred, out_of_reach, view_of
@@ -280,6 +281,11 @@ class Function:
             return run_forward(cls, ctx, args)
         if any(isinstance(a, Dual) for a in args):
             return pushed(cls, args, lambda primals, moving: _applied(cls, primals, moving))
+        if any(isinstance(a, Jet) for a in args):
+            raise UnsupportedDerivative(
+                f"{cls.__name__} is a custom function, which has no Taylor series (func.jet, func.taylor): its "
+                "backward is a first derivative. Write it with tensor operations, or nest func.jvp."
+            )
         return _applied(cls, args)[1]
 
 

@@ -13,6 +13,7 @@ from symgrad.func.batching import vmap
 from symgrad.func.operators import LinearOperator, hessian_operator, jacobian_operator
 from symgrad.func.sparse import sparse_hessian, sparse_jacobian
 from symgrad.func.structured import structured_hessian
+from symgrad.func.taylor import jet, nth_derivative, taylor
 from symgrad.func.transforms import (
     grad,
     grad_and_value,
@@ -36,11 +37,14 @@ __all__ = [
     "jacobian",
     "jacobian_operator",
     "jacrev",
+    "jet",
     "jvp",
     "linearize",
+    "nth_derivative",
     "sparse_hessian",
     "sparse_jacobian",
     "structured_hessian",
+    "taylor",
     "value_and_grad",
     "vjp",
     "vmap",

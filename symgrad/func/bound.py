@@ -15,6 +15,7 @@ from symgrad.op import lookup
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
 from symgrad.tape.forward.dual import Dual, faced
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.watching.captured import guarding
@@ -43,7 +44,7 @@ def watched() -> bool:
 def as_tensor(value: Any, name: str) -> Any:
     """A tensor of an argument; Python numbers become double precision, since precision is what derivatives need."""
     value = faced(value)
-    if isinstance(value, (Recorded, Dual)):
+    if isinstance(value, (Recorded, Dual, Jet)):
         return value
     if isinstance(value, NUMBERS):
         value = np.complex128(value) if isinstance(value, complex) else np.float64(value)
@@ -60,6 +61,11 @@ def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple
     Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.  The
     variable requires grad if derivatives by it are ``pulled`` back to it.
     """
+    if isinstance(tensor, Jet):
+        raise ArgumentError(
+            f"{name} is followed along a Taylor path (func.jet, func.taylor), inside of which there is no reverse "
+            "mode: differentiate the jet (func.grad of a function that calls func.taylor), or take func.jvp inside."
+        )
     if isinstance(tensor, Dual):
         base, shown = as_variable(as_tensor(tensor.primal, name), name, tie, pulled)
         return base, Dual(shown, apart(tensor.tangent) if pulled else tensor.tangent, tensor.tag)
@@ -219,7 +225,7 @@ def results(output: Any, api: str) -> tuple[list[Any], Any]:
 def as_result(value: Any) -> Any:
     """A tensor of what a function gave."""
     value = faced(value)
-    return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
+    return value if isinstance(value, (Recorded, Dual, Jet)) else plain(Tensor, np.asarray(value)[()])
 
 
 def settled(value: Any) -> Any:

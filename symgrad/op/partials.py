@@ -97,6 +97,15 @@ def over(divisor: Rule) -> Rule:
     return divisor
 
 
+def by_second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
+    """The divisor of a quotient."""
+    return y
+
+
+quotient = over(by_second)
+"""The partial of a quotient by its first input: one over the second."""
+
+
 def _divided(divisor: Rule) -> Rule:
     def rule(g: Any, out: Any, *inputs: Any) -> Any:
         return g / divisor(out, *inputs)

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_narrow, is_real_floating, promote
 from symgrad.op import Op, elementwise, front, is_complex
-from symgrad.op.partials import first, over, second
+from symgrad.op.partials import first, quotient, second
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.precision import digits, halves, single
@@ -106,7 +106,7 @@ mul: Op = elementwise(
 div: Op = elementwise(
     "div",
     operator.truediv,
-    over(lambda out, x, y: y),
+    quotient,
     lambda out, x, y: -(x / y) / y,
     public=(),
     half=halves.div,
@@ -321,7 +321,7 @@ reciprocal: Op = elementwise(
 ratio: Op = elementwise(
     "ratio",
     kernels.ratio,
-    over(lambda out, x, y: y),
+    quotient,
     lambda out, x, y: -(out * (1 / y)) if x.__class__ is int and x == 1 else -(out / y),
     public=(),
     dtypes="float",
