@@ -407,9 +407,9 @@ def jacobian_operator(func: Callable[..., Any], *primals: Any) -> JacobianOperat
     ``RuntimeError`` is raised.
 
     >>> import symgrad as sg, numpy as np
-    >>> J = sg.func.jacobian_operator(lambda x: sg.sin(x[:-1] * x[1:]), np.array([0.0, 1.0, 2.0]))
-    >>> J @ np.array([1.0, 0.0, 0.0]), J.T @ np.array([1.0, 0.0])
-    (array([1., 0.]), array([1., 0., 0.]))
+    >>> J = sg.func.jacobian_operator(lambda x: x[:-1] * x[1:], np.array([1.0, 2.0, 3.0]))
+    >>> J @ np.array([1.0, 1.0, 1.0]), J.T @ np.array([1.0, 1.0])
+    (array([3., 5.]), array([2., 4., 2.]))
     >>> sg.func.jacobian_operator(lambda x: x**2, np.ones(2))
     <2x2 JacobianOperator of float64: ∂f/∂x = 2 diag(x)>
     """

@@ -85,7 +85,7 @@ def fixed_point(
     >>> x = sg.implicit.fixed_point(lambda x, a: a * sg.cos(x), 0.0, a)
     >>> x.backward()
     >>> x.detach(), a.grad
-    (tensor(0.4502, dtype=float64), tensor(0.7394, dtype=float64))
+    (tensor(0.4502, dtype=float64), tensor(0.7395, dtype=float64))
     """
     return _found("fixed_point", g, x0, params, Options(solver, linear_solver, tol, maxiter, linear_maxiter, False))
 

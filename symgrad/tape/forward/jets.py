@@ -165,6 +165,7 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     younger = [a for a in args if isinstance(a, (Dual, Bundle)) and a.tag > tag]
     if younger:
         carrier = carrier_of(max(younger, key=lambda a: a.tag).__class__)
+        assert carrier is not None
         return carrier.apply(op, args, params)
     mine = [isinstance(a, Jet) and a.tag == tag for a in args]
     if op.settings is not None and any(mine[i] for i in op.settings):
@@ -219,8 +220,9 @@ def _direct(op: Op, args: tuple[Any, ...], params: dict[str, Any], mine: Sequenc
     moving = [i for i, own in enumerate(mine) if own]
     if op.condition is not None and op.among:
         return lambda k: _chosen(op, args, params, moving, k)
-    if op.partials and all(p in (1, -1) for p in op.partials):
-        return lambda k: _sum(_signed(args[i].coefficient(k), op.partials[i]) for i in moving)  # type: ignore[index]
+    signs = op.partials or ()
+    if signs and all(p in (1, -1) for p in signs):
+        return lambda k: _sum(_signed(args[i].coefficient(k), signs[i]) for i in moving)
     if op.linear and moving == [0]:
         return lambda k: None if (c := args[0].coefficient(k)) is None else op(c, *args[1:], **params)
     if op.partials and op.partials[0] is quotient:
@@ -235,8 +237,9 @@ def _chosen(op: Op, args: tuple[Any, ...], params: dict[str, Any], moving: Seque
     found = [args[i].coefficient(k) if i in moving else None for i in range(len(args))]
     if all(c is None for c in found):
         return None
-    given = [0 if c is None else c for c in found]
-    given[op.condition] = args[op.condition]
+    given = [
+        a if i == op.condition else 0 if c is None else c for i, (a, c) in enumerate(zip(args, found, strict=True))
+    ]
     return op(*given, **params)
 
 
