@@ -75,6 +75,10 @@ def greedy(pattern: Pattern) -> Any:
     least = int(degrees.max(initial=0))
     by_column = pattern.transposed()
     columns = np.flatnonzero(np.diff(by_column.indptr))
+    if least == len(columns):  # a full row: all columns meet in it
+        colours = np.full(pattern.shape[1], -1)
+        colours[columns] = np.arange(least)
+        return colours
     best = _greedily(by_column, columns)
     if best.max(initial=-1) >= least:  # the natural order is the best for bands; else columns with many places first
         busiest = np.argsort(-np.diff(by_column.indptr)[columns], kind="stable")

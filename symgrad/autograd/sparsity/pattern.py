@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError
 
 INT = np.int64
-LIMIT = 1 << 25
+LIMIT = 1 << 24
 """So many places a pattern may have; a matrix with more of them is better left as products."""
 
 
@@ -48,8 +48,9 @@ class Pattern:
         keys = np.sort(np.asarray(rows, INT) * shape[1] + columns, kind="stable")
         if len(keys):
             keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
-        rows, columns = np.divmod(keys, max(shape[1], 1))
-        return cls(shape, _starts(np.bincount(rows, minlength=shape[0])), columns)
+        starts = np.arange(shape[0] + 1) * shape[1]
+        indptr = np.searchsorted(keys, starts)
+        return cls(shape, indptr, keys - np.repeat(starts[:-1], np.diff(indptr)))
 
     @classmethod
     def empty(cls, rows: int, columns: int) -> Pattern:
