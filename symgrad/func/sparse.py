@@ -120,8 +120,8 @@ def _recorded(
     moving = any(isinstance(x, (Dual, Bundle)) for x in (*leaves, *bound.shown))
     if moving or bound.outer([part for leaf in leaves for part in flat_parts(leaf)]):
         raise AutogradError(
-            f"{name}: its result has no history, so it cannot be differentiated, mapped or traced by what is around "
-            "it. Take jacobian or hessian there, or call it with detached arguments."
+            f"{name}: its result has no history, so it cannot be differentiated or traced by what is around it. "
+            "Take jacobian or hessian there, or call it with detached arguments."
         )
     for what, values in (("argument", bound.variables), ("output", leaves)):
         for k, value in enumerate(values):

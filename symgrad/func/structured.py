@@ -84,8 +84,8 @@ class _Hessian:
         """The Hessian at some arguments."""
         if is_followed(leaf for arg in (*args, *named.values()) for leaf in _leaves(arg)):
             raise AutogradError(
-                "structured_hessian: its result has no history, so it cannot be differentiated, mapped or traced by "
-                "what is around it. Take hessian there, or call it with detached arguments."
+                "structured_hessian: its result has no history, so it cannot be differentiated or traced by what is "
+                "around it. Take hessian there, or call it with detached arguments."
             )
         if named:
             args = self.program.positional(args, named)

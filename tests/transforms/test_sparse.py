@@ -264,6 +264,13 @@ def test_what_has_no_sparse_derivative():
         sparse_jacobian(lambda x: x * sg.rand(12))(X)
 
 
+def test_mapped():
+    """``vmap`` runs its examples one by one, and every one has a matrix of its own."""
+    x = np.arange(6.0).reshape(2, 3)
+    found = sg.func.vmap(lambda x: sparse_jacobian(chain)(x).todense())(x)
+    np.testing.assert_array_equal(found[1].numpy(), jacrev(chain)(x[1]).numpy())
+
+
 @pytest.mark.parametrize("take", [sparse_jacobian, sparse_hessian])
 def test_no_derivative_of_the_result(take):
     def function(x):
