@@ -253,3 +253,14 @@ def test_the_largest_eigenvalue_is_no_factor():
 def test_names_that_are_nothing_are_told():
     with pytest.raises(NameProblem, match="foo"):
         sg.latex("x@foo(S)@x", wrt="x")
+
+
+def test_the_matrix_of_a_cholesky_factor_prints_as_a_symmetric_one():
+    def process(K, y):
+        L = sg.linalg.cholesky(K)
+        a = sg.cholesky_solve(y[:, None], L)[:, 0]
+        return y @ a / 2 + sg.log(sg.diagonal(L)).sum()
+
+    A = np.random.default_rng(0).normal(size=(4, 4))
+    text = sg.latex(process, A @ A.T + np.eye(4), np.ones(4), wrt="K")
+    assert text == r"\frac{1}{2} \left(K^{-1} - K^{-1} y y^{\top} K^{-1}\right)"

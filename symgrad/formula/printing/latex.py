@@ -21,10 +21,11 @@ from symgrad.formula.printing.naming import named_parts
 from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.printing.sharing import LINE_SIGNS, signs, worth_a_name
 from symgrad.formula.printing.sizes import size_tex
-from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
+from symgrad.formula.printing.wherelist import CANONICAL_BUDGET, Statements, canonical_or_raw
 from symgrad.formula.printing.width import COLUMN, broken, within
 from symgrad.formula.printing.width import width as width_of
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder, symbol, symbols
+from symgrad.formula.structures import declared
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, make, postorder, rebuilt, symbol, symbols
 from symgrad.timing import timed
 
 INLINE_SIZE = 150
@@ -242,7 +243,7 @@ def latex(
     """
     if not isinstance(term, Term):
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
-    shown = canonical_or_raw(term) if canonical else term
+    shown = _seen_symmetric(term, canonical_or_raw(term)) if canonical else term
     if vec is not None:
         rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
     else:
@@ -257,6 +258,23 @@ def latex(
     if environment is not None or len(rows) > 1 or where or wide:
         rows = [line for left, right in rows for line in broken(left, right, width)]
     return _in_environment(rows, environment)
+
+
+def _seen_symmetric(term: Term, shown: Term) -> Term:
+    """A formula in which the matrices of the program's Cholesky factors, which may be gone, are symmetric ones."""
+    factors = [] if exceeds(term, CANONICAL_BUDGET) else [t for t in postorder([term]) if t.op.name == "cholesky"]
+    known = {
+        k: symbol(k.params["name"], k.shape, k.dtype, structure="symmetric")
+        for k in (t.args[0] for t in factors)
+        if k.op is SYMBOL and k.ndim == 2 and k.dtype is not None and k.dtype.kind == "f" and not declared(k)
+    }
+
+    def change(t: Term, args: tuple[Any, ...]) -> Term:
+        if t in known:
+            return known[t]
+        return t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+
+    return rebuilt([shown], change)[0] if known else shown
 
 
 class _Lines:
