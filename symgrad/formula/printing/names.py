@@ -51,6 +51,8 @@ GREEK = frozenset(
 )
 _ALIASES = {"lam": "lambda", "lamda": "lambda", "lmbda": "lambda", "eps": "epsilon"}
 _ACCENTS = {"hat": "hat", "bar": "bar", "tilde": "tilde", "dot": "dot", "vec": "vec"}
+_INDEXED = re.compile("[A-Z](?:[a-z]|[x-z]{2})")
+_OPERATORS = frozenset({"Re", "Im", "Tr", "Id"})
 _GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
 _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
@@ -79,11 +81,18 @@ def name_latex(name: str) -> str:
 
     >>> name_latex("beta_1"), name_latex("W2"), name_latex("x_hat"), name_latex("lambda_"), name_latex("loss")
     ('\\beta_{1}', 'W_{2}', '\\hat{x}', '\\lambda', '\\mathrm{loss}')
+
+    A capital letter and a small one are a letter with its index, and so are xx, xy, … behind a capital letter:
+
+    >>> name_latex("Wz"), name_latex("Sxy"), name_latex("Xi"), name_latex("Pos")
+    ('W_{z}', 'S_{xy}', '\\Xi', '\\mathrm{Pos}')
     """
     stem, *subs = [part for part in name.split("_") if part] or [name.replace("_", r"\_")]
     found = re.fullmatch(r"(.*?[^\d])(\d+)", stem)
     if found:
         stem, subs = found[1], [found[2], *subs]
+    if _INDEXED.fullmatch(stem) and stem not in GREEK and stem not in _OPERATORS:
+        stem, subs = stem[0], [stem[1:], *subs]
     accent = next((s for s in subs if s in _ACCENTS), None)
     text = _stem(stem)
     if accent:
@@ -93,7 +102,7 @@ def name_latex(name: str) -> str:
 
 
 def _subscript(text: str) -> str:
-    return text if text.isdigit() else _stem(text)
+    return text if text.isdigit() or re.fullmatch("[x-z]{2}", text) else _stem(text)
 
 
 def texts(names: Iterable[str]) -> dict[str, str]:
