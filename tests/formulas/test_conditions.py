@@ -158,3 +158,8 @@ def test_recorded_gradients_remember_the_kinks_of_what_they_derive():
         assert "x ≠ 0  (kink: relu)" in str(derived.valid_when)
     assert not (x * 2).valid_when
     assert not x.abs().valid_when
+
+
+def test_powers_by_a_number_have_no_kink_of_two_variables():
+    assert len(sg.formula(lambda x: ((1 - x) ** 2).sum(), (3,), wrt="x").valid_when) == 0
+    assert len(sg.formula(lambda x, y: (x**y).sum(), (3,), (3,), wrt="y").valid_when) > 0

@@ -189,7 +189,8 @@ def _kinks(node: Node, reading: Reading) -> Iterator[Condition]:
                 yield Condition("kink", _shown(lookup("ne")(left, right)), "", node.op.name)
         elif isinstance(kink, (int, float)):
             yield Condition("kink", _shown(lookup("ne")(args[0], kink)), "", node.op.name)
-        elif isinstance(kink, tuple) and len(kink) == len(args) == 2:
+        elif isinstance(kink, tuple) and len(kink) == len(args) == 2 and all(a.number is None for a in args):
+            # Such a point is one of both arguments: x² has no kink, though x^y has one at (0, 2).
             either = lookup("logical_or")(lookup("ne")(args[0], kink[0]), lookup("ne")(args[1], kink[1]))
             yield Condition("kink", _shown(either), "", node.op.name)
 
