@@ -108,7 +108,8 @@ NAMES = {
     "x": "x", "W2": "W_{2}", "w_1": "w_{1}", "beta": r"\beta", "beta_1": r"\beta_{1}", "lambda_": r"\lambda",
     "lam": r"\lambda", "x_hat": r"\hat{x}", "x_hat_2": r"\hat{x}_{2}", "loss": r"\mathrm{loss}",
     "w_new": r"w_{\mathrm{new}}", "Sigma": r"\Sigma",
-    "θ": r"\theta", "x_i_j": "x_{i,j}", "Wz": "W_{z}", "Sxy": "S_{xy}", "Wz_1": "W_{z,1}", "Pos": r"\mathrm{Pos}", "Tr": r"\mathrm{Tr}",
+    "θ": r"\theta", "x_i_j": "x_{i,j}", "Wz": "W_{z}", "Sxy": "S_{xy}",
+    "Wz_1": "W_{z,1}", "Pos": r"\mathrm{Pos}", "Tr": r"\mathrm{Tr}",
     "Pi": r"\Pi",
 }  # fmt: skip
 
