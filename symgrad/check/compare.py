@@ -20,6 +20,7 @@ from symgrad.check.diagnosis.variants import suspected
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
+from symgrad.check.oracle.subgradients import look_at_subgradients
 from symgrad.check.oracle.trust import symmetrised
 from symgrad.check.report import ArgumentReport, Diagnosis, Report
 
@@ -68,6 +69,7 @@ def _compared_at(
     subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
     with np.errstate(all="ignore"):
         exact = exact_gradient(subject, given.gradients)
+        look_at_subgradients(subject, exact, given.gradients)
     outputs = np.ndim(exact.value) if derivative.kind != "gradient" else 0
     arguments = []
     for i, k in enumerate(given.positions):

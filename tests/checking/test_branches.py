@@ -107,3 +107,36 @@ def test_a_loop_that_waits_for_all_digits_of_float64() -> None:
 
     assert check(root, lambda a: 0.5 / np.sqrt(a), 2.0)
     assert not check(root, lambda a: 0.6 / np.sqrt(a), 2.0)
+
+
+def test_two_comparisons_of_one_line_are_two_boundaries():
+    def f(x):
+        return np.select([x < 0, x < 3], [x, x**2], default=5 * x).sum()
+
+    x = np.array([-1.0, 1.0])
+    assert check(f, lambda x: np.select([x < 0, x < 3], [1.0, 2 * x], default=5.0), x)
+    assert not check(f, lambda x: np.where(x < 0, 1.0, 2 * x), x)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "inside", "outside"),
+    [
+        (lambda x: x.max(), [[2.0, 2.0, 1.0]], [[0.3, 0.7, 0.0]], [[1.0, 1.0, 0.0]]),
+        (lambda x: np.sqrt((x * x).sum()), [[0.0, 0.0]], [[0.6, 0.8]], [[0.9, 0.9]]),
+        (lambda x, y: abs(x - y).sum(), [[1.0], [1.0]], [[0.5], [-0.5]], [[0.5], [0.5]]),
+        (
+            lambda x, w: np.maximum(x @ w, 0),
+            [[1.0, 2.0], [2.0, -1.0]],
+            [[1.0, -0.5], [0.5, 1.0]],
+            [[2.0, -1.0], [0, 0]],
+        ),
+    ],
+)
+def test_at_a_kink_a_gradient_has_to_be_a_subgradient_as_a_whole(f, args, inside, outside):
+    args = [np.array(a) for a in args]
+
+    def given(values):
+        return tuple(np.array(v, float) for v in values)
+
+    assert check(f, given(inside), *args)
+    assert not check(f, given(outside), *args)

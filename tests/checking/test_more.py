@@ -138,7 +138,16 @@ def test_many_kinks_at_once_are_a_convention():
     for choice in (0.0, 0.5, 1.0):
         report = check(lambda w: np.maximum(A @ w, 0).sum(), A.T @ np.full(200, choice), np.zeros(5))
         assert report.ok, report
-    assert not check(lambda w: np.maximum(A @ w, 0).sum(), A.T @ np.full(200, 1.01) + 20, np.zeros(5))
+    beyond = (
+        A.T @ (A[:, 0] > 0) * 1.05 + 10 * np.eye(5)[0]
+    )  # the largest first entry that weights from 0 to 1 give, and more
+    assert not check(lambda w: np.maximum(A @ w, 0).sum(), beyond, np.zeros(5))
+    inside = A.T @ np.full(200, 1.01) + 20  # weights beyond 1, but others from 0 to 1 give it, too
+    weights = np.full(200, 0.5)
+    for _ in range(200):
+        weights = np.clip(weights + A @ np.linalg.solve(A.T @ A, inside - A.T @ weights), 0, 1)
+    assert np.allclose(A.T @ weights, inside)
+    assert check(lambda w: np.maximum(A @ w, 0).sum(), inside, np.zeros(5))
 
 
 def test_black_boxes_have_kinks_too():

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.autograd import grad as tape_grad
 from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.subject import Subject
-from symgrad.check.graph.lines import Line
+from symgrad.check.graph.lines import Line, place_of
 from symgrad.check.graph.replay import Unknown, again, operand
 from symgrad.check.oracle.answer import Exact
 from symgrad.op import lookup
@@ -70,7 +70,7 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
     """Moves to both sides of the boundaries of ``f``; none where it is a black box."""
     places: dict[Any, list[Boundary]] = {}
     for found in _boundaries(exact):
-        places.setdefault((found.line, found.node.op.name, found.j), []).append(found)
+        places.setdefault((found.line, found.node.op.name, found.j, place_of(found.node)), []).append(found)
     if not places:
         return
     values = _values([b.node for group in places.values() for b in group], exact)
