@@ -184,3 +184,27 @@ def test_densities_of_the_gamma_distribution_at_their_ends() -> None:
     a, x = np.array([0.5, 1.0, 2.0, 2.0, 20.0]), np.array([0.0, 0.0, 0.0, np.inf, 0.0])
     np.testing.assert_array_equal(kernels.gamma_density(a, x), [np.inf, 1, 0, 0, 0])
     assert kernels.gamma_density(np.float32(2.0), np.float32(1.0)).dtype == np.float32
+
+
+def test_scaled_tails_beyond_25() -> None:
+    points = [24.9, 25.01, 27.5, 35.8]
+    with mpmath.workdps(900):
+        exact = [float(mpmath.exp(mpmath.mpf(x) ** 2) * mpmath.erfc(mpmath.mpf(x))) for x in points]
+    np.testing.assert_allclose(kernels.erfcx(np.array(points)), exact, rtol=4e-16)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 10])
+def test_bessel_functions_of_small_numbers_keep_their_digits(n: int) -> None:
+    points = [1e-29, 1e-20, 1e-10, -3e-5, 0.3, 1.9, 2.1, 3.5, 6.6]
+    exact = [float(mpmath.besselj(n, mpmath.mpf(x))) for x in points]
+    np.testing.assert_allclose(kernels.bessel_j(np.array(points), n), exact, rtol=2e-15)
+
+
+@pytest.mark.parametrize("name", ["sinc", "dsinc"])
+def test_sinc_far_out_keeps_its_digits(name: str) -> None:
+    points = [0.55, 1.7, 1e3 + 0.25, 1e7 + 0.375, -1e12 - 0.125, 1e300]
+    got = getattr(kernels, name)(np.array(points))
+    with mpmath.workdps(40):
+        zs = [mpmath.mpf(x) for x in points]
+        forms = {"sinc": lambda z: mpmath.sincpi(z), "dsinc": lambda z: (mpmath.cospi(z) - mpmath.sincpi(z)) / z}
+        np.testing.assert_allclose(got, [float(forms[name](z)) for z in zs], rtol=2e-15)

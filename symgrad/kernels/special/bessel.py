@@ -34,7 +34,10 @@ def hankel(x: Any, n: float) -> Any:
 
 
 def bessel_j(x: Any, n: int) -> Any:
-    """J_n(x): the trapezoidal rule on its integral (DLMF 10.9.2), and where x is large against n Hankel's function."""
+    """J_n(x): the trapezoidal rule on its integral (DLMF 10.9.2), and where x is large against n Hankel's function.
+
+    Where x is small against n, so is J_n, and its digits are those of the power series (10.2.2).
+    """
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(bessel_j, x, n)
@@ -44,6 +47,15 @@ def bessel_j(x: Any, n: int) -> Any:
     count = 2 * (int(np.max(near, initial=0)) + n) + 48
     angle = np.pi * (np.arange(count) + 0.5) / count
     out = np.mean(np.cos(n * angle - near[..., None] * np.sin(angle)), -1)
+    small = size * size < 4 * (n + 1)
+    if small.any():
+        quarter = np.where(small, size / 2, 0.0)
+        series = np.ones_like(quarter)
+        for k in range(40, 0, -1):
+            series = 1 - quarter * quarter / (k * (n + k)) * series
+        for k in range(1, n + 1):
+            series = series * quarter / k
+        out = np.where(small, series, out)
     if far.any():
         out = np.where(far & np.isfinite(size), hankel(np.where(far & np.isfinite(size), size, 1.0), n).real, out)
         out = np.where(np.isinf(size), 0.0, out)

@@ -78,7 +78,10 @@ def erfcx(x: Any) -> Any:
         top = np.round(near * 16) / 16
         value = np.exp(top * top) * np.exp((near - top) * (near + top)) * low
         t = 1 / (2 * np.maximum(y, 25) ** 2)
-        far = (1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t)))) / (np.maximum(y, 25) * math.sqrt(math.pi))
+        series = np.ones_like(y)
+        for k in range(15, 0, -2):
+            series = 1 - k * t * series
+        far = series / (np.maximum(y, 25) * math.sqrt(math.pi))
         out = np.where(y > 25, far, np.where(y < -26.7, np.inf, value))
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 

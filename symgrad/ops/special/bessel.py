@@ -309,6 +309,7 @@ erfcx_slope: Op = family(
     domain="real",
     define=_erfcx_slopes,
     expanded=True,
+    digits=digits.by_entry(digits.erfcx_slope),
     example=(0.5, {"n": 1}),
     doc="The n-th derivative of erfcx, which is -1/(√π x²) far out, where 2x erfcx(x) - 2/√π has no digits.",
 )

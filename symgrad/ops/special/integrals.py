@@ -132,6 +132,7 @@ dawsn_slope: Op = family(
     domain="real",
     define=_dawson_slopes,
     expanded=True,
+    digits=digits.by_entry(digits.dawson_slope),
     example=(0.5, {"n": 1}),
     doc="The n-th derivative of Dawson's integral F; 1 - 2x F(x) has no digits far out.",
 )
@@ -255,6 +256,11 @@ ellipb_slope: Op = family(
     domain="probability",
     define=_ellipb_slopes,
     expanded=True,
+    digits=digits.by_entry(
+        lambda mp, m, n: (
+            mp.pi / 4 * mp.rf(0.5, n) ** 2 / mp.rf(2, n) * mp.hyp2f1(mp.mpf(n) + 0.5, mp.mpf(n) + 0.5, n + 2, m)
+        )
+    ),
     example=(0.5, {"n": 1}),
     doc="The n-th derivative of B, half the integral of sin² cos²/Δ³ for n = 1; quotients by m have no digits near 0.",
 )

@@ -9,10 +9,12 @@ import numpy as np
 
 __all__ = [
     "by_entry",
+    "dawson_slope",
     "div",
     "div_floor",
     "div_trunc",
     "dsinc",
+    "erfcx_slope",
     "erfinv",
     "larger",
     "log",
@@ -115,3 +117,37 @@ def larger(mp: Any, x: Any, y: Any) -> Any:
 def smaller(mp: Any, x: Any, y: Any) -> Any:
     """The smaller one; nan of either."""
     return x if x != x or x <= y else y
+
+
+def _by_recurrence(mp: Any, x: Any, n: int, function: Any, slope: Any, sign: int) -> Any:
+    """The n-th derivative by those below it, f'' = sign·(2x f' + 2n f), in as many digits as cancel far out."""
+    with mp.workprec(mp.prec + 20 + 2 * (n + 1) * max(0, int(mp.mag(x)) if x else 0)):
+        before = function(mp, x)
+        out = slope(mp, x, before)
+        for k in range(1, n):
+            before, out = out, sign * (2 * x * out + 2 * k * before)
+    return +out
+
+
+def erfcx_slope(mp: Any, x: Any, n: int) -> Any:
+    """The n-th derivative of e^(x²) erfc(x)."""
+    return _by_recurrence(
+        mp,
+        x,
+        n,
+        lambda mp, x: mp.exp(x * x) * mp.erfc(x),
+        lambda mp, x, value: 2 * x * value - 2 / mp.sqrt(mp.pi),
+        1,
+    )
+
+
+def dawson_slope(mp: Any, x: Any, n: int) -> Any:
+    """The n-th derivative of Dawson's integral."""
+    return _by_recurrence(
+        mp,
+        x,
+        n,
+        lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+        lambda mp, x, value: 1 - 2 * x * value,
+        -1,
+    )
