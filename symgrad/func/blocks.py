@@ -29,6 +29,13 @@ class StructuredMatrix:
     parts   the products whose sum it is: arrays, their index labels, and the labels of all axes, first those of the
             row's argument; a label that stands twice there is a Kronecker delta
     term    the formula of the whole
+
+    >>> import symgrad as sg, numpy as np
+    >>> H = sg.func.structured_hessian(lambda x: (x**4).sum())(np.array([[1.0, 2.0]]))
+    >>> H
+    <StructuredMatrix 2 x 2 of float64: diagonal, 2 numbers>
+    >>> H @ np.ones(2), H.solve(np.ones((1, 2)))
+    (tensor([12., 48.], dtype=float64), tensor([[0.0833, 0.0208]], dtype=float64))
     """
 
     __slots__ = ("_axes", "dtype", "parts", "term")
@@ -57,7 +64,9 @@ class StructuredMatrix:
     def _kind(self, part: Part) -> str:
         arrays, labels, out = part
         rank = len(self._axes[0])
-        rows, columns = set(out[:rank]), set(out[rank:])
+        long = [n != 1 for n in (*self._axes[0], *self._axes[1])]  # an axis of size 1 has no delta
+        rows = {x for x, more in zip(out[:rank], long[:rank], strict=True) if more}
+        columns = {x for x, more in zip(out[rank:], long[rank:], strict=True) if more}
         tied = rows & columns
         if tied and tied == rows | columns:
             return "diagonal"

@@ -79,7 +79,7 @@ def sparse_hessian(func: Callable[..., Any], argnums: Argnums = 0, *, pattern: A
     >>> import symgrad as sg, numpy as np
     >>> H = sg.func.sparse_hessian(lambda x: ((x[1:] - x[:-1]) ** 4).sum())(np.array([1.0, 2.0, 4.0]))
     >>> H
-    <SparseMatrix 3 x 3 of float64 with 7 entries, from 3 passes (star)>
+    <SparseMatrix 3 x 3 of float64 with 7 entries, from 2 passes (star)>
     >>> H.todense()
     tensor([[ 12., -12.,   0.],
             [-12.,  60., -48.],

@@ -38,11 +38,11 @@ def structured_hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callab
 
     >>> import symgrad as sg, numpy as np
     >>> T, U, V = np.ones((100, 80)), np.ones((100, 3)), np.ones((80, 3))
-    >>> H = sg.func.structured_hessian(lambda U: ((T - U @ V.T) ** 2).sum())(U)
+    >>> H = sg.func.structured_hessian(lambda U, T, V: ((T - U @ V.T) ** 2).sum())(U, T, V)
     >>> H
     <StructuredMatrix 300 x 300 of float64: Kronecker product, 9 numbers>
     >>> H.latex(vec="rows")
-    'I_{n} \\otimes 2 V^{\\top} V \\quad \\text{(vec stacks rows)}'
+    '2 I_{p} \\otimes V^{\\top} V \\quad \\text{(vec stacks rows)}'
     """
     check_function(func, "structured_hessian")
     made = _Hessian(func, argnums)

@@ -89,6 +89,7 @@ def test_as_the_dense_one(name):
         ("norm", "diagonal + product of factors", 9),
         ("plain square", "diagonal", 1),
         ("one number", "dense", 1),
+        ("shape with ones", "diagonal + dense", 5),
     ],
 )
 def test_kinds(name, kind, numbers):

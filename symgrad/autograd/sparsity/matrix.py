@@ -26,6 +26,11 @@ class SparseMatrix:
     pattern   the places; other calls take it as ``pattern=``, with the colouring that was found
     passes    how many compressed passes over the graph it took, of ``mode`` "rows" (backward), "columns" (forward),
               "both", or "star" (Hessian-vector products)
+
+    >>> import symgrad as sg, numpy as np
+    >>> J = sg.func.sparse_jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
+    >>> J.shape, J.nnz, J.indices, J @ np.ones(3)
+    ((2, 3), 4, array([0, 1, 1, 2]), tensor([3., 5.], dtype=float64))
     """
 
     __slots__ = ("_axes", "data", "mode", "passes", "pattern")
