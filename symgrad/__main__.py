@@ -15,6 +15,7 @@ from symgrad.guide.digest import add_digest
 from symgrad.guide.export import add_export
 from symgrad.guide.rules import add_rules
 from symgrad.guide.selftest import add_selftest
+from symgrad.guide.torture import add_torture
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     add_commands(commands)
     add_check(commands)
-    for add in (add_derive, add_conventions, add_digest, add_export, add_rules, add_selftest):
+    for add in (add_derive, add_conventions, add_digest, add_export, add_rules, add_selftest, add_torture):
         add(commands)
     commands.add_parser("version", help="the version").set_defaults(run=_version)
     return parser

@@ -12,6 +12,7 @@ import pytest
 import symgrad as sg
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import count, evaluate, symbol
+from symgrad.tape.backward import engine
 
 
 def tanh_of_products(n):
@@ -131,6 +132,18 @@ def test_gradient_is_at_most_five_times_the_function(f):
 
     gradients = gradient(loss, symbols(loss))
     assert count(*gradients) <= 5 * count(loss)
+
+
+def test_pieces_of_what_is_joined_ask_for_shapes_once(monkeypatch):
+    """For every piece the shapes of all were looked up again: 5000 pieces took minutes."""
+    made = []
+    shaped = engine.Shaped
+    monkeypatch.setattr(engine, "Shaped", lambda *args: made.append(args) or shaped(*args))
+    x = sg.tensor(0.5, requires_grad=True, dtype=np.float64)
+    sg.cat([(x * k).reshape(1) for k in range(50)]).sum().backward()
+    assert x.grad.item() == 49 * 50 / 2
+    joined = [args for args in made if args[0] == (1,)]
+    assert len(joined) <= 50
 
 
 def test_memory_per_recorded_operation():

@@ -45,7 +45,11 @@ concat_op: Op = primitive(
 
 
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
-    return total_size([shape_of(x)[dim] for x in xs[:i]]) if i else 0
+    sizes = [shape_of(x)[dim] for x in xs[:i]]
+    try:
+        return sum(sizes)  # of thousands of pieces, each asks for its place
+    except TypeError:  # letters
+        return total_size(sizes)
 
 
 def _padded(t: Any, likes: Sequence[Any], i: int, dim: int) -> Any:

@@ -81,6 +81,7 @@ class Sweep:
         self.told: set[Any] = set()  # wholes of siblings, and outputs that no gradient reached, whose hooks have run
         self.heard: dict[Node, tuple[Any, Any]] = {}  # outputs' gradients before and after their hooks
         self.current: Any = None
+        self.stood: tuple[Any, Any, Any] = (None, None, None)
         self.callbacks: list[Callable[[], Any]] = []
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
         self.nodes: list[Node] = []
@@ -326,6 +327,9 @@ class Sweep:
         _, shaped = node.op.needs(node.mask)
         if not shaped:
             return saved
+        several = node.op.variadic
+        if several and self.stood[0] is node and self.stood[1] is saved:
+            return self.stood[2]  # of thousands of pieces, each asks for the shapes of all
         full = list(saved)
         positions = range(len(node.args)) if -2 in shaped else shaped
         for position in positions:
@@ -334,6 +338,8 @@ class Sweep:
                 shape = getattr(arg, "raw_shape", ())
                 dtype = getattr(arg, "dtype", np.dtype(float))
                 full[position + 1] = Shaped(tuple(shape), dtype, self.create_graph, arg)
+        if several:
+            self.stood = node, saved, full
         return full
 
     # -------------------------------------------------------------------------------------- the careful path
