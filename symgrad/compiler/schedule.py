@@ -154,7 +154,7 @@ def _limited(order: Sequence[Term], found: set[Term], parts: set[Term]) -> set[T
     for term in order:
         inside = [a for a in term.args if a in found]
         total = 1 + sum(size[a] for a in inside)
-        for a in sorted(dict.fromkeys(inside), key=lambda t: -size[t]):
+        for a in sorted(dict.fromkeys(inside), key=lambda t: -size[t]) if total > WEIGHT else ():
             if total <= WEIGHT or is_view(a):
                 break
             if a not in parts:

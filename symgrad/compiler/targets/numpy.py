@@ -145,6 +145,8 @@ class Writer:
         Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
         What is chosen beside a plain 0, or between two plain numbers, has its dtype from nowhere else.
         """
+        if self.weak.isdisjoint(term.args):
+            return texts
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
             natural = np.result_type(*(np.asarray(_sample(a)).dtype for a in term.args[1:]))
             return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
@@ -197,7 +199,7 @@ class Writer:
         else:
             considered = term.args[first:]
             target = term.dtype if op.result is None or op.name == "where" else self._common(considered)
-        if target is None:
+        if target is None or (target.kind in "fc" and all(a.dtype == target for a in considered)):
             return texts
         strong = [a for a in considered if a not in self.weak]
         if not strong:
