@@ -93,7 +93,7 @@ class Sweep:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = in_order(self)
         stale: set[Node] = set()
-        if any_changes():
+        if any_changes() and any_changes(min((node.sequence_nr for node in nodes), default=0)):
             for node in nodes:
                 catch_up(node)
             stale = {node for node in nodes if not fresh(node)}

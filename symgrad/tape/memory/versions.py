@@ -132,6 +132,7 @@ def note_change(array: Any) -> None:
 
 def _remember(owner: Any, now: int, *facts: Any) -> None:
     key = id(owner)
+    _Latest.number = now
     _changed[key] = Change(weakref.ref(owner, lambda _: _changed.pop(key, None)), now, *facts)
 
 
@@ -157,9 +158,19 @@ def changed_since(array: Any, number: int) -> bool:
     return False
 
 
-def any_changes() -> bool:
-    """Whether any live array was changed in place, or its tensor detached in place or given other ``data``."""
-    return bool(_changed or _detached or _replaced)
+class _Latest:
+    """The creation number of the latest change of any memory."""
+
+    number = 0
+
+
+def any_changes(since: int = 0) -> bool:
+    """Whether any live array was changed in place, or its tensor detached in place or given other ``data``.
+
+    With ``since``, a creation number: none of that before it counts.  Parameters that were changed before the graph
+    was made, as in every step of a training loop, cost the pass nothing.
+    """
+    return _Latest.number >= since and bool(_changed or _detached or _replaced)
 
 
 _detached: dict[int, tuple[Any, int]] = {}
@@ -168,8 +179,9 @@ _detached: dict[int, tuple[Any, int]] = {}
 
 def note_detached(array: Any) -> None:
     """Remember that the tensor of ``array`` was detached in place now: to who saved it as an operand it is lost."""
-    key = id(array)
-    _detached[key] = (weakref.ref(array, lambda _: _detached.pop(key, None)), next(sequence))
+    key, now = id(array), next(sequence)
+    _Latest.number = now
+    _detached[key] = (weakref.ref(array, lambda _: _detached.pop(key, None)), now)
 
 
 def _was_detached(value: Any, node: Node) -> bool:
@@ -206,6 +218,7 @@ def note_replaced(old: Any, place: Any, new: Any) -> int:
     """
     global _parted
     key, now, _parted = id(old), next(sequence), True
+    _Latest.number = now
     _replaced[key] = Replaced(weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, now)
     return now
 
