@@ -191,13 +191,14 @@ class Report:
         lines: list[str] = []
         told: dict[str, str] = {}
         for argument in self.arguments:
-            lines += _page(self, argument, told)
+            lines += _page(argument, told)
+        lines += _row("compared to", self.method)
         for note in self.notes:
             lines += _row("note", note)
         return "\n".join(lines)
 
 
-def _page(report: Report, a: ArgumentReport, told: dict[str, str]) -> list[str]:
+def _page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
     """The page of an argument; ``told`` holds the sentences of the pages before, with the argument of each."""
     verdict = "right" if a.ok else "WRONG"
     lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
@@ -217,7 +218,6 @@ def _page(report: Report, a: ArgumentReport, told: dict[str, str]) -> list[str]:
         lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} {a.reference}")
     else:
         lines += _row("entries", _count(a))
-    lines += _row("compared to", report.method)
     if a.diagnosis is not None:
         lines += _formula_rows(a)
     for note in a.notes:
@@ -280,7 +280,8 @@ def _formula_rows(a: ArgumentReport) -> list[str]:
     if len(text) > LONGEST:
         where = f'report["{a.name}"].formula'
         return _row("formula", f"{text[:LONGEST]} … ({len(text)} characters: {where}, and .latex)")
-    return [*_row("formula", text), *(_row("LaTeX", latex) if len(latex) <= 2 * LONGEST else [])]
+    short = len(latex) <= LONGEST and "\\begin" not in latex  # several lines of LaTeX are for printing, not for reading
+    return [*_row("formula", text), *(_row("LaTeX", latex) if short else [])]
 
 
 def _row(label: str, text: str) -> list[str]:
