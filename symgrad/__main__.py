@@ -13,6 +13,7 @@ from symgrad.guide.conventions import add_conventions
 from symgrad.guide.derive import add_derive
 from symgrad.guide.digest import add_digest
 from symgrad.guide.export import add_export
+from symgrad.guide.matrixcalc import add_matrixcalc
 from symgrad.guide.rules import add_rules
 from symgrad.guide.selftest import add_selftest
 from symgrad.guide.torture import add_torture
@@ -38,7 +39,16 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     add_commands(commands)
     add_check(commands)
-    for add in (add_derive, add_conventions, add_digest, add_export, add_rules, add_selftest, add_torture):
+    for add in (
+        add_derive,
+        add_conventions,
+        add_digest,
+        add_export,
+        add_matrixcalc,
+        add_rules,
+        add_selftest,
+        add_torture,
+    ):
         add(commands)
     commands.add_parser("version", help="the version").set_defaults(run=_version)
     return parser
