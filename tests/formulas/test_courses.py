@@ -1,0 +1,115 @@
+"""Objectives of courses and papers: the gradient in the form that they print, proved at three sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate
+
+SIZES = ({"n": 4, "m": 3, "k": 2}, {"n": 5, "m": 2, "k": 3}, {"n": 7, "m": 4, "k": 6})
+CASES = {
+    "kernel ridge": (
+        lambda a, K, y, lam: ((y - K @ a) ** 2).sum() + lam * (a @ K @ a),
+        ("n", "S", "n", "+"), {"K": "symmetric"},
+        r"2 K \left(\lambda a - y + K a\right)",
+    ),
+    "Procrustes": (
+        lambda R, X, Y: sg.linalg.norm(X @ R.T - Y) ** 2,
+        ("mm", "nm", "nm"), {},
+        r"2 \left(X R^{\top} - Y\right)^{\top} X",
+    ),
+    "Kullback-Leibler factorisation": (
+        lambda W, H, V: (V * sg.log(V / (W @ H)) - V + W @ H).sum(),
+        ("+nk", "+km", "+nm"), {},
+        r"\left(1 - \frac{V}{W H}\right) H^{\top}",
+    ),
+    "alternating least squares": (
+        lambda U, V, R, M, lam: (M * (R - U @ V.T) ** 2).sum() + lam * ((U**2).sum() + (V**2).sum()),
+        ("nk", "mk", "nm", "+nm", "+"), {},
+        r"2 \left(\lambda U - \left(M \odot \left(R - U V^{\top}\right)\right) V\right)",
+    ),
+    "smoothing": (
+        lambda F, L, Y, lam: ((F - Y) ** 2).sum() + lam * sg.trace(F.T @ L @ F),
+        ("nm", "S", "nm", "+"), {"L": "symmetric"},
+        r"2 \left(F - Y + \lambda L F\right)",
+    ),
+    "optimal control": (
+        lambda u, x, Q, R, A, B, P: x @ Q @ x + u @ R @ u + (A @ x + B @ u) @ P @ (A @ x + B @ u),
+        ("m", "n", "S", "T", "nn", "nm", "S"), {"Q": "symmetric", "R": "symmetric", "P": "symmetric"},
+        r"2 \left(R u + B^{\top} P \left(A x + B u\right)\right)",
+    ),
+    "negative binomial": (
+        lambda w, X, y, r: -(
+            r * sg.log(r / (r + sg.exp(X @ w))) + y * sg.log(sg.exp(X @ w) / (r + sg.exp(X @ w)))
+        ).sum(),
+        ("m", "nm", "+n", "+"), {},
+        r"r X^{\top} \frac{e^{X w} - y}{r + e^{X w}}",
+    ),
+    "partial likelihood": (
+        lambda w, X, delta, R: -(delta * (X @ w - sg.log(R @ sg.exp(X @ w)))).sum(),
+        ("m", "nm", "n", "+nn"), {},
+        r"X^{\top} \left(e^{X w} \odot R^{\top} \frac{\delta}{R e^{X w}} - \delta\right)",
+    ),
+    "Weibull": (
+        lambda w, X, t, d, k: (sg.exp(k * (sg.log(t) - X @ w)) - d * (sg.log(k) + k * (sg.log(t) - X @ w))).sum(),
+        ("m", "nm", "+n", "n", "+"), {},
+        r"k X^{\top} \left(d - e^{k \left(\log\left(t\right) - X w\right)}\right)",
+    ),
+    "a Lagrangian": (
+        lambda x, nu, q, A, b, Q: 0.5 * x @ Q @ x + q @ x + nu @ (A @ x - b),
+        ("n", "m", "n", "mn", "m", "S"), {"Q": "symmetric"},
+        r"Q x + q + A^{\top} \nu",
+    ),
+    "a Schur complement": (
+        lambda B, A, C: sg.logdet(C - B.T @ sg.linalg.solve(A, B)),
+        ("nm", "S", "Z"), {"A": "symmetric", "C": "symmetric"},
+        r"-2 A^{-1} B \left(C - B^{\top} A^{-1} B\right)^{-1}",
+    ),
+    "regularised transport": (
+        lambda f, g, a, b, C, eps: a @ f + b @ g - eps * sg.exp((f[:, None] + g - C) / eps).sum(),
+        ("n", "m", "n", "m", "nm", "+"), {},
+        r"a - e^{\frac{1}{\epsilon} \left(f \mathbf{1}^{\top} + \mathbf{1} g^{\top} - C\right)} \mathbf{1}",
+    ),
+    "damping": (
+        lambda p, J, r, mu: 0.5 * ((J @ p + r) ** 2).sum() + 0.5 * mu * (p @ sg.diag(sg.diagonal(J.T @ J)) @ p),
+        ("m", "nm", "n", "+"), {},
+        r"J^{\top} \left(J p + r\right) + \mu p \odot \left(J^{\odot 2}\right)^{\top} \mathbf{1}",
+    ),
+    "contrastive": (
+        lambda Z, C, tau: (sg.logsumexp(Z @ C.T / tau, 1) - sg.diagonal(Z @ C.T / tau)).mean(),
+        ("nk", "nk", "+"), {},
+        r"\frac{1}{n \tau} \left(\operatorname{softmax}\left(\frac{1}{\tau} Z C^{\top}\right) - I\right) C",
+    ),
+}  # fmt: skip
+
+
+def values(kinds, sizes):
+    """Arrays of normal numbers; "+" of positive ones, "S" and "T" positive definite, "Z" large enough beside them."""
+    rng = np.random.default_rng(7)
+    found = []
+    for kind in kinds:
+        if kind in ("S", "T", "Z"):
+            n = sizes["n" if kind == "S" else "m"]
+            A = rng.normal(size=(n, n))
+            found.append(A @ A.T + (30 if kind == "Z" else 1) * np.eye(n))
+            continue
+        shape = [sizes[s] for s in kind.lstrip("+")]
+        found.append(np.asarray(rng.uniform(0.5, 1.5, shape) if kind.startswith("+") else rng.normal(size=shape)))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_courses(name):
+    f, kinds, assume, text = CASES[name]
+    found = sg.formula(f, *values(kinds, SIZES[0]), wrt=0, assume=assume)
+    assert found.latex() == text
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    for sizes in SIZES:
+        args = values(kinds, sizes)
+        given = dict(zip(f.__code__.co_varnames, args, strict=False))
+        want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
+        np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9, atol=1e-11)
