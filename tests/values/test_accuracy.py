@@ -11,6 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.formula.accurate import accurate
 from tests.values.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
+from tests.values.naive_more import MORE_ONE, MORE_TWO
 
 LIMIT = 4
 BEYOND = {
@@ -53,6 +54,7 @@ ALSO = {
     "x / (x^2 + y^2)": "a scale that meets a factor before that overflows",
 }
 """More of them, of :mod:`tests.values.naive_more`, and what keeps their digits."""
+assert {*ALSO} <= {*MORE_ONE, *MORE_TWO}
 
 
 @pytest.mark.parametrize("name", [n for k, n in enumerate(ALSO) if k % 3 == 0])
