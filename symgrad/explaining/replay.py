@@ -6,6 +6,7 @@ sweep runs over the copy.  So what is explained is what the engine does, not ano
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ from symgrad.tape.operands import promoted, scalarised
 from symgrad.tape.record import Recorded, computed, select_saved
 
 Change = Callable[[Any], Any]
+
+MOST_BYTES = 8_000_000_000
+"""Bytes of all values of a graph up to which it is run again; the pass keeps about two times as much beside them."""
 
 
 def rounds(node: Node) -> bool:
@@ -75,8 +79,10 @@ class Replay:
         self.leaf = leaves
         self._given: dict[int, Any] = {}
         self.nodes: list[Node] = []
+        nodes = nodes_below([root for root in roots if isinstance(root, Node)])[0]
+        _require_room(nodes)
         with np.errstate(all="ignore"):
-            for node in nodes_below([root for root in roots if isinstance(root, Node)])[0]:
+            for node in nodes:
                 self._run(node)
 
     def place(self, edge: Any) -> Any:
@@ -140,6 +146,16 @@ class Replay:
             made.saved = saved
         self.twins[node], self.origin[made], self.values[made] = made, node, out  # None where it is not known
         self.nodes.append(made)
+
+
+def _require_room(nodes: Sequence[Node]) -> None:
+    """Refuse a graph whose values, kept all at once, would fill the memory."""
+    size = sum(math.prod(node.shape) * node.dtype.itemsize for node in nodes)
+    if size > MOST_BYTES:
+        raise AutogradError(
+            f"the pass runs again with every value kept: {size / 1e9:.3g} GB for {len(nodes)} operations, and at most "
+            f"{MOST_BYTES / 1e9:.3g} GB are taken. Ask with smaller arrays, or for fewer steps of a loop."
+        )
 
 
 def _noised(value: Any, noise: Any) -> Any:

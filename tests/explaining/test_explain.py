@@ -508,3 +508,17 @@ def test_what_rounding_left_is_no_gradient():
     assert (found.kind, found.cause.kind) == ("tiny", "cancels")
     found = sg.explain(x, lambda: (sg.sin(x) * 3 - sg.sin(x) * 3).sum())
     assert (found.kind, found.cause.kind) == ("zero", "cancels")
+
+
+def test_graphs_that_would_fill_the_memory_are_refused(monkeypatch):
+    from symgrad.explaining import replay
+
+    t = sg.tensor(np.full(1000, 0.3), requires_grad=True)
+    y = t
+    for _ in range(50):
+        y = sg.sin(y)
+    y.sum().backward()
+    assert sg.explain(t.grad)
+    monkeypatch.setattr(replay, "MOST_BYTES", 100_000)
+    with pytest.raises(sg.errors.AutogradError, match=r"for 51 operations, and at most 0.0001 GB are taken"):
+        sg.explain(t.grad)
