@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 def is_followed(leaves: Iterable[Any]) -> bool:
     """Whether one of these arguments is a tensor that requires grad, one in a traced function, or a dual number."""
     for leaf in leaves:
+        if leaf.__class__ is np.ndarray:
+            continue
         if isinstance(leaf, Recorded):
             if watching() is not None or (leaf.requires_grad and is_grad_enabled()):  # type: ignore[attr-defined]
                 return True
