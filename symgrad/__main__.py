@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from symgrad.errors import SymgradError
+from symgrad.guide.accuracy import add_accuracy
 from symgrad.guide.checking import add_check
 from symgrad.guide.commands import add_commands
 from symgrad.guide.conventions import add_conventions
@@ -39,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     add_commands(commands)
     add_check(commands)
+    add_accuracy(commands)
     for add in (
         add_derive,
         add_conventions,

@@ -1,14 +1,15 @@
 """More naive formulas, of statistics, physics and geometry, written down before the rules that some of them needed.
 
-``python tests/values/naive_more.py`` prints the table of :mod:`tests.values.naive` for them.
+``python tests/values/naive_more.py`` prints the table of ``python -m symgrad accuracy`` for them.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 
-from tests.values.naive import MADE, Formula, table
+from symgrad.proving.naive import MADE, WAYS, Case, Formula
 
 MORE_ONE: dict[str, Formula] = {
     "x - log(1 + x)": lambda t, x: x - t.log(1 + x),
@@ -70,6 +71,23 @@ MORE_TWO: dict[str, Formula] = {
     ),
 }
 MADE.update(MORE_ONE, **MORE_TWO)
+
+
+def table(names: Sequence[str]) -> None:
+    """Print the errors of the formulas called so."""
+    good = dict.fromkeys(WAYS, 0)
+    print(f"{'':38}" + "".join(f"{w:>20}" for w in WAYS))
+    for name in names:
+        case = Case(name)
+        text, places = f"{name:38}", []
+        for way, run in WAYS.items():
+            errors = case.worst(*run(case))
+            good[way] += all(e <= 4 for e, _ in errors)
+            text += f"{errors[0][0]:10.3g}{errors[1][0]:10.3g}"
+            if way == "compiled":
+                places = [row for _, row in errors]
+        print(text, *places, flush=True)
+    print(f"{'within 4 ulp':38}" + "".join(f"{f'{n} of {len(names)}':>20}" for n in good.values()))
 
 
 if __name__ == "__main__":

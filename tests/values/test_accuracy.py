@@ -10,18 +10,8 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.accurate import accurate
-from tests.values.naive import ONE, ROWS, TWO, Case, compiled, eager, evaluated
+from symgrad.proving.naive import BEYOND, LIMIT, NAMES, Case, compiled, eager, evaluated
 from tests.values.naive_more import MORE_ONE, MORE_TWO
-
-LIMIT = 4
-BEYOND = {
-    "sigmoid(x) (1 - sigmoid(x))": "compiled, it is taken for the slope of a layer, which has to be quick",
-    "x tanh log(1 + e^x)": "its derivative has eight factors, which are rounded one by one: up to 6 units",
-    "e^x / sum e^x": "the derivative has 1 - p for p next to 1, where the sum of the others is needed",
-    "-log(e^x / sum e^x)": "as for the shares: the derivative has p - 1",
-}
-"""Formulas that no rule here brings below the limit everywhere, and where they miss it."""
-NAMES = [*ONE, *TWO, *ROWS]
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES[::3] if n not in BEYOND])
