@@ -25,6 +25,7 @@ from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
 from symgrad.tape.record import apply, plain, traced
+from symgrad.tape.watching.watch import WATCH
 
 _f64 = np.float64
 _ONE = np.float64(1)
@@ -78,6 +79,11 @@ def _beside_number(op: Op, place: int) -> tuple[Any, ...]:
 def _watched(tensor: Any) -> bool:
     """Whether more is to be noted of a result that needs no grad than its value."""
     return MODE.inferred or known(tensor) or traced(tensor)
+
+
+def _unseen() -> bool:
+    """Whether nobody sees what is computed without grad: no tracer, and no inference tensor that may be among it."""
+    return not (WATCH.count or MODE.inferred)
 
 
 def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
@@ -157,7 +163,8 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
             plans = _plans(op, 1)
         mask, rules, reads, keep_out, keep_x = plans[1 if input._requires_grad else 0]
         if not mask or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input,), {}) if _watched(input) else plain(cls, v)
+            careful_way = _watched(input) and not (mask and _unseen())
+            return apply(cls, op, (input,), {}) if careful_way else plain(cls, v)
         node = Node()
         node.op = op
         node.args = (input if source is None else source,)
@@ -244,7 +251,8 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
             plan = plans[2] if other._requires_grad else plans[0]
         mask, rules, reads, keep_out, keep_x, keep_y = plan
         if not mask or (MODE.exceptional and not MODE.local.enabled):
-            return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
+            careful_way = (_watched(input) or _watched(other)) and not (mask and _unseen())
+            return apply(cls, op, (input, other), {}) if careful_way else plain(cls, v)
         try:
             a = input.edge(keep_x) if a is None else a
             b = other.edge(keep_y) if b is None else b
@@ -314,7 +322,8 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
             plan = plans[place] = _beside_number(op, place)
         mask, rules, exact, reads, keep_out, keep_x, keep_y = plan
         if not mask or not tensor._requires_grad or (MODE.exceptional and not MODE.local.enabled):
-            return unlike(input, other) if _watched(tensor) else plain(cls, v)
+            careful_way = _watched(tensor) and not (mask and tensor._requires_grad and _unseen())
+            return unlike(input, other) if careful_way else plain(cls, v)
         if a is None:
             a = tensor
         node = Node()

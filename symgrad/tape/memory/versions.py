@@ -102,8 +102,10 @@ def counter(array: Any, border: type[Apart] = Apart) -> Any:
 
     With ``border`` Foreign the array that torch's storage has: ``.data`` is not set apart from it.
     """
-    while isinstance(array, np.ndarray) and not isinstance(array.base, border):
+    while isinstance(array, np.ndarray):
         base = array.base
+        if base is None or isinstance(base, border):
+            break
         if not isinstance(base, np.ndarray):
             base = getattr(base, "base", None)
             if not isinstance(base, np.ndarray):
