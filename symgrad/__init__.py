@@ -79,6 +79,7 @@ _LAZY = {
     "digest": "symgrad.formulas",
     "draw": "symgrad.draw",
     "element": "symgrad.formulas.elements",
+    "from_latex": "symgrad.formulas.typed",
     "from_sympy": "symgrad.formulas.exchange",
     "to_matexpr": "symgrad.formulas.exchange",
     "explicit": "symgrad.formulas.elements",

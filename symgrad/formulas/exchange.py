@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from symgrad.errors import ArgumentError, FormulaError, NameProblem, ShapeError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, symbol
-from symgrad.op import Op, shape_of
-from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.shapes.sizes import size_value
-from symgrad.tape.formulas.formal import Formal
-from symgrad.tape.formulas.sizes import Size
+from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.formula.term import SYMBOL, Term, postorder, symbol
+from symgrad.formulas.functions import FormulaFunction
 from symgrad.tape.record import Recorded
 
 __all__ = ["SympyFunction", "from_sympy", "to_matexpr"]
@@ -54,8 +45,8 @@ def from_sympy(expr: Any, *symbols: Any, indices: Sequence[Any] | None = None) -
     expr = sp.sympify(expr) if not isinstance(expr, (str, Term)) else expr
     if not isinstance(expr, (sp.Basic, sp.MatrixBase)):
         raise ArgumentError(
-            f"from_sympy() takes a SymPy expression, not {type(expr).__name__}; texts are read by sympy.sympify or, "
-            "without evaluating them, by symgrad.formula.reading.text."
+            f"from_sympy() takes a SymPy expression, not {type(expr).__name__}; texts are read by "
+            "sympy.sympify, and LaTeX by symgrad.from_latex."
         )
     if len(symbols) == 1 and isinstance(symbols[0], (list, tuple)):
         symbols = tuple(symbols[0])
@@ -75,135 +66,13 @@ def from_sympy(expr: Any, *symbols: Any, indices: Sequence[Any] | None = None) -
     return SympyFunction(expr, term, [found[name] for name in order])
 
 
-class SympyFunction:
-    """A function of arrays made of a SymPy expression; see :func:`from_sympy`.
+class SympyFunction(FormulaFunction):
+    """A function of arrays made of a SymPy expression; see :func:`from_sympy`."""
 
-    ``expr`` is the expression, ``term`` its formula, ``names`` are the arguments in order.
-    """
-
-    def __init__(self, expr: Any, term: Term, symbols: list[Term]):
-        self.expr = expr
-        self.term = term
-        self.symbols = symbols
-        self.names = [str(s.name) for s in symbols]
-        self.__name__ = "f"
-        self.__signature__ = inspect.Signature(
-            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.names]
-        )
-        order = postorder([term])
-        self._used = {t for t in order if t.op is SYMBOL}
-        self._entrywise = all(t.op.entrywise or t.op.kind == "leaf" for t in order)
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """The value for arrays, numbers, tensors or terms, by position or by name."""
-        if any(isinstance(v, Formal) for v in (*args, *named.values())):
-            return Formal(self(*map(_bare, args), **{name: _bare(v) for name, v in named.items()}))
-        try:
-            bound = self.__signature__.bind(*args, **named)
-        except TypeError as error:
-            raise ArgumentError(f"f({', '.join(self.names)}): {error}.") from None
-        values = {name: _value(v, name) for name, v in bound.arguments.items()}
-        letters = self._letters(values)
-        if any(isinstance(v, (Recorded, Term)) for v in values.values()):
-            return self._run(values, letters)
-        if self._entrywise and any(np.ndim(values[str(s.name)]) for s in self.symbols if not s.shape):
-            return self._run(values, letters)
-        return evaluate(self.term, values, letters)
-
-    def __repr__(self) -> str:
-        return f"f({', '.join(self.names)}) = {self.expr}"
-
-    def _letters(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The size that every letter stands for; shapes that do not fit are an error."""
-        letters: dict[str, Any] = {}
-        for s in self.symbols:
-            got = tuple(shape_of(values[str(s.name)]))
-            if not s.shape and (not got or self._entrywise or s not in self._used):
-                continue
-            fits = len(got) == len(s.shape)
-            for letter, n in zip(s.shape, got, strict=False):
-                known = letters.setdefault(letter, n) if isinstance(letter, str) and letter.isidentifier() else letter
-                fits = fits and (isinstance(known, str) or isinstance(n, str) or known == n)
-            if not fits:
-                sizes = ", ".join(f"{k} = {v}" for k, v in letters.items())
-                raise ShapeError(
-                    f"f({', '.join(self.names)}): {s.name} has shape {got} where the expression has "
-                    f"{tuple(s.shape)}{' with ' + sizes if sizes else ''}."
-                )
-        return letters
-
-    def _run(self, values: Mapping[str, Any], letters: dict[str, Any]) -> Any:
-        """The ops of the formula, one after the other, on whatever the arguments are."""
-        formal = any(isinstance(v, Term) for v in values.values())
-        if any(isinstance(v, Recorded) for v in values.values()):
-            values = {name: _tensor(v, name) for name, v in values.items()}
-        image: dict[Term, Any] = {}
-        for t in postorder([self.term]):
-            if t.op is SYMBOL:
-                image[t] = values[str(t.name)]
-            elif t.op is NUMBER:
-                image[t] = _constant(t.number)
-            elif t.op is SIZE:
-                n = letters.get(str(t.name), t.name)
-                image[t] = size_letter(n) if formal else Size(n)  # type: ignore[arg-type]
-            elif t.op.name in ("full", "eye"):
-                image[t] = t if formal else _constant_tensor(t, letters)
-            else:
-                image[t] = t.op(*(image[a] for a in t.args), **_sized(t.op, t.params, letters))
-        return image[self.term]
-
-
-def _bare(value: Any) -> Any:
-    return value.term if isinstance(value, Formal) else value
-
-
-def _value(value: Any, name: str) -> Any:
-    if isinstance(value, (Recorded, Term)):
-        return value
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"{name} is {type(value).__name__}; arrays, numbers, tensors and terms are taken.")
-    return array if array.ndim else array[()]
-
-
-def _tensor(value: Any, name: str) -> Any:
-    """An array beside tensors becomes a tensor with a name, so that it is one symbol wherever the formula has it."""
-    from symgrad.tensor.creation import tensor
-
-    return tensor(value, name=name) if isinstance(value, np.ndarray) else value
-
-
-def _constant(value: Any) -> Any:
-    if isinstance(value, str):
-        return PI
-    return exact(value) if isinstance(value, Fraction) else value
-
-
-def _constant_tensor(t: Term, letters: dict[str, Any]) -> Any:
-    from symgrad.tensor import creation
-
-    sizes = tuple(Size(size_value(n, letters)) for n in t.shape)
-    if t.op.name == "eye":
-        return creation.eye(sizes[0], dtype=t.dtype)
-    return creation.full(sizes, t.params["value"], dtype=t.dtype)
-
-
-def _sized(op: Op, params: dict[str, Any], letters: dict[str, Any]) -> dict[str, Any]:
-    """Params with the sizes that the letters stand for."""
-    out = dict(params)
-    for key in op.size_params or ():
-        value = out[key]
-        out[key] = tuple(_size(v, letters) for v in value) if isinstance(value, tuple) else _size(value, letters)
-    return out
-
-
-def _size(value: Any, letters: dict[str, Any]) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value in letters:
-        return letters[value] if isinstance(letters[value], str) else Size(letters[value])
-    written = re.sub(r"[^\W\d]\w*", lambda m: str(letters.get(m[0], m[0])), value)
-    return written if re.search(r"[^\W\d]", written) else size_value(written, {})
+    @property
+    def expr(self) -> Any:
+        """The expression."""
+        return self.given
 
 
 def _named(s: Any) -> str:

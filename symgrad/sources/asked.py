@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProb
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.names import CALLED
@@ -294,6 +295,13 @@ def _limits(text: str) -> set[str]:
     )
 
 
+def _defined(text: str) -> set[str]:
+    r"""The names that a text defines: ``r`` of ``r^T r, \quad r = Ax - b``."""
+    tokens = tokenize_latex(text.strip())
+    definitions = Clauses(tokens, {}).definitions if tokens.items else []
+    return {name for left, _ in definitions for name in _latex_names(" ".join(word for _, word, _ in left))}
+
+
 def _below(items: Sequence[tuple[str, str, int]], k: int, summed: set[str]) -> str:
     r"""What a subscript at ``k`` adds to a name: ``_k``, ``_eq`` of ``_{\text{eq}}``, nothing for an index of sums."""
     if k + 3 >= len(items) or items[k][1] != "_" or items[k + 3][1] != "}":
@@ -322,7 +330,7 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
                 "name of its own, such as z."
             )
     sizes = {s for shape in known.values() for s in shape}
-    ends = _limits(text) if is_latex(text) else set()
+    ends = _limits(text) | _defined(text) if is_latex(text) else set()
     names = [n for n in names_in(text) if n not in (sizes | ends) or n in known]
     if "I" in names and "I" not in known and hints.has_identity(text):
         names.remove("I")
