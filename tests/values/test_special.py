@@ -208,3 +208,25 @@ def test_sinc_far_out_keeps_its_digits(name: str) -> None:
         zs = [mpmath.mpf(x) for x in points]
         forms = {"sinc": lambda z: mpmath.sincpi(z), "dsinc": lambda z: (mpmath.cospi(z) - mpmath.sincpi(z)) / z}
         np.testing.assert_allclose(got, [float(forms[name](z)) for z in zs], rtol=2e-15)
+
+
+@pytest.mark.parametrize("n", [10, 30, 100, 400])
+def test_bessel_functions_below_their_order_keep_their_digits(n: int) -> None:
+    points = np.array([2.1 * math.sqrt(n + 1), n / 2, -0.7 * n, n - 1e-9, n, 1.01 * n])
+    with mpmath.workdps(30):
+        exact = [float(mpmath.besselj(n, mpmath.mpf(x))) for x in points]
+    # What the rounding of x alone may do there is n units.
+    np.testing.assert_allclose(kernels.bessel_j(points, n), exact, rtol=4 * n * 2**-53)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 20])
+def test_derivatives_of_the_elliptic_integral_b_keep_their_digits(n: int) -> None:
+    points = np.array([-1e8, -1e3, -3.0, -1.2, -0.51, -0.3, 1e-9, 0.51, 0.8, 0.999, 1 - 1e-9])
+    half = mpmath.mpf(1) / 2
+    with mpmath.workdps(60):
+        factor = mpmath.pi / 4 * mpmath.rf(half, n) ** 2 / mpmath.rf(2, n)
+        exact = [float(factor * mpmath.hyp2f1(n + half, n + half, n + 2, mpmath.mpf(x))) for x in points]
+    np.testing.assert_allclose(kernels.ellipb_slope(points, n), exact, rtol=(8 + n / 2) * 2**-52)
+    np.testing.assert_array_equal(
+        kernels.ellipb_slope(np.array([1, 2, -np.inf, np.nan]), n), [np.inf, np.nan, 0, np.nan]
+    )

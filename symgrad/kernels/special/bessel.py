@@ -33,10 +33,24 @@ def hankel(x: Any, n: float) -> Any:
     return turned * np.exp(1j * x) / (1j * np.pi) * total
 
 
+def falling_share(x: Any, low: Any, n: int) -> Any:
+    """J_n(x) over J_low(x) for x < low + 1 <= n + 1: the product of the quotients of neighbours, each below 1.
+
+    They come from the recurrence (DLMF 10.6.1) downwards, which forgets where it was started.
+    """
+    quotient, out = np.zeros_like(x), np.ones_like(x)
+    for k in range(n + 30 + 8 * math.ceil(n ** (1 / 3)), int(np.min(low)), -1):
+        quotient = x / (2 * k - x * quotient)
+        if k <= n:
+            out = np.where(k > low, out * quotient, out)
+    return out
+
+
 def bessel_j(x: Any, n: int) -> Any:
     """J_n(x): the trapezoidal rule on its integral (DLMF 10.9.2), and where x is large against n Hankel's function.
 
-    Where x is small against n, so is J_n, and its digits are those of the power series (10.2.2).
+    The rule is for values of the size of its terms.  Below n the function falls off: there the order next to x is
+    summed, and where x is smaller still the power series (10.2.2) has all digits.
     """
     x = np.asarray(x)
     if x.size > 32768:
@@ -46,8 +60,13 @@ def bessel_j(x: Any, n: int) -> Any:
     near = np.where(size <= 30 + n * n, size, 0)
     count = 2 * (int(np.max(near, initial=0)) + n) + 48
     angle = np.pi * (np.arange(count) + 0.5) / count
-    out = np.mean(np.cos(n * angle - near[..., None] * np.sin(angle)), -1)
+    order = np.minimum(np.floor(np.nan_to_num(near)), n)
+    out = np.mean(np.cos(order[..., None] * angle - near[..., None] * np.sin(angle)), -1)
     small = size * size < 4 * (n + 1)
+    falling = (order < n) & ~small
+    if falling.any():
+        out = np.array(out)
+        out[falling] *= falling_share(near[falling], order[falling], n)
     if small.any():
         quarter = np.where(small, size / 2, 0.0)
         series = np.ones_like(quarter)

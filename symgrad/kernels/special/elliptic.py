@@ -64,24 +64,26 @@ def ellipd(m: Any) -> Any:
 
 
 def ellipb_slope(m: Any, n: int = 1) -> Any:
-    """The n-th derivative of B, n > 0: by its power series for |m| <= 1/2, elsewhere from (D - B)/2m on.
+    """The n-th derivative of B, n > 0; inf at 1, nan above.
 
-    The higher ones follow from m (1 - m) B'' + 2 (1 - m) B' = B/4, differentiated.
+    With t = tan² θ it is (1/2)_n/2 times the integral of (t/w)^n (t/((1 + t)³ w))^(1/2)/t for w = 1 + (1 - m) t, taken
+    evenly in log t: no term is below 0, and they fall off exponentially on both sides.
     """
     m = np.asarray(m)
     y = m.astype(np.float64)
-    with np.errstate(all="ignore"):
-        small = np.where(np.abs(y) <= 0.5, y, 0.0)
-        total = np.zeros_like(small)
-        for k in range(60 + 4 * n, n - 1, -1):
-            # B = π/4 Σ ((1/2)_k)² / ((k + 1)! k!) m^k
-            c = math.prod((2 * i - 1) / (2 * i) for i in range(1, k + 1)) ** 2 / (k + 1)
-            total = total * small + c * math.perm(k, n)
-        before, out = ellipb(y), (ellipd(y) - ellipb(y)) / (2 * y)
-        for k in range(n - 1):
-            after = ((k + 0.5) ** 2 * before - (k * (1 - 2 * y) + 2 * (1 - y)) * out) / (y * (1 - y))
-            before, out = out, after
-        out = np.where(np.abs(y) <= 0.5, np.pi / 4 * total, out)
+    inside = (y < 1) & np.isfinite(y)
+    rest = np.where(inside, 1 - y, 1.0)
+    rest = np.minimum(rest, 1e250)  # beyond, the value is below all floats
+    step, middle = 0.8 / math.sqrt(n + 3), -np.log(rest)
+    first = np.min(middle, initial=0) - 84 / (2 * n + 1)
+    last = np.max(middle, initial=0) + 28
+    total = np.zeros_like(rest)
+    for u in np.arange(math.floor(first / step), math.ceil(last / step) + 1) * step:
+        t = math.exp(u)
+        wide = 1 + rest * t
+        total += (t / wide) ** n * math.sqrt(t / (1 + t)) / ((1 + t) * np.sqrt(wide))
+    out = math.prod(k - 0.5 for k in range(1, n + 1)) * step / 2 * total
+    out = np.where(inside, out, np.where(y == 1, np.inf, np.where(y == -np.inf, 0.0, np.nan)))
     return out.astype(m.dtype, copy=False)[()]
 
 
