@@ -152,6 +152,18 @@ def test_long_formulas_take_linear_time():
     assert count(found) > 25_000
 
 
+def test_functions_of_functions_are_read_in_steps():
+    def f(x):
+        for _ in range(48):
+            x = x * sg.sin(x)
+        return x
+
+    x = np.float64(0.7)
+    t = sg.tensor(x, requires_grad=True)
+    assert sg.compile(f, x)(x) == f(t).item()
+    np.testing.assert_allclose(sg.compile(sg.func.grad(f), x)(x), sg.func.grad(f)(t).item(), rtol=1e-14)
+
+
 def test_what_is_factored_stays_so():
     x, y = np.array([1 + 1e-9]), np.array([1 + 2e-9])
     g = sg.compile(sg.func.grad(lambda x, y: ((1 - x) ** 2 + 100 * (y - x**2) ** 2).sum()), x, y)

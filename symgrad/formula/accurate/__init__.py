@@ -198,9 +198,11 @@ def _written(scalar: Term) -> Term | None:
     for expands in (True, False):
         reader = Reader(expands)
         try:
-            found: Term = Writer(reader.field)(reader(scalar))
+            found: Term | None = Writer(reader.field)(reader(scalar))
         except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
-            continue
-        if found is not scalar and loses(scalar, found):
+            found = None
+        if found is not None and found is not scalar and loses(scalar, found):
             return found
+        if not reader.expanded:  # another reading would be the same
+            return None
     return None

@@ -24,6 +24,7 @@ from symgrad.formula.canonical.scalars.polynomials import (
 )
 
 Key = tuple[tuple[Monomial, Fraction], ...]
+_NONE: frozenset[int] = frozenset()
 HIGHEST = 8
 """Higher powers of sums are not multiplied out."""
 
@@ -65,15 +66,16 @@ class Generator:
 
     ``kind`` is "variable", "exp" (of the monomial ``inner``), "sqrt" (of the polynomial ``inner``), "abs" (of the
     variable number ``inner``), "sum" (of the ratios ``inner``) or the name of a function of the ratio ``inner``;
-    ``term`` stands for a variable or an inexact constant.
+    ``term`` stands for a variable or an inexact constant, and ``variables`` are the variables inside of it.
     """
 
-    __slots__ = ("inner", "kind", "term")
+    __slots__ = ("inner", "kind", "term", "variables")
 
-    def __init__(self, kind: str, inner: Any = None, term: Any = None):
+    def __init__(self, kind: str, inner: Any, term: Any, variables: frozenset[int]):
         self.kind = kind
         self.inner = inner
         self.term = term
+        self.variables = variables
 
 
 class Field:
@@ -87,8 +89,8 @@ class Field:
         """The number of a generator, which is the same for the same one."""
         key = (kind, term) if term is not None else (kind, _identity(inner))
         if key not in self._known:
-            self._known[key] = len(self.generators)
-            self.generators.append(Generator(kind, inner, term))
+            self._known[key] = found = len(self.generators)
+            self.generators.append(Generator(kind, inner, term, self._inside(found, kind, inner)))
         return self._known[key]
 
     def single(self, generator: int, power: Fraction | int = 1) -> Ratio:
@@ -162,7 +164,7 @@ class Field:
         """Whether roots of one variable are in a sum, which cancel by their conjugates."""
         atoms = {g for p in parts for m in (p.monomial, *(m for key in p.factors for m, _ in key)) for g, _ in m}
         roots = any(self.generators[g].kind == "sqrt" for g in atoms)
-        return roots and len(set().union(*map(self._variables, atoms))) == 1
+        return roots and len(_NONE.union(*(self.generators[g].variables for g in atoms))) == 1
 
     def _is_wave(self, key: Key) -> bool:
         return any(self.generators[g].kind == "exp" for m, _ in key for g, _ in m)
@@ -223,31 +225,23 @@ class Field:
 
     # -------------------------------------------------------------------------------------- looking
 
-    def below(self, poly: Iterable[Monomial]) -> set[int]:
+    def below(self, poly: Iterable[Monomial]) -> frozenset[int]:
         """The variables in monomials, also those inside of functions."""
-        found: set[int] = set()
-        for m in poly:
-            for g, _ in m:
-                found |= self._variables(g)
-        return found
+        return _NONE.union(*(self.generators[g].variables for m in poly for g, _ in m))
 
-    def _variables(self, g: int) -> set[int]:
-        made = self.generators[g]
-        if made.kind == "variable":
-            return {g}
-        if made.kind == "constant":
-            return set()
-        if made.kind == "abs":
-            return {made.inner}
-        if made.kind == "exp":
-            return self.below([made.inner])
-        if made.kind == "sqrt":
-            return self.below(made.inner)
-        if made.kind == "sum":
-            return set().union(*map(self.variables, made.inner))
-        return self.variables(made.inner)
+    def _inside(self, g: int, kind: str, inner: Any) -> frozenset[int]:
+        """The variables of a new generator, by those of what is in it: chains of functions cost a step each."""
+        if kind in ("variable", "constant"):
+            return frozenset((g,)) if kind == "variable" else _NONE
+        if kind == "abs":
+            return frozenset((inner,))
+        if kind == "exp":
+            return self.below([inner])
+        if kind == "sqrt":
+            return self.below(inner)
+        return _NONE.union(*map(self.variables, inner if kind == "sum" else (inner,)))
 
-    def variables(self, a: Ratio) -> set[int]:
+    def variables(self, a: Ratio) -> frozenset[int]:
         """The variables of a ratio."""
         return self.below([a.monomial, *(m for key in a.factors for m, _ in key)])
 

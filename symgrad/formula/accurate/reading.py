@@ -22,12 +22,13 @@ class Unreadable(Exception):
 class Reader:
     """Reads the terms of one formula; ``field`` holds the generators.
 
-    ``expands``: whether exponents in one variable are multiplied out.
+    ``expands``: whether exponents in one variable are multiplied out; ``expanded``: whether there was one.
     """
 
     def __init__(self, expands: bool = True) -> None:
         self.field = Field()
         self.expands = expands
+        self.expanded = False
         self._read: dict[Term, Ratio] = {}
 
     def __call__(self, root: Term) -> Ratio:
@@ -80,7 +81,8 @@ class Reader:
         are multiplied out if the reader does so.
         """
         single = not inner.factors or (list(inner.factors.values()) == [1] and not inner.monomial)
-        single = single or (self.expands and len(self.field.variables(inner)) == 1)
+        if not single and self.expands and len(self.field.variables(inner)) == 1:
+            single = self.expanded = True
         poly = inner.polynomial if single else None
         if poly is None:
             poly = {

@@ -39,6 +39,7 @@ class Writer:
     def __init__(self, field: Field):
         self.field = field
         self._written: dict[Any, Any] = {}
+        self._generators: dict[int, Any] = {}
 
     def __call__(self, a: Ratio) -> Any:
         """The term of a ratio."""
@@ -84,11 +85,9 @@ class Writer:
     def _plain(self, a: Ratio, g: int, p: Fraction) -> Items:
         """A generator to a power; |x|/x is the sign of x."""
         made = self.field.generators[g]
-        powers = dict(a.monomial)
-        if made.kind == "abs" and p == 1 and powers.get(made.inner) == -1:
+        if made.kind == "abs" and p == 1 and dict(a.monomial).get(made.inner) == -1:
             return [(call("sign", self._generator(made.inner)), 1)]
-        signs = [h for h, q in a.monomial if q == 1 and self._is_size_of(h, g)]
-        if made.kind == "variable" and p == -1 and signs:
+        if made.kind == "variable" and p == -1 and any(q == 1 and self._is_size_of(h, g) for h, q in a.monomial):
             return []
         if made.kind == "sqrt" and p < 0:
             pair = self.squares(made.inner)
@@ -135,6 +134,11 @@ class Writer:
     # -------------------------------------------------------------------------------------- generators
 
     def _generator(self, g: int) -> Any:
+        if g not in self._generators:
+            self._generators[g] = self._made(g)
+        return self._generators[g]
+
+    def _made(self, g: int) -> Any:
         made = self.field.generators[g]
         if made.kind in ("variable", "constant"):
             return made.term
