@@ -195,7 +195,7 @@ def test_public_functions_can_be_pickled():
     ("find", "advice"),
     [
         (lambda: sg.func.functional_call, r"write f\(weights, x\) with nn.functional"),
-        (lambda: sg.func.nothing, "it has grad, grad_and_value, hessian"),
+        (lambda: sg.func.nothing, "it has LinearOperator, grad, grad_and_value, hessian"),
         (lambda: sg.nn.Linear, r"layers are functions here \(nn.functional.linear"),
         (lambda: sg.optim.SGD, "take the step yourself"),
         (lambda: sg.amp, "autocast is there and off"),

@@ -207,7 +207,7 @@ def half_turns(x: Any) -> tuple[Any, Any]:
 
 def sinc(x: Any) -> Any:
     """sin(πx)/(πx), 1 at 0."""
-    if x.dtype.kind != "f":
+    if x.dtype != np.float64:  # in float32 as torch, of the rounded angle
         return np.sinc(x).astype(x.dtype, copy=False)[()]
     with np.errstate(invalid="ignore", over="ignore"):
         y = np.where(x == 0, 1e-20, x)

@@ -41,8 +41,8 @@ LIBRARY = {
 }""",
     "sinc": """static double sinc(double x)
 {
-    double turn = 3.141592653589793 * x;
-    return x == 0 ? 1 : sin(turn) / turn;
+    double whole = rint(x), sine = sin(3.141592653589793 * (x - whole));
+    return x == 0 ? 1 : (fmod(whole, 2) != 0 ? -sine : sine) / (3.141592653589793 * x);
 }""",
     "floor_mod": """static double floor_mod(double x, double y)
 {
