@@ -256,6 +256,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "guard": [_many(("real", "n", "m"), ("bool", "m"))],
     "defined": [lambda make: ((make("real", "n", "m"), make("bool", "m") | True), {})],
     "erfcx_slope": [_one("real", "n", "m", n=1), _one("real", n=2)],
+    "erfcinv_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
+    "ndtri_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
     "dawsn_slope": [_one("real", "n", "m", n=1), _one("real", n=2)],
     "ellipb_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
     "spence_slope": [_one("positive", "n", "m", n=0), _one("positive", "n", n=1), _one("positive", n=2)],
@@ -529,7 +531,8 @@ airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipg
 ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine gelu
 gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink
 scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
-surprise xlog1py erfcx_slope signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
+surprise xlog1py erfcx_slope erfcinv_slope ndtri_slope
+signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
 bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm argsort argkth argtop argcummax argcummin
 searchsorted isin tied middle view_as_complex gammainc_slope gamma_density gamma_score zeta_slope betainc_slope
 eigh_vectors svd_u svd_vh

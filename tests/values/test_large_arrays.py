@@ -15,6 +15,7 @@ STRETCHED = {
     "bessel_ke": (0,),
     "erfinv": (),
     "ndtri": (),
+    "ndtri_slope": (2,),
     "erfcx": (),
     "erfcx_slope": (2,),
     "log_ndtr": (),
@@ -30,6 +31,7 @@ STRETCHED = {
     "spherical_jn": (2,),
     "airy_ai": (),
     "erfcinv": (),
+    "erfcinv_slope": (2,),
 }
 
 

@@ -230,3 +230,37 @@ def test_derivatives_of_the_elliptic_integral_b_keep_their_digits(n: int) -> Non
     np.testing.assert_array_equal(
         kernels.ellipb_slope(np.array([1, 2, -np.inf, np.nan]), n), [np.inf, np.nan, 0, np.nan]
     )
+
+
+@pytest.mark.parametrize(("name", "tail"), [("erfcinv", mpmath.erfc), ("ndtri", mpmath.ncdf)])
+@pytest.mark.parametrize("n", [1, 2])
+def test_derivatives_of_quantiles_keep_their_digits_in_the_tails(name: str, tail: Any, n: int) -> None:
+    points = [1e-300, 3e-150, 1e-20, 1e-3, 0.3, 0.8, 0.999, 1 - 2**-50]
+    with mpmath.workdps(40):
+        exact = []
+        for x in points:
+            # Newton's step for log tail(y) = log x from the float64 value on has twice its digits.
+            y = mpmath.mpf(float(getattr(kernels, name)(x)))
+            for _ in range(3):
+                slope = mpmath.diff(lambda v: mpmath.log(tail(v)), y)
+                y -= (mpmath.log(tail(y)) - mpmath.log(mpmath.mpf(x))) / slope
+            first = 1 / (-2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-y * y) if name == "erfcinv" else mpmath.npdf(y))
+            exact.append(float(first if n == 1 else (2 if name == "erfcinv" else 1) * y * first**2))
+    x = sg.tensor(points, dtype=sg.float64, requires_grad=True)
+    (g,) = sg.autograd.grad(getattr(sg.special, name)(x).sum(), x, create_graph=True)
+    got = g.detach() if n == 1 else sg.autograd.grad(g.sum(), x)[0]
+    np.testing.assert_allclose(got.numpy(), exact, rtol=3e-15)
+
+
+def test_the_argument_of_the_normal_quantile_may_be_changed_as_in_torch() -> None:
+    x = sg.tensor([0.3], dtype=sg.float64, requires_grad=True)
+    z = x * 1
+    y = sg.special.ndtri(z)
+    z.mul_(2)
+    y.sum().backward()
+    exact = float(mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(mpmath.erfinv(1 - 2 * mpmath.mpf(0.3)) ** 2))
+    np.testing.assert_allclose(x.grad.numpy(), exact, rtol=1e-15)
+    y = sg.special.ndtri(x * 1)
+    y.mul_(2)
+    with pytest.raises(sg.errors.AutogradError, match="modified by an inplace operation"):
+        y.sum().backward()

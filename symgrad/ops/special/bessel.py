@@ -274,7 +274,9 @@ inverse_mills: Op = elementwise(
 ndtri: Op = _special(
     "ndtri",
     kernels.ndtri,
-    lambda out, x: sqrt(exact(2) * PI) * exp(out**2 / 2),
+    lambda out, x: ndtri_slope(x, n=1),
+    saves=(-1,),
+    copies=True,  # torch's rule reads the value only
     domain="probability",
     kinks=(0, 1),
     latex=r"\Phi^{{-1}}\left({0}\right)",
@@ -329,7 +331,7 @@ within("special")(erfinv)
 erfcinv: Op = _special(
     "erfcinv",
     kernels.erfcinv,
-    lambda out, x: -sqrt(PI) / 2 * exp(out**2),
+    lambda out, x: erfcinv_slope(x, n=1),
     sympy="erfcinv",
     digits=lambda mp, x: mp.inf * (1 - x) if x in (0, 2) else digits.erfinv(mp, 1 - x),
     domain="probability",
@@ -339,6 +341,44 @@ erfcinv: Op = _special(
 )
 
 
+def _quantile_slope(name: str, of: Op, first: Any, twice: int, kernel: Any, doc: str) -> Op:
+    """The derivatives of ``of``, the first being ``first`` of its value and the second ``twice`` y y'²."""
+
+    def define(x: Any, *, n: int) -> Any:
+        y = of(x)
+        powers = kernels.quantile_powers(n, twice)
+        return first(y) ** n * sum(c * y ** (n - 1 - i) for i, c in enumerate(powers) if c)
+
+    op: Op = family(
+        name,
+        kernel,
+        lambda x, n: op(x, n=n + 1),
+        refuses="c",
+        domain="probability",
+        define=define,
+        expanded=True,
+        example=(0.25, {"n": 1}),
+        doc=doc,
+    )
+    return op
+
+
+ndtri_slope = _quantile_slope(
+    "ndtri_slope",
+    ndtri,
+    lambda y: sqrt(exact(2) * PI) * exp(y**2 / 2),
+    1,
+    kernels.ndtri_slope,
+    "The n-th derivative of the normal quantile y: the density at y is known from the tail and Mills' ratio.",
+)
+erfcinv_slope = _quantile_slope(
+    "erfcinv_slope",
+    erfcinv,
+    lambda y: -sqrt(PI) / 2 * exp(y**2),
+    2,
+    kernels.erfcinv_slope,
+    "The n-th derivative of erfcinv: with y the value, e^(y²) is erfcx(|y|) over the smaller of x and 2 - x.",
+)
 entr: Op = _special(
     "entr",
     kernels.entr,
