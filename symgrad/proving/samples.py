@@ -414,6 +414,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "expn": [_one("positive", "n", "m", n=1), _one("positive", "n", n=3), _one("positive", n=2)],
     "spherical_jn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "spherical_yn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "bessel_ie_slope": [_one("off-zero", "n", "m", n=0, k=1), _one("off-zero", n=2, k=2)],
     "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "pad": [_one("real", "n", "m", widths=((1, 1), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
     "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
@@ -528,7 +529,8 @@ bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermi
 hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral
 cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipb_slope ellipd airy_ai
 airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn
-ratio where cast gather scatter_into bessel_j bessel_i bessel_ie mantissa exponent ndtri scatter_combine gelu
+ratio where cast gather scatter_into bessel_j bessel_i bessel_ie bessel_ie_slope
+mantissa exponent ndtri scatter_combine gelu
 gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink
 scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
 surprise xlog1py erfcx_slope erfcinv_slope ndtri_slope

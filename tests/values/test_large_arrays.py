@@ -10,6 +10,7 @@ STRETCHED = {
     "digamma": (),
     "polygamma": (2,),
     "bessel_ie": (1,),
+    "bessel_ie_slope": (1, 2),
     "bessel_j": (0,),
     "bessel_y": (1,),
     "bessel_ke": (0,),

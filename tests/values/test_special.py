@@ -264,3 +264,29 @@ def test_the_argument_of_the_normal_quantile_may_be_changed_as_in_torch() -> Non
     y.mul_(2)
     with pytest.raises(sg.errors.AutogradError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_derivatives_of_scaled_bessel_functions_keep_their_digits_far_out(n: int) -> None:
+    points = [20.0, 30.0, 80.0, -1e3, 1e5]
+    x = sg.tensor(points, dtype=sg.float64, requires_grad=True)
+    (g,) = sg.autograd.grad(sg.special.ive(n, x).sum(), x, create_graph=True)
+    (h,) = sg.autograd.grad(g.sum(), x)
+    with mpmath.workdps(60):
+        rows = []
+        for p in points:
+            s = mpmath.exp(-abs(mpmath.mpf(p))) * mpmath.sign(p) ** n
+            i = [mpmath.besseli(abs(n + j), abs(mpmath.mpf(p))) for j in range(-2, 3)]
+            rows.append(
+                [
+                    s * mpmath.sign(p) * ((i[1] + i[3]) / 2 - i[2]),
+                    s * (i[0] + 6 * i[2] + i[4] - 4 * i[1] - 4 * i[3]) / 4,
+                ]
+            )
+        exact = np.array([[float(v) for v in row] for row in rows])
+    np.testing.assert_allclose(np.transpose([g.detach().numpy(), h.numpy()]), exact, rtol=2e-15)
+
+
+def test_slopes_of_scaled_bessel_functions_at_their_kink_are_those_of_torch() -> None:
+    got = [kernels.bessel_ie_slope(0.0, n, k) for n, k in ((0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 2))]
+    assert got == [0, 0.5, 0.5, 0, 0.25, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from symgrad import kernels
@@ -27,6 +28,7 @@ def _order(
     domain: str = "off-zero",
     define: Any = None,
     in_digits: Any = None,
+    **fields: Any,
 ) -> Op:
     return family(
         name,
@@ -40,6 +42,7 @@ def _order(
         latex=latex,
         example=(0.5, {"n": 1}),
         doc=doc,
+        **fields,
     )
 
 
@@ -73,10 +76,13 @@ def _bessel_i_slope(x: Any, n: int) -> Any:
     return (bessel_i(x, n=n - 1) + bessel_i(x, n=n + 1)) / 2
 
 
-def _bessel_ie_slope(out: Any, x: Any, n: int) -> Any:
-    if n == 0:
-        return bessel_ie(x, n=1) - sign(x) * out
-    return (bessel_ie(x, n=n - 1) + bessel_ie(x, n=n + 1)) / 2 - sign(x) * out
+def _bessel_ie_slopes(x: Any, *, n: int, k: int) -> Any:
+    """Half the sum of the neighbouring orders less sign(x) times the one between, k times."""
+    out: Any = 0
+    for i in range(k + 1):
+        parts = sum(math.comb(i, j) * bessel_ie(x, n=abs(n + 2 * j - i)) for j in range(i + 1))
+        out = out + math.comb(k, i) * (-sign(x)) ** (k - i) * parts / 2**i
+    return out
 
 
 bessel_j = _order(
@@ -123,14 +129,25 @@ bessel_i = _order(
     "Modified Bessel function of the first kind, integer order n >= 0.",
     in_digits=lambda mp, x, n: mp.besseli(n, x),
 )
-bessel_ie = _order(
+bessel_ie: Op = _order(
     "bessel_ie",
     kernels.bessel_ie,
-    _bessel_ie_slope,
+    lambda x, n: bessel_ie_slope(x, n=n, k=1),
     r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
-    by_result=True,
     define=lambda x, *, n: exp(-abs_(x)) * bessel_i(x, n=n),
+    saves=(-1,),  # as torch's rule, which reads the value too
+)
+bessel_ie_slope: Op = family(
+    "bessel_ie_slope",
+    kernels.bessel_ie_slope,
+    lambda x, n, k: bessel_ie_slope(x, n=n, k=k + 1),
+    refuses="c",
+    domain="off-zero",
+    define=_bessel_ie_slopes,
+    expanded=True,
+    example=(0.5, {"n": 1, "k": 1}),
+    doc="The k-th derivative of e^(-|x|) I_n(x); the difference of neighbouring orders has no digits far out.",
 )
 lambertw: Op = elementwise(
     "lambertw",
@@ -363,7 +380,7 @@ def _quantile_slope(name: str, of: Op, first: Any, twice: int, kernel: Any, doc:
     return op
 
 
-ndtri_slope = _quantile_slope(
+ndtri_slope: Op = _quantile_slope(
     "ndtri_slope",
     ndtri,
     lambda y: sqrt(exact(2) * PI) * exp(y**2 / 2),
@@ -371,7 +388,7 @@ ndtri_slope = _quantile_slope(
     kernels.ndtri_slope,
     "The n-th derivative of the normal quantile y: the density at y is known from the tail and Mills' ratio.",
 )
-erfcinv_slope = _quantile_slope(
+erfcinv_slope: Op = _quantile_slope(
     "erfcinv_slope",
     erfcinv,
     lambda y: -sqrt(PI) / 2 * exp(y**2),
