@@ -168,6 +168,14 @@ class Report:
         """The first mistake found, None when all is right."""
         return next((a.diagnosis for a in self.arguments if a.diagnosis is not None), None)
 
+    @property
+    def headline(self) -> str:
+        """One line: the first mistake and whose it is, or that all is right."""
+        wrong = next((a for a in self.arguments if a.diagnosis is not None), None)
+        if wrong is None or wrong.diagnosis is None:
+            return f"{', '.join(a.title for a in self.arguments)}: right"
+        return f"{wrong.title}: {' '.join(wrong.diagnosis.sentence.split())}"
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data for JSON: verdict, and for each argument the worst entry, mistake and formula."""
         return {
@@ -180,8 +188,9 @@ class Report:
 
     def raise_for_mismatch(self) -> Report:
         """Raise ``CheckFailed`` (an ``AssertionError``) with this report as text unless it is right; gives itself."""
+        __tracebackhide__ = True  # pytest shows the line of the test
         if not self.ok:
-            raise CheckFailed(f"\n{self}")
+            raise CheckFailed(f"{self.headline}\n{self}")  # summaries of many tests show the first line
         return self
 
     def __repr__(self) -> str:
