@@ -69,7 +69,7 @@ def schedule(
         elif term.op is NUMBER or term.op is SIZE:
             operand[term] = literal(term)
         elif term in inlined:
-            operand[term] = Call(term, tuple(operand[a] for a in term.args))
+            operand[term] = Call(term, tuple([operand[a] for a in term.args]))
         elif term in sums.bases:
             base = sums.bases[term]
             operand[term] = operand[base]
@@ -82,10 +82,11 @@ def schedule(
             statements.append((f"{operand[term]}[{place(term)}]", "=", operand[term.args[0]]))
             pool.release(*(operand[dead] for dead in last.get(term, ())))
         else:
-            call = Call(term, tuple(operand[a] for a in term.args))
-            pool.release(*(operand[dead] for dead in last.get(term, ())))
-            operand[term] = pool.take()
-            statements.append((operand[term], "=", call))
+            call = Call(term, tuple([operand[a] for a in term.args]))
+            if term in last:
+                pool.release(*[operand[dead] for dead in last[term]])
+            operand[term] = name = pool.take()
+            statements.append((name, "=", call))
     letters = [t.params["name"] for t in order if t.op is SIZE]
     return Program(statements, [operand[t] for t in outputs], letters)
 
@@ -106,8 +107,11 @@ def _uses(order: Sequence[Term], outputs: Sequence[Term]) -> tuple[dict[Term, in
     readers: dict[Term, tuple[Term, int]] = {}
     for term in order:
         for i, arg in enumerate(term.args):
-            uses[arg] = uses.get(arg, 0) + 1
-            readers[arg] = (term, i)
+            if arg in uses:  # who reads it is asked only where there is one
+                uses[arg] += 1
+            else:
+                uses[arg] = 1
+                readers[arg] = (term, i)
     for term in outputs:
         uses[term] = uses.get(term, 0) + 1
     return uses, readers
@@ -130,21 +134,24 @@ def _inlined(
     weight: dict[Term, int] = {}
     named = {*sums.bases, *sums.bases.values()}
     for term in order:
-        if not term.args and term.op.kind == "leaf":
-            depth[term] = weight[term] = 0
+        args = term.args
+        if not args and term.op.kind == "leaf":
             continue
-        inside = [a for a in term.args if a in found]
-        depth[term] = 1 + max((depth[a] for a in inside), default=0)
-        weight[term] = 1 + sum(weight[a] for a in inside)
-        if term in sums.parts:
-            found.add(term)
-        elif is_view(term):
-            found.add(term)
-            weight[term] = 0
-        elif term not in named and uses[term] == 1 and depth[term] < DEPTH and weight[term] < WEIGHT:
+        deep, heavy = 1, 1
+        for a in args:
+            if a in found:
+                deep = max(deep, depth[a] + 1)
+                heavy += weight[a]
+        if is_view(term):
+            heavy = 0
+        elif term not in sums.parts:
+            if uses[term] != 1 or deep >= DEPTH or heavy >= WEIGHT or term in named:
+                continue
             reader = readers.get(term)
-            if reader is None or plain(*reader):
-                found.add(term)
+            if reader is not None and not plain(*reader):
+                continue
+        found.add(term)
+        depth[term], weight[term] = deep, heavy
     return _limited(order, found, sums.parts)
 
 
@@ -152,15 +159,20 @@ def _limited(order: Sequence[Term], found: set[Term], parts: set[Term]) -> set[T
     """Take back what would make one statement too long: the heaviest operands get names of their own."""
     size: dict[Term, int] = {}
     for term in order:
-        inside = [a for a in term.args if a in found]
-        total = 1 + sum(size[a] for a in inside)
-        for a in sorted(dict.fromkeys(inside), key=lambda t: -size[t]) if total > WEIGHT else ():
-            if total <= WEIGHT or is_view(a):
-                break
-            if a not in parts:
-                found.discard(a)
-                total -= size[a]
-        size[term] = 0 if is_view(term) else total
+        total = 1
+        for a in term.args:
+            if a in found:
+                total += size[a]
+        if total > WEIGHT:
+            inside = dict.fromkeys([a for a in term.args if a in found])
+            for a in sorted(inside, key=lambda t: -size[t]):
+                if total <= WEIGHT or is_view(a):
+                    break
+                if a not in parts:
+                    found.discard(a)
+                    total -= size[a]
+        if term in found:
+            size[term] = 0 if is_view(term) else total
     return found
 
 
@@ -177,9 +189,10 @@ def _last_uses(order: Sequence[Term], outputs: Sequence[Term], inlined: set[Term
                 place[arg] = max(place.get(arg, -1), place[term])
     last: dict[Term, int] = dict.fromkeys(outputs, end)
     for term in order:
+        at = place[term]
         for arg in term.args:
-            if arg not in inlined and arg.op.kind != "leaf":
-                last[arg] = max(last.get(arg, -1), place[term])
+            if arg not in inlined and last.get(arg, -1) < at and arg.op.kind != "leaf":
+                last[arg] = at
     dying: dict[Term, list[Term]] = {}
     for term in order:
         at = last.get(term, end)
