@@ -16,6 +16,7 @@ from symgrad.compiler.targets.c.texts import literal, type_of
 from symgrad.compiler.targets.c.writer import Writer, once
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
+from symgrad.formula.term import postorder
 
 _WIDTH = 112
 """Columns of a line of stored numbers."""
@@ -89,7 +90,8 @@ def _outputs(program: Compiled) -> list[Output]:
 
 def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
     """The function: sizes, arguments and results as parameters; declarations, conditions, statements, the way out."""
-    made = schedule.schedule([o.term for o in outputs], writer.names, lambda term: "", once, writer.taken, False)
+    terms = [o.term for o in outputs]
+    made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False)
     names = _result_names(outputs)
     writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
     conditions = [f"{size} >= {least}" for size, least in writer.least.items()] + _constant_sizes(program, writer)

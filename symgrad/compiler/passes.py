@@ -66,7 +66,7 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
     """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A."""
     if term.op.name == "mul" and term.dtype is not None and is_floating(term.dtype):
         a, u = args
-        if a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
+        if term.shape and a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
             for big, v in (a.args, a.args[::-1]):
                 small = _broadcast((v, u))
                 if big.shape == term.shape and small is not None and len(small) < len(big.shape):
@@ -87,13 +87,15 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
 def _changed(term: Term, args: tuple[Any, ...]) -> Term:
     if not args:
         return term
-    name = term.op.name
-    if term.op.identity or (name == "cast" and args[0].dtype == term.dtype and not is_weak(args[0])):
+    op = term.op
+    name = op.name
+    if op.identity or (name == "cast" and args[0].dtype == term.dtype and not is_weak(args[0])):
         return args[0]  # type: ignore[no-any-return]
-    found = _folded(term, args)
-    if found is not None:
-        return found
-    if term.op.entrywise:
+    if not term.shape:
+        found = _folded(term, args) if args[0].op is NUMBER else None
+        if found is not None:
+            return found
+    elif op.entrywise:
         args = _without_broadcasts(term, args)
     rule = _RULES.get(name)
     if rule is not None:
@@ -119,8 +121,8 @@ def is_weak(term: Term) -> bool:
 
 
 def _folded(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """Functions of plain numbers are computed now: exactly where they are rational, else to the last bit of a float."""
-    if term.shape or not all(a.op is NUMBER for a in args):
+    """A scalar function of plain numbers is computed now: exactly where it is rational, else to the last bit."""
+    if any(a.op is not NUMBER for a in args):
         return None
     if term.op.kind != "elementwise" and term.op.name not in ("conj", "real", "imag"):
         return None
@@ -201,8 +203,6 @@ def _broadcast_of_einsum(term: Term) -> Term | None:
 
 def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands that another operand's shape broadcasts anyway need not be spread out first."""
-    if not term.shape:
-        return args
     small = [lean(a) for a in args]
     if all(s is a for s, a in zip(small, args, strict=True)):
         return args
@@ -268,6 +268,8 @@ def _sub(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
     """A factor that is the number 1, and the number -1."""
     for one, other in (args, args[::-1]):
+        if one.op is not NUMBER:
+            continue
         if one.number == 1 and not isinstance(one.number, (bool, str)) and _fits(other, term):
             return other  # type: ignore[no-any-return]
         if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
@@ -284,7 +286,7 @@ def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _negated(term: Term, args: tuple[Any, ...]) -> Term | None:
     """(-a) · b is -(a · b) to the last bit, for products, quotients and contractions: signs move out and cancel."""
     signs = [a.op.name == "neg" for a in args]
-    if not any(signs) or term.dtype is None:
+    if True not in signs or term.dtype is None:
         return None
     bare = tuple(a.args[0] if s else a for a, s in zip(args, signs, strict=True))
     inner = make(term.op, bare, term.params, term.shape, term.dtype)

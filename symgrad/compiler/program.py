@@ -369,7 +369,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     constants = [c for c in trace.constants if c.term in symbols or not missing.isdisjoint(c.shape)]
     inputs = [*trace.inputs, *constants]
     writer = target.Writer(inputs, order, trace.sizes)
-    program = schedule.schedule(found, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
+    program = schedule.schedule(found, order, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
     text = target.body(writer, program, results, direct)
     silent = target.silence(target.order_of(outputs), trace.base is not None)
     helpers = target.helper_sources(writer.helpers)
@@ -394,7 +394,7 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
         name += "_"
     taken = {*writer.taken, *(t.op.name for t in order), name}
     program = schedule.schedule(
-        [o.term for o in trace.outputs], writer.names, writer.literal, eager.always, taken, False
+        [o.term for o in trace.outputs], order, writer.names, writer.literal, eager.always, taken, False
     )
     writer.taken.update(name, *(name for name, _, _ in program.statements))
     text = target.directly(writer, program, trace.outputs)

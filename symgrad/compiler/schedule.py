@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.compiler.placed import Sums, place, sums_in_place, zeros
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
 
 DEPTH = 5
 """How deep single-use terms are written into one another."""
@@ -43,19 +43,19 @@ class Program:
 
 def schedule(
     outputs: Sequence[Term],
+    order: Sequence[Term],
     names: dict[Term, str],
     literal: Callable[[Term], str],
     plain: Callable[[Term, int], bool],
     taken: set[str],
     in_place: bool = True,
 ) -> Program:
-    """The program of ``outputs``.
+    """The program of ``outputs``, whose terms are in ``order``, arguments first.
 
     ``names`` gives the variables of symbols, ``literal`` the text of numbers and sizes, ``plain(term, i)`` whether
     argument ``i`` may be a call (it stands once in the op's text), ``taken`` the names that are not free.
     ``in_place``: sums may be made in the array of an operand.
     """
-    order = postorder(outputs)
     uses, readers = _uses(order, outputs)
     sums = sums_in_place(order, uses) if in_place else Sums({}, set(), set())
     inlined = _inlined(order, uses, readers, plain, sums)

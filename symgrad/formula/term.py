@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -292,22 +292,25 @@ def postorder(roots: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
     """Every term below the roots once, arguments before users, and nothing that is known; no recursion."""
     seen: set[Term] = set()
     out: list[Term] = []
-    waiting: list[Term | None] = list(roots)
-    waiting.reverse()
-    above: list[Term] = []
-    while waiting:
-        term = waiting.pop()
-        if term is None:  # everything below the last one is done
-            out.append(above.pop())
-        elif term not in seen and term not in known:
+    above: list[Term] = []  # whose arguments are being looked at, and where in them
+    ways: list[Iterator[Term]] = []
+    way = iter(roots)
+    while True:
+        for term in way:
+            if term in seen or (known and term in known):
+                continue
             seen.add(term)
             if term.args:
                 above.append(term)
-                waiting.append(None)
-                waiting += term.args[::-1]
-            else:
-                out.append(term)
-    return out
+                ways.append(way)
+                way = iter(term.args)
+                break
+            out.append(term)
+        else:
+            if not ways:
+                return out
+            out.append(above.pop())
+            way = ways.pop()
 
 
 def count(*roots: Term) -> int:
@@ -320,10 +323,15 @@ def symbols(*roots: Term) -> list[Term]:
     return [t for t in postorder(roots) if t.op is SYMBOL]
 
 
-def rebuilt(roots: Sequence[Term], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:
-    """Map ``change(term, new args)`` over the graph, arguments first; gives the images of the roots."""
+def rebuilt(
+    roots: Sequence[Term], change: Callable[[Term, tuple[Any, ...]], Any], order: Iterable[Term] | None = None
+) -> list[Any]:
+    """Map ``change(term, new args)`` over the graph, arguments first; gives the images of the roots.
+
+    ``order``: their :func:`postorder`, where it is known.
+    """
     image: dict[Term, Any] = {}
-    for term in postorder(roots):
+    for term in postorder(roots) if order is None else order:
         image[term] = change(term, tuple([image[a] for a in term.args]))
     return [image[r] for r in roots]
 

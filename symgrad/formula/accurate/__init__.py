@@ -40,16 +40,19 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     >>> evaluate(naive, {"x": np.float64(1000)}), evaluate(accurate([naive])[0], {"x": np.float64(1000)})
     (np.float64(nan), np.float64(1.0))
     """
-    roots = rebuilt(roots, _named)
-    telling = ("digits", "activation") if activations else ("digits",)
     order = postorder(roots)
+    named = rebuilt(roots, _named, order)
+    if named != list(roots):
+        order = postorder(named)
+    roots = named
+    telling = ("digits", "activation") if activations else ("digits",)
     if not any(_tells(t, telling) for t in order) and not _meets(order):
         return roots
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
     image: dict[Term, Any] = {}
     for term in order:
-        image[term] = _remade(term, tuple(image[a] for a in term.args))
+        image[term] = _remade(term, tuple([image[a] for a in term.args]))
         if term in inside and term in outside:
             part = _Part(term, inside)
             if part.known and (any(_tells(t, telling) for t in part.terms) or _meets(part.terms)):
@@ -122,12 +125,13 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
 
 
 def _readable(term: Term) -> bool:
-    operands = term.args[:1] if term.op.name == "guard" else term.args
-    return (
-        (term.op.name in READABLE or term.op.name == "guard")
-        and bool(operands)
-        and all(a.dtype is None or is_real_floating(a.dtype) for a in (term, *operands))
-    )
+    name = term.op.name
+    if not term.args or not (name in READABLE or name == "guard"):
+        return False
+    for t in (term, *(term.args[:1] if name == "guard" else term.args)):
+        if t.dtype is not None and not is_real_floating(t.dtype):
+            return False
+    return True
 
 
 class _Part:
