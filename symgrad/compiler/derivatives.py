@@ -144,7 +144,8 @@ def hessian_parts(function: Any, args: Sequence[Any], argnums: Any) -> tuple[Tra
         found = []
         for part in parts(block.term):
             places = [results.setdefault((term, block.dtype), len(results)) for term in part.terms]
-            found.append((places, part.labels, part.out))
+            # A block of axes of size 1 may be a single number; these axes then have labels of their own.
+            found.append((places, part.labels, part.out or tuple(range(len(block.shape)))))
         layouts.append(Layout(found, block.term, block.dtype))
     outputs = [Output(term, dtype) for term, dtype in results]
     row = ("tuple", tuple(range(len(outputs))), (containers.LEAF,) * len(outputs))

@@ -6,7 +6,7 @@ derivative silently zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +20,12 @@ from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape import containers
-from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
-from symgrad.tape.watching.watch import note_read, watching
+from symgrad.tape.watching.watch import note_read
 from symgrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from symgrad.compiler.program import Compiled
-
-
-def is_followed(leaves: Iterable[Any]) -> bool:
-    """Whether one of these arguments is a tensor that requires grad, one in a traced function, or a dual number."""
-    for leaf in leaves:
-        if leaf.__class__ is np.ndarray:
-            continue
-        if isinstance(leaf, Recorded):
-            if watching() is not None or (leaf.requires_grad and is_grad_enabled()):  # type: ignore[attr-defined]
-                return True
-        elif leaf.__class__ is not str and carrier_of(leaf.__class__) is not None:
-            return True
-    return False
 
 
 def _bare(value: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.cost import Cost, cost_of
-from symgrad.compiler.followed import is_followed, run_followed
+from symgrad.compiler.followed import run_followed
 from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
@@ -25,6 +25,7 @@ from symgrad.formula.term import flatten as flatten_terms
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.following import is_followed
 from symgrad.timing import timed
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.followed import is_followed
 from symgrad.compiler.generality import filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.surroundings import surroundings
@@ -33,6 +32,7 @@ from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
 
 VARIANTS = 16

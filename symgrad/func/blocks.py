@@ -14,6 +14,7 @@ from symgrad.formula.term import Term
 from symgrad.op import Labels
 from symgrad.ops.linalg.contraction import contract
 from symgrad.tape.record import plain
+from symgrad.tape.watching.following import numbers_of
 from symgrad.tensor import Tensor
 
 Part = tuple[list[Any], list[Labels], Labels]
@@ -104,7 +105,7 @@ class StructuredMatrix:
 
     def _columns(self, other: Any, axes: tuple[int, ...], what: str) -> tuple[Any, tuple[int, ...]]:
         """The values with the argument's axes, and the axis of columns behind them if there is one."""
-        values = np.asarray(other._value if isinstance(other, Tensor) else other)
+        values = numbers_of(other, "the product with a StructuredMatrix")
         count = math.prod(axes)
         if values.shape in (axes, (count,)):
             return values.reshape(axes), ()
@@ -133,7 +134,7 @@ class StructuredMatrix:
                 f"solve() takes a square block with the same argument twice, not one of axes {self._axes}."
             )
         values, tail = self._columns(b, rows, "solved for")
-        values = values.astype(np.result_type(self.dtype, values), copy=False).reshape(*rows, -1)
+        values = values.astype(np.result_type(self.dtype, values), copy=False).reshape(*rows, math.prod(tail))
         if not values.size:
             return _tensor(values.reshape(self._like(b, rows, tail)))
         found = self._by_factors(values)

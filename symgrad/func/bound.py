@@ -55,17 +55,22 @@ def as_tensor(value: Any, name: str) -> Any:
     return plain(Tensor, value)
 
 
+def refuse_path(value: Any, name: str) -> None:
+    """Raise where reverse mode meets a Taylor path, whose coefficients no tape keeps."""
+    if isinstance(value, Jet):
+        raise ArgumentError(
+            f"{name} is followed along a Taylor path (func.jet, func.taylor), inside of which there is no reverse "
+            "mode: differentiate the jet (func.grad of a function that calls func.taylor), or take func.jvp inside."
+        )
+
+
 def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple[Any, Any]:
     """A new variable with the value of ``tensor``, and what the function gets of it.
 
     Where the tensor is tracked the variable is tied to it, so that derivatives nest; a dual keeps its tangent.  The
     variable requires grad if derivatives by it are ``pulled`` back to it.
     """
-    if isinstance(tensor, Jet):
-        raise ArgumentError(
-            f"{name} is followed along a Taylor path (func.jet, func.taylor), inside of which there is no reverse "
-            "mode: differentiate the jet (func.grad of a function that calls func.taylor), or take func.jvp inside."
-        )
+    refuse_path(tensor, name)
     if isinstance(tensor, Dual):
         base, shown = as_variable(as_tensor(tensor.primal, name), name, tie, pulled)
         return base, Dual(shown, apart(tensor.tangent) if pulled else tensor.tangent, tensor.tag)

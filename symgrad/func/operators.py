@@ -20,8 +20,10 @@ from symgrad.func.transforms import grad, jacfwd, jacrev, linearize, vjp
 from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import containers
+from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.following import is_followed, numbers_of
 from symgrad.tensor import Tensor
 
 Product = Callable[[Any], Any]
@@ -92,7 +94,7 @@ class LinearOperator:
         return self._matrix(V, 1)
 
     def _vector(self, v: Any, side: int) -> Any:
-        value = _array(v)
+        value = numbers_of(v, "an operator")
         count = self.shape[1 - side]
         if value.shape not in ((count,), (count, 1)):
             raise ShapeError(
@@ -103,7 +105,7 @@ class LinearOperator:
         return plain(Tensor, found) if isinstance(v, Recorded) else found
 
     def _matrix(self, V: Any, side: int) -> Any:
-        value = _array(V)
+        value = numbers_of(V, "an operator")
         count = self.shape[1 - side]
         if value.ndim != 2 or len(value) != count:
             raise ShapeError(
@@ -123,10 +125,10 @@ class LinearOperator:
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, LinearOperator):
             return self._composed(other)
-        return self.matmat(other) if np.ndim(_array(other)) == 2 else self.matvec(other)
+        return self.matmat(other) if np.ndim(numbers_of(other, "an operator")) == 2 else self.matvec(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        value = _array(other)
+        value = numbers_of(other, "an operator")
         found = (self.T @ value.T).T
         return plain(Tensor, found) if isinstance(other, Recorded) else found
 
@@ -265,9 +267,11 @@ class JacobianOperator(LinearOperator):
         values = [_detached(as_tensor(leaf, f"primal {k}")) for k, leaf in enumerate(leaves)]
         self._primals = containers.unflatten(structure, iter(values))
         self._given = _Vector(values, containers.without_settings(structure))
-        with deriving(), no_grad():
+        with deriving():
             out, self._pull = vjp(inner, *self._primals)
         found, nested = results(out, "jacobian_operator(f, *primals)")
+        for leaf in found:
+            _refuse_followed(leaf, "detach() the tensors that the function takes from outside of its arguments")
         self._found = _Vector(found, nested)
         self._push: Callable[..., Any] | None = None
         forward = self._pushed
@@ -404,7 +408,8 @@ def jacobian_operator(func: Callable[..., Any], *primals: Any) -> JacobianOperat
     function runs once for all products with J, and once for those with its transpose; ``matmat`` takes one pass for
     all columns.  It has the shape of SciPy's ``LinearOperator``, goes into ``scipy.sparse.linalg`` as it is, and prints
     itself with its formula.  Holomorphic functions have complex Jacobians; for other functions of complex arguments
-    ``RuntimeError`` is raised.
+    ``RuntimeError`` is raised.  The point is copied.  Raises ``ArgumentError`` where somebody outside differentiates by
+    the point or by what the function holds.
 
     >>> import symgrad as sg, numpy as np
     >>> J = sg.func.jacobian_operator(lambda x: x[:-1] * x[1:], np.array([1.0, 2.0, 3.0]))
@@ -438,19 +443,16 @@ def hessian_operator(func: Callable[..., Any], *primals: Any) -> HessianOperator
 
 
 def _detached(value: Any) -> Any:
-    """A primal as plain numbers, which is what an operator is made of."""
-    if hasattr(value, "tangent") or value._requires_grad:
-        raise ArgumentError(
-            "an operator is made of numbers, through which no derivative is taken: detach() the point, or use func.jvp "
-            "and func.vjp, which can be differentiated."
-        )
-    return value
+    """A primal as plain numbers, which is what an operator is made of; nobody else writes to them."""
+    if isinstance(value, Bundle):
+        return value
+    _refuse_followed(value, "detach() the point")
+    return plain(Tensor, np.array(value._value)[()])
 
 
-def _array(v: Any) -> Any:
-    if hasattr(v, "tangent") or (isinstance(v, Recorded) and v._requires_grad):
+def _refuse_followed(value: Any, advice: str) -> None:
+    if not isinstance(value, Bundle) and is_followed((value,)):
         raise ArgumentError(
-            "an operator gives numbers, through which no derivative is taken: detach() the vector, or use func.jvp and "
-            "func.vjp, which can be differentiated."
+            f"an operator is made of numbers, through which no derivative is taken and which cannot be traced: {advice}"
+            ", or use func.jvp and func.vjp, which can be differentiated."
         )
-    return v._value if isinstance(v, Recorded) else np.asarray(v)

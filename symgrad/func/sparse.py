@@ -13,6 +13,7 @@ from symgrad.autograd.sparsity.colours import Plan, count_of, plan, star
 from symgrad.autograd.sparsity.matrix import SparseMatrix, from_plan, from_star, seeds_of
 from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.autograd.sparsity.walk import check_hooks, pattern_of
+from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.func.bound import Argnums, Bound, check_function, deriving, flat_parts, results, run
 from symgrad.func.chances import drawing
@@ -130,7 +131,7 @@ def _recorded(
                     f"{name}: {what} {k} is complex ({value.dtype}), and a complex derivative is not one matrix; take "
                     "its real and imaginary parts apart, or use sg.autograd.wirtinger."
                 )
-            if value.dtype.kind != "f":
+            if not is_floating(value.dtype):
                 raise ArgumentError(
                     f"{name}: {what} {k} has dtype {value.dtype}; derivatives need a floating dtype (.double())."
                 )
@@ -241,7 +242,7 @@ def _try(made: SparseMatrix, outs: Sequence[Any], variables: Sequence[Any]) -> N
     parts = made.data * weights[made.pattern.rows()]
     got = np.bincount(made.indices, parts, made.shape[1])
     scale = np.bincount(made.indices, abs(parts), made.shape[1])
-    tolerance = np.sqrt(np.finfo(made.dtype).eps)
+    tolerance = np.sqrt(finfo(made.dtype).eps)
     with np.errstate(invalid="ignore"):
         wrong = np.flatnonzero(abs(got - want) > tolerance * np.maximum(scale, abs(want)))
     if len(wrong):

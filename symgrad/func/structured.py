@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.compiler.derivatives import Layout, hessian_parts
-from symgrad.compiler.followed import is_followed
 from symgrad.compiler.specialise import Specialised, Variant, signature
 from symgrad.compiler.trace import Trace
 from symgrad.compiler.transforms import Transform
@@ -20,6 +19,7 @@ from symgrad.func.bound import Argnums, check_function, numbered
 from symgrad.op import is_complex, shape_of
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape import containers
+from symgrad.tape.watching.following import is_followed
 
 
 def structured_hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -30,7 +30,8 @@ def structured_hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callab
     these small arrays; another branch, dtype or shape is traced again.  For several arguments the blocks are nested as
     those of :func:`hessian` are.  The ``program`` of the function that is given has ``source`` and ``cost``.
 
-    Raises ``AutogradError`` where somebody outside differentiates by the arguments, since the result has no history,
+    Raises ``AutogradError`` where somebody outside differentiates by the arguments or by what the function holds, since
+    the result has no history,
     and ``CompileError`` or ``FormulaError`` for functions without a formula, which :func:`hessian` takes.
 
     After S. Laue, M. Mitterreiter and J. Giesen, "Computing higher order derivatives of matrix and tensor expressions",
@@ -82,17 +83,14 @@ class _Hessian:
 
     def at(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The Hessian at some arguments."""
-        if is_followed(leaf for arg in (*args, *named.values()) for leaf in _leaves(arg)):
-            raise AutogradError(
-                "structured_hessian: its result has no history, so it cannot be differentiated or traced by what is "
-                "around it. Take hessian there, or call it with detached arguments."
-            )
+        _refuse_followed(leaf for arg in (*args, *named.values()) for leaf in _leaves(arg))
         if named:
             args = self.program.positional(args, named)
         numbers = numbered(self.argnums, len(args))
         wanted = [leaf for k in numbers for leaf in _leaves(args[k])]
         key, arrays = signature(args)
         variant = self.program.variant(key, arrays, args)
+        _refuse_followed(t for _, t in variant.live)
         if variant not in self.layouts:
             self.layouts[variant] = self.latest.found
         layouts, structure = self.layouts[variant]
@@ -110,6 +108,14 @@ class _Hessian:
             for i, layout in enumerate(layouts)
         ]
         return containers.unflatten(structure, iter(blocks))
+
+
+def _refuse_followed(values: Iterable[Any]) -> None:
+    if is_followed(values):
+        raise AutogradError(
+            "structured_hessian: its result has no history, so it cannot be differentiated or traced by what is "
+            "around it. Take hessian there, or call it with detached arguments, of a function of detached tensors."
+        )
 
 
 def _leaves(arg: Any) -> Sequence[Any]:

@@ -25,6 +25,7 @@ from symgrad.func.bound import (
     check_function,
     deriving,
     flat_parts,
+    refuse_path,
     results,
     run,
     settled,
@@ -40,6 +41,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -51,6 +53,8 @@ from symgrad.tensor.moving import settle
 
 def _pull(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> list[Any]:
     """Cotangents of the variables from one result; the cotangent of a dual is a dual."""
+    refuse_path(out, "the result")
+    refuse_path(seed, "the cotangent")
     if isinstance(out, Bundle):
         rows = [_pull(row, variables, row_of(seed, out.tag, k), create) for k, row in enumerate(out.each())]
         return [out.like(column) for column in zip(*rows, strict=True)]
@@ -458,7 +462,8 @@ def jvp(
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """``(output, push)``: the value, and the linear map that takes tangents of the primals to that of the output.
 
-    The function runs once; ``push(*tangents)`` costs no further run of it.
+    The function runs once; ``push(*tangents)`` costs no further run of it, but where forward mode or :func:`jet`
+    follows what the function holds, whose own motion the product then has.
 
     >>> import symgrad as sg
     >>> out, push = sg.func.linearize(lambda x: x**3, 2.0)
@@ -472,6 +477,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             result, _ = run(func, bound.args, {}, False, _JVP)
         leaves, structure = results(result, _JVP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
+        shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
+        if any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):  # what it holds moves, and with it the derivative
+            return shown, lambda *tangents: jvp(func, primals, tangents)[1]
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
         probes = [as_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
         pulled: list[Any] = [None] * len(bound.variables)
@@ -515,7 +523,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         ]
         return containers.unflatten(structure, iter(rows))
 
-    shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
     return shown, push
 
 

@@ -162,6 +162,11 @@ def _operator(A: Any, b: Any, params: tuple[Any, ...]) -> Callable[[Any], Any]:
     count = tuple(shape_of(b)) if hasattr(b, "raw_shape") else np.shape(b)
     if params:
         raise ArgumentError("solve() takes parameters of a function A(x, *params); this A is an operator, a constant.")
+    if not (hasattr(A, "rmatvec") or hasattr(A, "T")):
+        raise ArgumentError(
+            f"solve() needs products with the transpose, too: this {type(A).__name__} has neither rmatvec nor .T. Give "
+            "a function A(x), or an array (A.todense())."
+        )
     if len(shape) != 2 or shape[0] != shape[1] or count != shape[:1]:
         raise ShapeError(f"solve: an operator of shape {shape} and b of shape {count} do not fit; it must be square.")
 
@@ -180,6 +185,7 @@ def _found(kind: str, function: Any, x0: Any, params: tuple[Any, ...], options: 
     layout, start = check_unknown(x0, "b" if kind == "linear" else "x0")
     problem = Problem(kind, function, layout, Given(params), options)
     problem.watched = watched()
+    problem.scale = float(np.abs(start._value).max(initial=0.0))
     return layout.unpack(CLASSES[kind].apply(problem, start, *Given.leaves(params)))
 
 
@@ -198,5 +204,5 @@ def _check(name: str, kind: str, options: Options) -> None:
         count = getattr(options, what)
         if count is not None and (not isinstance(count, int) or count < 1):
             raise ArgumentError(f"{name}({what}={count!r}): it is a positive whole number.")
-    if options.tol is not None and not options.tol > 0:
+    if options.tol is not None and not (isinstance(options.tol, (int, float, np.number)) and options.tol > 0):
         raise ArgumentError(f"{name}(tol={options.tol!r}): it is a positive number.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, NotConverged, SingularJacobian
 from symgrad.func import jacobian, linearize, vjp
 from symgrad.func.operators import LinearOperator
@@ -96,7 +97,7 @@ class Factor:
 
     def check_regular(self) -> None:
         """Raise where the theorem says nothing: where the matrix is singular in the precision of the unknown."""
-        limit = 1 / float(np.finfo(self.values[0].dtype).eps)
+        limit = 1 / finfo(self.values[0].dtype).eps
         if self.condition < limit and self._steady:
             return
         if not np.isfinite(self.matrix).all():
@@ -126,7 +127,7 @@ class Factor:
         with np.errstate(all="ignore"):
             widths = np.linalg.norm(self.inverse, axis=0)
             away = self.inverse[:, int(np.argmax(widths))] / widths.max()
-            shift = float(np.finfo(point.dtype).eps) ** (2 / 3) * float(np.abs(point).max(initial=0.0))
+            shift = finfo(point.dtype).eps ** (2 / 3) * max(float(np.abs(point).max(initial=0.0)), self.problem.scale)
             moved = (point + shift * away.reshape(point.shape)).astype(point.dtype)
             here, there = self.matrix @ away, Factor(self.problem, (moved, *self.values[1:])).times(away)
             return not np.linalg.norm(there - here) > 0.5 * np.linalg.norm(here)
@@ -228,7 +229,7 @@ class Factor:
 
     def _by_products(self, right: Any, transposed: bool) -> Any:
         # Products carry the rounding of the unknown's precision: less than this cannot be reached.
-        goal = float(np.finfo(self.values[0].dtype).eps) ** 0.75 * float(np.linalg.norm(right))
+        goal = finfo(self.values[0].dtype).eps ** 0.75 * float(np.linalg.norm(right))
         limit = self.problem.options.linear_maxiter or min(10 * self.size, 2000)
         method = conjugate_gradients if self.how == "cg" else gmres
         found, size = method(lambda v: self.times(v, transposed), right, goal, limit)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_floating, is_real_floating
 from symgrad.errors import ArgumentError, DtypeError, FormulaError, ShapeError
 from symgrad.formula.derive import gradient
 from symgrad.formula.term import Term
@@ -33,7 +33,7 @@ class Layout:
         self.structure = structure
         self.shapes = tuple(shapes)
         self.dtypes = tuple(dtypes)
-        self.direct = structure == containers.LEAF and self.dtypes[0].kind == "f"
+        self.direct = structure == containers.LEAF and is_real_floating(self.dtypes[0])
         self.dtype = np.result_type(*(np.zeros((), d).real.dtype for d in self.dtypes))
 
     @property
@@ -128,6 +128,8 @@ class Problem:
     fixed_point  F = x - f(x, θ)
     argmin       F = ∂f(x, θ)/∂x for a scalar f
     linear       F = f(x, θ) - b, with f linear in x; b is the first parameter
+
+    ``scale`` is the largest entry of the start: what a root at 0 is small against.
     """
 
     def __init__(self, kind: str, function: Callable[..., Any], layout: Layout, given: Given, options: Any):
@@ -137,6 +139,7 @@ class Problem:
         self.given = given
         self.options = options
         self.watched = False
+        self.scale = 0.0
         self._factor: Factor | None = None
         name = getattr(function, "__name__", type(function).__name__)
         self.__name__ = name if name.isidentifier() else "f"
@@ -172,7 +175,7 @@ class Problem:
         """What a scalar f gives."""
         out = self._called(point, leaves)
         out = out if hasattr(out, "raw_shape") else plain(Tensor, np.asarray(out)[()])
-        if tuple(shape_of(out)) or out.dtype.kind != "f":
+        if tuple(shape_of(out)) or not is_real_floating(out.dtype):
             raise ShapeError(
                 f"{self.__name__} must give a real number to be minimised; it gave shape {tuple(shape_of(out))} and "
                 f"dtype {out.dtype}. Sum it, or square and sum it."

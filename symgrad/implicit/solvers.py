@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, NotConverged
 from symgrad.func import value_and_grad
 from symgrad.implicit.factors import Factor
@@ -58,7 +59,7 @@ def _size(r: Any) -> float:
 
 
 def _eps(point: Any) -> float:
-    return float(np.finfo(point.dtype).eps)
+    return float(finfo(point.dtype).eps)
 
 
 def _check(problem: Problem, point: Any, start: Any, leaves: list[Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.trace import argument_names
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import name_latex
@@ -68,7 +69,7 @@ class Theorem:
         said = _EQUATIONS[kind].format(f=f, x=x, b=right, args=", ".join([x, *args]))
         lines = [rf"& {said} \text{{ at }} {x} = {x}^{{*}}"]
         for k, t in enumerate(self._leaves):
-            if self._values[k + 1].dtype.kind in "fc":
+            if is_floating(self._values[k + 1].dtype):
                 slope = _DERIVATIVES[kind].format(f=f, x=x, t=t)
                 if kind == "linear" and not k:
                     slope = rf"\left(\partial_{{{x}}} {f}\right)^{{-1}}"
@@ -81,7 +82,7 @@ class Theorem:
         kind, f, x = self._problem.kind, self._name, self._unknown
         lines = []
         for k, t in enumerate([x, *self._leaves]):
-            if self._values[k].dtype.kind not in "fc" or (kind == "linear" and k == 1):
+            if not is_floating(self._values[k].dtype) or (kind == "linear" and k == 1):
                 continue
             name = rf"\partial_{{{t}}} {f}"
             if kind == "argmin":

@@ -377,3 +377,37 @@ def test_captured_tensors_are_fine_where_nothing_is_lost():
     with sg.no_grad():
         close(implicit.root(lambda x: x - a, 1.0), 2.0)
     close(implicit.root(lambda x: x - a.detach(), 1.0), 2.0)
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.bfloat16])
+def test_short_dtypes(dtype):
+    a = sg.tensor([4.0, 9.0], dtype=dtype, requires_grad=True)
+    for found in (
+        implicit.root(square, sg.ones(2, dtype=dtype), a),
+        implicit.argmin(lambda x, a: (x**3 / 3 - a * x).sum(), sg.ones(2, dtype=dtype), a),
+    ):
+        assert found.dtype == dtype
+        close(found.double(), [2, 3], rtol=1e-2)
+        (slope,) = sg.autograd.grad(found.sum(), [a])
+        assert slope.dtype == dtype
+        close(slope.double(), [1 / 4, 1 / 6], rtol=2e-2)
+
+
+@pytest.mark.parametrize("power", [2, 3])
+def test_a_double_root_at_zero_has_no_derivative(power):
+    a = leaf([0.0, 0.0])
+    with pytest.raises((SingularJacobian, NotConverged), match="last digits of x|newton stopped"):
+        implicit.root(lambda x, a: x**power - a, np.ones(2), a).sum().backward()
+
+
+def test_a_simple_root_at_zero_has_one():
+    a = leaf([0.0, 0.0])
+    implicit.root(lambda x, a: sg.sin(x) + x**2 - a, np.full(2, 0.5), a).sum().backward()
+    close(a.grad, [1, 1])
+
+
+def test_tolerances_and_operators_that_do_not_fit_are_named():
+    with pytest.raises(ArgumentError, match="tol='a'.*positive number"):
+        implicit.root(lambda x: x, 1.0, tol="a")
+    with pytest.raises(ArgumentError, match="neither rmatvec nor"):
+        implicit.solve(sg.func.structured_hessian(lambda x: (x**3).sum())(np.ones(3)), np.ones(3))

@@ -378,3 +378,14 @@ def test_the_formula_of_a_gradient_that_is_not_there_is_zero():
     x, w = sg.tensor([1.0, 2.0], requires_grad=True, name="x"), sg.tensor([1.0, 2.0], requires_grad=True, name="w")
     assert sg.func.grad(lambda x, w: (w * 2).sum())(x, w).latex() == "0"
     assert sg.func.vjp(lambda x, w: w * 2, x, w)[1](w)[0].latex() == "0"
+
+
+def test_linearize_of_a_function_that_holds_what_moves():
+    x, v = sg.tensor([1.0, 2.0], dtype=sg.float64), sg.tensor([1.0, 0.5], dtype=sg.float64)
+    one = sg.ones((), dtype=sg.float64)
+    value, tangent = jvp(lambda w: linearize(lambda x: w**2 * x**3, x)[1](v), (one,), (one,))
+    close(value, [3.0, 6.0])
+    close(tangent, [6.0, 12.0])
+    value, tangent = jvp(lambda w: linearize(lambda x: w**2 * x**3, x)[0], (one,), (one,))
+    close(value, [1.0, 8.0])
+    close(tangent, [2.0, 16.0])

@@ -145,3 +145,42 @@ def test_operators_of_ones_own():
     D = LinearOperator((2, 2), float, lambda v: 3 * v, lambda v: 3 * v, name="D")
     close(sg.implicit.solve(D, np.array([3.0, 6.0])), [1.0, 2.0])
     assert repr(2.0 * D) == "<2x2 LinearOperator of float64: 2.0 (D)>"
+
+
+ONES = np.ones(3)
+AROUND = {
+    "grad": lambda f: sg.func.grad(lambda w: sg.tensor(f(w, X)).sum())(sg.tensor(2.0, dtype=sg.float64)),
+    "jvp": lambda f: sg.func.jvp(lambda w: f(w, X), (sg.ones((), dtype=sg.float64),), (sg.ones((), dtype=sg.float64),)),
+    "jet": lambda f: sg.func.taylor(lambda w: f(w, X), 2.0, 1.0, 2),
+    "compile": lambda f: sg.compile(lambda w: f(w, X))(sg.tensor(2.0, dtype=sg.float64)),
+    "leaf": lambda f: f(sg.tensor(2.0, dtype=sg.float64, requires_grad=True), X),
+    "point": lambda f: sg.func.jvp(lambda x: f(2.0, x), (sg.tensor(X),), (sg.tensor(X),)),
+    "path": lambda f: sg.func.taylor(lambda x: f(2.0, x), X, X, 2),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("kind", ["jacobian", "hessian"])
+def test_operators_are_refused_where_their_numbers_would_lose_a_derivative(around, kind):
+    def product(w, x):
+        if kind == "jacobian":
+            return jacobian_operator(lambda x: w * x**2, x) @ ONES
+        return hessian_operator(lambda x: (w * x**3).sum(), x) @ ONES
+
+    with pytest.raises(ArgumentError, match="an operator is made of numbers|no reverse mode"):
+        AROUND[around](product)
+
+
+def test_an_operator_of_a_function_that_holds_a_leaf_is_made_without_grad():
+    w = sg.tensor(2.0, dtype=sg.float64, requires_grad=True)
+    with sg.no_grad():
+        close(jacobian_operator(lambda x: w * x**2, X) @ w.expand(3), 8 * X)
+
+
+def test_an_operator_keeps_its_point():
+    point = X.copy()
+    J = jacobian_operator(lambda x: x**2, point)
+    before = J @ ONES
+    point *= 100
+    for found in (J @ ONES, J.T @ ONES, J.toarray() @ ONES):
+        close(found, before)

@@ -305,3 +305,13 @@ def test_too_dense():
     x = np.ones(10_000)
     with pytest.raises(AutogradError, match=r"at mul \(shape \(10000,\)\) more than \d+ pairs of an entry"):
         sparse_jacobian(lambda x: x * x.sum())(x)
+
+
+def test_bfloat16_is_a_floating_dtype():
+    x = sg.tensor([1.0, 2.0, 3.0], dtype=sg.bfloat16)
+    J = sparse_jacobian(lambda x: x[1:] * x[:-1])(x)
+    assert J.dtype == sg.bfloat16
+    assert J.todense().double().tolist() == [[2, 1, 0], [0, 3, 2]]
+    again = sparse_jacobian(lambda x: x[1:] * x[:-1], pattern=J)(x)
+    assert again.todense().double().tolist() == [[2, 1, 0], [0, 3, 2]]
+    assert sparse_hessian(lambda x: (x**3).sum())(x).todense().diagonal().double().tolist() == [6, 12, 18]

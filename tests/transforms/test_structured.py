@@ -187,3 +187,45 @@ def test_refusals():
         found @ np.ones(4)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         take(np.zeros(3)).solve(np.ones(3))
+
+
+FOLLOWED = {
+    "grad": lambda f: sg.func.grad(lambda w: sg.as_tensor(f(w)).sum())(sg.ones(3, dtype=sg.float64)),
+    "jvp": lambda f: sg.func.jvp(f, (sg.ones(3, dtype=sg.float64),), (sg.ones(3, dtype=sg.float64),)),
+    "jet": lambda f: sg.func.taylor(f, np.ones(3), np.ones(3), 2),
+    "compile": lambda f: sg.compile(f)(sg.ones(3, dtype=sg.float64)),
+    "leaf": lambda f: f(sg.ones(3, dtype=sg.float64, requires_grad=True)),
+}
+
+
+@pytest.mark.parametrize("around", FOLLOWED)
+def test_what_the_function_holds_must_not_be_followed(around):
+    with pytest.raises((AutogradError, CompileError), match="has no history|gave (Dual|Jet)"):
+        FOLLOWED[around](lambda w: structured_hessian(lambda x: (w * x**2).sum())(np.ones(3)).todense())
+
+
+@pytest.mark.parametrize("around", FOLLOWED)
+def test_operands_of_matrices_of_numbers_must_not_be_followed(around):
+    H = structured_hessian(lambda x: (x**3).sum())(np.ones(3))
+    J = sg.func.sparse_jacobian(lambda x: x**3)(np.ones(3))
+    for product in (lambda w: H @ w, H.solve, lambda w: J @ w):
+        with pytest.raises(ArgumentError, match="gives numbers"):
+            FOLLOWED[around](product)
+
+
+def test_without_grad_operands_may_be_leaves():
+    H = structured_hessian(lambda x: (x**3).sum())(np.ones(3))
+    w = sg.ones(3, dtype=sg.float64, requires_grad=True)
+    with sg.no_grad():
+        assert (H @ w).tolist() == [6, 6, 6]
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 3), (3, 1), (0,), ()])
+def test_axes_of_size_one_print_multiply_and_solve(shape):
+    x = rng().normal(size=shape) + 3
+    H = structured_hessian(lambda x: (x**3).sum())(x)
+    assert repr(H).startswith(f"<StructuredMatrix {x.size} x {x.size} of float64")
+    np.testing.assert_allclose(H.todense().numpy(), hessian(lambda x: (x**3).sum())(x).numpy(), rtol=1e-14)
+    v = np.ones(shape)
+    np.testing.assert_allclose((H @ v).numpy(), 6 * x, rtol=1e-14)
+    np.testing.assert_allclose(H.solve(v).numpy(), 1 / (6 * x), rtol=1e-14)

@@ -203,3 +203,29 @@ def _written(x):
 def test_what_would_lose_the_path_is_refused(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+REVERSE = {
+    "grad": lambda w: sg.func.grad(lambda x: (w * x**3).sum())(np.ones(2)),
+    "vjp": lambda w: sg.func.vjp(lambda x: w * x**3, sg.ones(2))[1](sg.ones(2))[0],
+    "jacrev": lambda w: sg.func.jacrev(lambda x: w * x**3)(np.ones(2)),
+    "hessian": lambda w: sg.func.hessian(lambda x: (w * x**3).sum())(np.ones(2)),
+    "hessian_operator": lambda w: sg.func.hessian_operator(lambda x: (w * x**3).sum(), np.ones(2)) @ np.ones(2),
+}
+
+
+@pytest.mark.parametrize("name", REVERSE)
+def test_reverse_mode_of_a_function_that_holds_a_path_is_refused(name):
+    with pytest.raises(ArgumentError, match="Taylor path.*no reverse mode"):
+        sg.func.taylor(REVERSE[name], 2.0, 1.0, 2)
+
+
+def test_forward_mode_of_a_function_that_holds_a_path():
+    x, v = sg.tensor([1.0, 2.0], dtype=sg.float64), sg.tensor([1.0, 0.5], dtype=sg.float64)
+    want = (3 * x**2 * v).tolist()
+    for product in (
+        lambda w: sg.func.jvp(lambda x: w**2 * x**3, (x,), (v,))[1],
+        lambda w: sg.func.linearize(lambda x: w**2 * x**3, x)[1](v),
+    ):
+        found = sg.func.taylor(product, 1.0, 1.0, 2)
+        assert [c.tolist() for c in found] == [want, [2 * c for c in want], want]

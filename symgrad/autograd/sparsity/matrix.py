@@ -11,6 +11,7 @@ from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.errors import ShapeError
 from symgrad.sparse import SparseTensor
 from symgrad.tape.record import plain
+from symgrad.tape.watching.following import numbers_of
 from symgrad.tensor import Tensor
 
 
@@ -78,7 +79,7 @@ class SparseMatrix:
 
     def __matmul__(self, other: Any) -> Tensor:
         """The product with a vector or a matrix, dense."""
-        values = np.asarray(other._value if isinstance(other, Tensor) else other)
+        values = numbers_of(other, "the product with a SparseMatrix")
         if values.ndim not in (1, 2) or values.shape[0] != self.shape[1]:
             raise ShapeError(
                 f"a sparse matrix of shape {self.shape} times an array of shape {values.shape}: sizes differ."

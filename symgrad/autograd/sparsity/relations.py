@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.sparsity.pattern import INT
+from symgrad.dtypes import is_floating
 from symgrad.op import FROM
 from symgrad.ops.rules.fitting import fit
 from symgrad.tape.graph import FREED, Node
@@ -149,7 +150,7 @@ def _fixed(node: Node, i: int) -> bool:
             read = node.args[FROM - position :]
         else:
             read = [node.args[k] for k in range(count) if k != -3 - position]
-        if any(getattr(arg, "dtype", np.dtype(int)).kind in "fc" for arg in read):
+        if any(is_floating(getattr(arg, "dtype", np.dtype(int))) for arg in read):
             return False
     return True
 
