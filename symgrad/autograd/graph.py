@@ -24,6 +24,7 @@ from symgrad.devices import CPU
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.ops.torch_nodes.cotangents import product_name
 from symgrad.tape import graph as tape
+from symgrad.tape.backward.order import settle
 from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.memory.views import count_change, out_of_reach
@@ -261,6 +262,7 @@ class AccumulateGrad:
 
 def places(node: tape.Node) -> tuple[Any, ...]:
     """Where the gradients of a node go: a node, a leaf, or None for an input that gets none; of a composite, whole."""
+    settle(node)
     return tuple(place for _, place in inputs(node))
 
 

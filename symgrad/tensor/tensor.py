@@ -24,7 +24,7 @@ from symgrad.tape.memory.inplace import inplace, refuse, resize, views_follow
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
-from symgrad.tape.memory.views import base_of, inferred, out_of_reach, shows_temporary, view_of
+from symgrad.tape.memory.views import base_of, become_leaf, inferred, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
@@ -119,6 +119,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             extra.origin = None
         view = view_of(self)
         if view is not None:
+            if requires_grad:
+                become_leaf(self)
             view.leaf = bool(requires_grad)
             requires_grad = requires_grad or (out_of_reach(self) and view.base.requires_grad)
         self._requires_grad = bool(requires_grad)

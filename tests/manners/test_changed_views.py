@@ -138,6 +138,31 @@ def test_unrecorded_views_are_out_of_reach(t):
     assert t.autograd.grad(z, [x, v], allow_unused=True) == (None, None)
 
 
+def test_unrecorded_view_becomes_a_leaf(t):
+    """Told to require grad itself, such a view has the gradients of what is done with it from then on, and no others."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    with t.no_grad():
+        v = x[:]
+    before = x.sum() + v.sum()
+    v.requires_grad_()
+    assert before.grad_fn.next_functions[1][0].next_functions == ((None, 0),)
+    seen = []
+    v.register_hook(seen.append)
+    both = before + (v * v).sum()
+    assert t.autograd.grad(before, [x, v], allow_unused=True, retain_graph=True)[1] is None
+    before.backward(retain_graph=True)
+    assert v.grad is None
+    assert not seen
+    (g,) = t.autograd.grad(both, v, create_graph=True)
+    (second,) = t.autograd.grad(g.sum(), v)
+    assert second.tolist() == [2.0, 2.0]
+    seen.clear()
+    both.backward()
+    assert v.grad.tolist() == [2.0, 4.0]
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert len(seen) == 1
+
+
 def test_empty_view_of_a_changed_base(t):
     """What reads no entries of a base has a zero without history as its gradient."""
     x = t.tensor([1.0, 2.0], requires_grad=True)

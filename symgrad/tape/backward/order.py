@@ -6,8 +6,8 @@ from operator import attrgetter
 from typing import Any
 
 from symgrad.tape.backward.tether import Tied
-from symgrad.tape.graph import Node
-from symgrad.tape.memory.views import out_of_reach
+from symgrad.tape.graph import Labelled, Node
+from symgrad.tape.memory.views import kept_out, out_of_reach
 
 _age = attrgetter("sequence_nr")
 
@@ -44,12 +44,40 @@ def in_order(sweep: Any) -> list[Node]:
             elif arg not in seen:
                 note(arg)
                 append(arg)
+    for leaf in leaves:
+        if leaf._extra is not None and leaf._extra.view is not None and leaf._extra.view.before is not None:
+            _keep_out(sweep, nodes)
+            break
     nodes.sort(key=_age, reverse=True)
     if sweep.wanted is not None:
         nodes = _only_useful(sweep, nodes)
     if [node for node in nodes if node.op.underived]:
         nodes = _underived_first(sweep, nodes)
     return nodes
+
+
+def _keep_out(sweep: Any, nodes: list[Node]) -> None:
+    """Give the nodes of before a view became a leaf the stand-in that no gradient reaches."""
+    for node in nodes:
+        settle(node)
+    ends = [root for root, _ in sweep.roots if root.__class__ is not Node]
+    found = [arg for node in nodes for arg in tracked(node.args, node.mask) if arg.__class__ is not Node]
+    sweep.leaves.clear()
+    sweep.leaves.update(dict.fromkeys([*ends, *found], 0))
+
+
+def settle(node: Node) -> None:
+    """Let a node lead to what it led to when it was made, where a view became a leaf since."""
+    row: Any = node.args
+    found = [kept_out(node, arg) for arg in row]
+    inputs = row.inputs if row.__class__ is Labelled else None
+    places = inputs and tuple([kept_out(node, place) for place in inputs])
+    if any(new is not old for new, old in zip((*found, *(places or ())), (*row, *(inputs or ())), strict=True)):
+        made: Any = row.__class__(found)
+        if row.__class__ is Labelled:
+            vars(made).update(vars(row))
+            made.inputs = places
+        node.args = made
 
 
 def _underived_first(sweep: Any, nodes: list[Node]) -> list[Node]:

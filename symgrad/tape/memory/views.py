@@ -6,13 +6,14 @@ Here they are tensors of their own until something depends on it; then that tens
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from symgrad.op import Op, lookup
 from symgrad.ops.torch_nodes.cotangents import temporary
-from symgrad.tape.graph import Labelled, Node, twin
+from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
 from symgrad.tape.memory.versions import note_change, parted
@@ -45,11 +46,12 @@ class View:
                or the output of a custom ``function``; empty for a view that may be changed
     inherited  whether that is so because of the view it was cut from
     leaf       whether it was itself told to require grad
+    before     what stands for it in graphs that were made before it was first told so, and where no gradient reaches it
     changed    whether its memory was changed without being recorded
     place      which output of which function it is, for messages
     """
 
-    __slots__ = ("base", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
+    __slots__ = ("base", "before", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
 
     def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
         self.base = base
@@ -59,6 +61,7 @@ class View:
         self.kind: str = "" if parent is None else parent.kind
         self.inherited = bool(self.kind)
         self.leaf = False
+        self.before: tuple[int, Any] | None = None
         self.changed = False
         self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
 
@@ -117,6 +120,31 @@ def out_of_reach(place: Any) -> bool:
         return False
     view = place._extra.view
     return view is not None and place._node.__class__ is not Node and not view.leaf
+
+
+def become_leaf(tensor: Any) -> None:
+    """Note that a view that no gradient reached is told to require grad.
+
+    Graphs hold the tensor itself, and those there are go on without gradient: from the creation number on that is
+    noted here their nodes are told from later ones, and are given a stand-in by :func:`kept_out`.
+    """
+    view = tensor._extra.view
+    if view.before is None and tensor._requires_grad and out_of_reach(tensor):
+        other = blank(tensor)
+        other._value, other._node, other._requires_grad = tensor._value, None, True
+        other._extra = copy.copy(tensor._extra)
+        other._extra.view, other._extra.tether, other._extra.accumulate = copy.copy(view), None, None
+        other._extra.hooks, other._extra.post = {}, {}
+        view.before = (next(sequence), other)
+
+
+def kept_out(node: Node, place: Any) -> Any:
+    """What stands at a place that ``node`` leads to: for a view that became a leaf after it, the stand-in."""
+    extra = None if place is None or place.__class__ is Node else getattr(place, "_extra", None)
+    if extra is None or extra.view is None or extra.view.before is None:
+        return place
+    began, other = extra.view.before
+    return other if node.sequence_nr < began else place
 
 
 def inferred(tensor: Any) -> bool:
