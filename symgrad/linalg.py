@@ -8,13 +8,13 @@ tensor(6.)
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.calls.still import still
@@ -125,11 +125,9 @@ def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning."""
-    warnings.warn(
+    notice_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
-        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=2,
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
     if not matrices:
         raise ArgumentError("chain_matmul(): Expected one or more matrices")

@@ -8,6 +8,7 @@ from contextlib import ContextDecorator
 from typing import Any, Self
 
 from symgrad.errors import UnsupportedMode
+from symgrad.notices import is_warn_always_enabled, set_warn_always
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -15,8 +16,10 @@ __all__ = [
     "get_float32_matmul_precision",
     "get_num_threads",
     "is_autocast_enabled",
+    "is_warn_always_enabled",
     "set_float32_matmul_precision",
     "set_num_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]
 

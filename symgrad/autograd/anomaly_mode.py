@@ -18,12 +18,12 @@ from symgrad.autograd.graph import node_name
 from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, value_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, SymgradError
+from symgrad.notices import users_frames
 from symgrad.tape import observers
 from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.observers import RUNNING, PackedRow
 from symgrad.tape.record import Recorded
-from symgrad.tape.sites import users_frames
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 

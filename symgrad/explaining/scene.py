@@ -14,12 +14,12 @@ from symgrad.autograd.graph import node_name
 from symgrad.errors import SymgradError
 from symgrad.explaining.replay import Pass
 from symgrad.formula.term import Term
+from symgrad.notices import users_line
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.observers import observe, unobserve
 from symgrad.tape.record import Recorded
-from symgrad.tape.sites import users_line
 from symgrad.tape.watching.watch import Read
 
 _MOST_NODES = 2_000

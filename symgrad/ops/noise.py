@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import get_default_dtype, torch_name
-from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
 from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers
+from symgrad.notices import notice
 from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
 from symgrad.ops.calls.still import still, values_of
@@ -61,9 +62,35 @@ def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:
     return np.asarray(drawn(generator).bernoulli(1 - p, shape) / (1 - p)).astype(x.dtype)
 
 
-def _dropout(name: str, axes: int | None) -> Any:
+def _check_axes(name: str, ndim: int) -> None:
+    """torch's words where there are not the axes that a dropout of channels is for."""
+    if name == "dropout1d" and ndim not in (2, 3):
+        raise ShapeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. Note that dropout1d exists to provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension (i.e. 2D or 3D inputs)."
+        )
+    space = {"dropout2d": 2, "dropout3d": 3}.get(name)
+    if space and ndim not in (space + 1, space + 2):
+        notice(
+            f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {space} spatial dimensions, a channel "
+            f"dimension, and an optional batch dimension (i.e. {space + 1}D or {space + 2}D inputs)."
+        )
+    elif name == "dropout2d" and ndim == 3:
+        notice(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
+        )
+
+
+def _dropout(name: str, axes: int | None, published: bool = True) -> Any:
     def call(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None) -> Any:
         _probability(p, name)
+        _check_axes(name, len(shape_of(input)))
         if not training or not p:
             return input
 
@@ -78,7 +105,7 @@ def _dropout(name: str, axes: int | None) -> Any:
     what = "entries" if axes is None else "channels"
     call.__name__ = name
     call.__doc__ = f"While training, {what} become 0 with probability p and the others are divided by 1 - p."
-    return within("nn.functional")(call)
+    return within("nn.functional")(call) if published else call
 
 
 dropout = _dropout("dropout", None)
@@ -96,12 +123,12 @@ def _plainly(name: str, whole: Callable[..., Any]) -> None:
 
     for made, suffix, how in ((call, "", ""), (change, "_", ", in place")):
         made.__name__ = made.__qualname__ = f"{name}{suffix}"
-        made.__doc__ = f"``nn.functional.{whole.__name__}`` with all of its arguments{how}."
+        made.__doc__ = f"``{name}`` with all of its arguments{how}: the probability, and whether it is training."
         front(f"{name}{suffix}", method=False)(made)
 
 
 _plainly("dropout", dropout)
-_plainly("feature_dropout", dropout2d)
+_plainly("feature_dropout", _dropout("feature_dropout", 2, published=False))
 
 
 def _alpha_dropout(name: str, axes: int | None) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,51 +13,6 @@ from symgrad.dtypes import NARROW, result_type, weak_with
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
 from symgrad.ops.calls import fits
-
-MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
-"""Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
-
-
-def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
-    """The library's words for such an error: the call, and how the function is called; its own errors stay."""
-    own = isinstance(error, (SymgradError, Warning, np.linalg.LinAlgError))
-    if own or (isinstance(error, (IndexError, ValueError)) and not _BARE.search(str(error))):
-        return error
-    given = ", ".join([*map(_short, args), *(f"{key}={_short(value)}" for key, value in kwargs.items())])
-    try:
-        parameters = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
-        called = f" It is called as {name}({', '.join(map(str, parameters))})."
-    except (TypeError, ValueError):
-        called = ""
-    kind = OutOfBounds if isinstance(error, IndexError) else ArgumentError
-    return kind(f"{name}({given}): {_INNER.sub('', str(error))}.{called}")
-
-
-_FIRST = ("input", "A", "x", "a", "x1")
-"""What torch calls a function's first argument, also for NumPy's sake."""
-
-
-def reworded(function: Any, kwargs: dict[str, Any], words: dict[str, str]) -> dict[str, Any] | None:
-    """The arguments of a call that failed, by the names that they have here; None where torch's are no others."""
-    if not kwargs:
-        return None
-    names = list(inspect.signature(function).parameters)
-    made = {}
-    for name, value in kwargs.items():
-        if name not in names:
-            name = words.get(name) or (names[0] if name in _FIRST else "other" if name == "x2" else name)
-        made[name] = value
-    return made if made.keys() != kwargs.keys() and len(made) == len(kwargs) else None
-
-
-_INNER = re.compile(r"^[\w.<>]+\(\) ")
-"""The name that Python's error gives the function by, which is that of a part of it."""
-_BARE = re.compile(r"(tuple|list|string) index out of range|to unpack|zip\(\)|^$")
-
-
-def _short(value: Any) -> str:
-    text = _described(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
@@ -81,7 +35,7 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     if isinstance(error, (ShapeError, ArgumentError)):
         return error
     shapes = [tuple(shape_of(a)) for a in args]
-    named = ", ".join(_described(a) for a in args)
+    named = ", ".join(described(a) for a in args)
     if op.kind == "elementwise" and "broadcast" in str(error):
         for axis in range(1, 1 + min(len(shapes[0]), len(shapes[-1]))):
             a, b = shapes[0][-axis], shapes[-1][-axis]
@@ -143,7 +97,8 @@ def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
     return LinAlgError(f"{op.fails or f'linalg.{op.name}: {error}'}. {call}")
 
 
-def _described(arg: Any) -> str:
+def described(arg: Any) -> str:
+    """An argument as messages show it: a tensor or array by its shape."""
     if hasattr(arg, "_extra"):
         name = arg._extra.name if arg._extra is not None and arg._extra.name else "tensor"
         return f"{name} of shape {tuple(shape_of(arg._value))}"

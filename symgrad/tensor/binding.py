@@ -22,13 +22,13 @@ from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arr
 from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.backward.siblings import join
-from symgrad.tape.explaining import MISUSE, misused, reworded
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.memory.versions import Memory, kept, storage
 from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_of_several
+from symgrad.tape.misuse import MISUSE, misused, reworded
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tensor.docstrings import illustrate
@@ -180,28 +180,36 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
     starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
-    if alone and code.co_varnames[0] == "input" and not code.co_flags & starred:  # type: ignore[union-attr]
-
-        @functools.wraps(function)
-        def of_one(input: Any, *, out: Any = None) -> Any:  # what the next does, at a third of the price
-            try:
-                return function(input) if out is None else into(out, name, function, (input,), {})
-            except MISUSE as error:
-                raise misused(name, function, (input,), {}, error) from error.__cause__
-
-        return of_one
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
         except MISUSE as error:
-            if (other := reworded(function, kwargs, words or {})) is not None:
+            if (other := reworded(function, len(args), kwargs, words or {})) is not None:
                 return call(*args, out=out, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
 
-    return call
+    alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
+    if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
+        return call
+
+    @functools.wraps(function)
+    def of_one(input: Any = _MISSING, *rest: Any, out: Any = None, x: Any = _MISSING, a: Any = _MISSING) -> Any:
+        """The same at a third of the price, by the names that torch has for the argument."""
+        if input is _MISSING or rest or x is not _MISSING or a is not _MISSING:
+            named = {key: value for key, value in (("x", x), ("a", a)) if value is not _MISSING}
+            return call(*(() if input is _MISSING else (input, *rest)), out=out, **named)
+        try:
+            return function(input) if out is None else into(out, name, function, (input,), {})
+        except MISUSE as error:
+            raise misused(name, function, (input,), {}, error) from error.__cause__
+
+    return of_one
+
+
+_MISSING: Any = object()
+"""Stands for an argument that was not given."""
 
 
 def _of_two(op: Op) -> Callable[[Any, Any], Any]:
@@ -219,7 +227,7 @@ def _explained(name: str, function: Callable[..., Any], words: dict[str, str]) -
         try:
             return function(*args, **kwargs)
         except MISUSE as error:
-            if (other := reworded(function, kwargs, words)) is not None:
+            if (other := reworded(function, len(args), kwargs, words)) is not None:
                 return call(*args, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
 

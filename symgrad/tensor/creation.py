@@ -18,6 +18,7 @@ from symgrad.devices import Options, accept, on_cpu
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.structures import known_structure
 from symgrad.kernels import kept_order
+from symgrad.notices import notice
 from symgrad.op import shape_of
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
@@ -84,6 +85,8 @@ def tensor(
     tensor([1., 2.], requires_grad=True)
     """
     accept("tensor", options)
+    if isinstance(data, Tensor):
+        tell_of_copying("torch.tensor")
     value = value_of_data(data, dtype)
     made = plain(Tensor, value)
     if name is not None or structure is not None:
@@ -96,6 +99,14 @@ def tensor(
     if not value.ndim:
         made.more().recipe = ("number", {"value": value.item()})
     return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def tell_of_copying(name: str) -> None:
+    """torch's warning of a constructor that is given a tensor."""
+    notice(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
+    )
 
 
 def value_of_data(data: Any, dtype: Any) -> Any:
@@ -334,7 +345,14 @@ def finished(
         value = value.astype(out.dtype)
     made = plain(Tensor, value if value.ndim else value[()])
     if out is not None:
-        return into(out, factory, lambda: made, (), {})  # type: ignore[no-any-return]
+        had = memory(out).size
+        if factory == "arange" and had not in (0, value.size):
+            notice(
+                f"The number of elements in the out tensor of shape {list(out.shape)} is {had} which does not match "
+                f"the computed number of elements {value.size}. Note that this may occur as a result of rounding "
+                f"error. The out tensor will be resized to a tensor of shape ({value.size},)."
+            )
+        return into(out, factory, lambda: made, (), {}, told=False)  # type: ignore[no-any-return]
     extra = made.more()
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)

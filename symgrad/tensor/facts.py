@@ -276,8 +276,10 @@ class Facts(Recorded):
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
         """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
         accept("new_tensor", options)  # type: ignore[arg-type]
-        from symgrad.tensor.creation import value_of_data
+        from symgrad.tensor.creation import tell_of_copying, value_of_data
 
+        if isinstance(data, Recorded):
+            tell_of_copying("tensor.new_tensor")
         made = plain(type(self), value_of_data(data, dtype or self.dtype))
         return with_gradient(made)._require() if requires_grad else made
 

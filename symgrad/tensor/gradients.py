@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.notices import notice
 from symgrad.tape.backward.tether import held, loosen
 from symgrad.tape.record import Recorded
 
@@ -24,14 +25,11 @@ class Gradients(Recorded):
         extra = self._extra
         found = None if extra is None else extra.grad
         if found is None and self._requires_grad and self._node is not None and not self.retains_grad:
-            import warnings
-
-            warnings.warn(
+            notice(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
-                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
-                stacklevel=2,
+                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead."
             )
         return found
 

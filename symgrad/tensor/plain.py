@@ -51,7 +51,7 @@ def _numbered(name: str, whole: Callable[..., Any], words: tuple[str, ...]) -> C
                 f"2 for the sum (nn.functional.{name} takes the words)."
             )
         if name == "kl_div" and number == 1:
-            return whole(**given, size_average=True)  # the mean without a word about "batchmean"
+            return whole(**given, reduction="none").mean()  # without a word about "batchmean"
         return whole(**given, reduction=_REDUCTIONS.get(number, "none"))
 
     call.__name__ = call.__qualname__ = name

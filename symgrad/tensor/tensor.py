@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.notices import notice_once
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import getitem, static_index
 from symgrad.ops.indexing.places import fitted
@@ -36,6 +37,11 @@ from symgrad.tensor.sharing import Sharing
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
+
+_SCALAR = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+    "tensor.detach() first."
+)
 
 
 class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
@@ -299,6 +305,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         return bool(self._value)
 
     def __float__(self) -> float:
+        if self._requires_grad:
+            notice_once(_SCALAR)
         return float(self._number("double"))
 
     def __int__(self) -> int:
@@ -317,6 +325,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         return number
 
     def __complex__(self) -> complex:
+        if self._requires_grad:
+            notice_once(_SCALAR)
         return complex(self._number())
 
     def __index__(self) -> int:

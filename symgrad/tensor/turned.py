@@ -8,9 +8,18 @@ import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.errors import DtypeError, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import lookup
 from symgrad.ops.shapes.shaping import permute
 from symgrad.tape.record import Recorded
+
+_REVERSED = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+    "1, -1, -1))` to reverse the dimensions of a tensor."
+)
+
+_IDENTITY = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
 
 
 class Turned(Recorded):
@@ -20,7 +29,9 @@ class Turned(Recorded):
 
     @property
     def T(self) -> Any:
-        """The axes in reverse order."""
+        """The axes in reverse order; of others than matrices torch will refuse it, and warns."""
+        if self._value.ndim != 2:
+            notice_once(_REVERSED if self._value.ndim else _IDENTITY)
         return permute(self, *reversed(range(self._value.ndim)))
 
     @property

@@ -139,7 +139,7 @@ def test_unrecorded_views_are_out_of_reach(t):
 
 
 def test_unrecorded_view_becomes_a_leaf(t):
-    """Told to require grad itself, such a view has the gradients of what is done with it from then on, and no others."""
+    """Told to require grad itself, such a view has the gradients of what is done with it from then on, and no more."""
     x = t.tensor([1.0, 2.0], requires_grad=True)
     with t.no_grad():
         v = x[:]

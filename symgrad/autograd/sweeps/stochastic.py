@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, ShapeError, UnsupportedMode
+from symgrad.notices import users_frames
 from symgrad.op import Op, register, shape_of
 from symgrad.ops.noise import SAMPLED
 from symgrad.tape.formulas.names import site_name
@@ -21,7 +22,6 @@ from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.operands import scalarised
 from symgrad.tape.record import Recorded, plain, select_saved
-from symgrad.tape.sites import users_frames
 from symgrad.tensor import Tensor
 
 _UNTRACKED = ()

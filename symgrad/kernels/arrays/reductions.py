@@ -85,7 +85,10 @@ def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     count = math.prod(x.shape[k] for k in dim)
     d = x - np.mean(x, dim, keepdims=True)
     total = np.sum((d * np.conj(d)).real, dim, keepdims=keepdim)
-    return np.true_divide(total, max(count - correction, 0))
+    if count > correction:
+        return np.true_divide(total, count - correction)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.true_divide(total, 0)
 
 
 def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
+from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
 from symgrad.ops.elementwise.arithmetic import closed, ratio
 from symgrad.ops.elementwise.complex import conj, real
@@ -161,6 +162,11 @@ def where(condition: Any, input: Any = None, other: Any = None, leaks: bool = Fa
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
+    if getattr(condition, "dtype", None) == np.uint8:
+        notice_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead."
+        )
     if not isinstance(condition, (np.ndarray, np.generic)):  # of arrays, as in rules, these are entries
         input, other = (as_python_number(x) if isinstance(x, np.generic) else x for x in (input, other))
     found = where_op(condition, input, other, leaks=True) if leaks else where_op(condition, input, other)

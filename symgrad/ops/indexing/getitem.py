@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
+from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
@@ -379,8 +379,7 @@ def _index_node(shape: tuple[Any, ...], index: Index) -> str:
 
 def byte_mask(bytes_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The mask that bytes in an index are, which is torch's oldest kind of mask."""
-    words = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
-    warnings.warn(words, stacklevel=4)
+    notice("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
     return np.not_equal(bytes_of, 0)  # type: ignore[no-any-return]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_python_number, torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import div_rounded, static_number
@@ -219,6 +220,11 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
         name = {"add": "sum", "multiply": "prod"}.get(reduce)
         if name is None:
             raise ArgumentError("reduce argument must be either add or multiply.")
+        if src is not None:
+            notice_once(
+                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+                "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
+            )
         if not shape_of(given):
             given = np.full(shape_of(index), given, input.dtype)
         return scatter_reduce(input, dim, index, given, name)

@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.still import plain_number
@@ -334,6 +335,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         centred = x - sum_(x, 1, True) / count if shape_of(x)[1] else x
         weighted = centred
         total = count - correction
+        if isinstance(total, int) and total <= 0:
+            notice(
+                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+            )
     else:
         count = sum_(weights)
         centred = x - sum_(x * weights, 1, True) / count
@@ -341,7 +346,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         bias = 1 if aweights is None else sum_(weights * aweights) / count
         total = count - correction * bias
     product = matmul(weighted, conj(mT(centred)))
-    out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # which was told in torch's words
+        out = product / (max(total, 0) if isinstance(total, (int, float)) else clamp(total, 0))
     return squeeze(out)
 
 

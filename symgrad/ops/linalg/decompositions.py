@@ -12,6 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -240,6 +241,12 @@ def qr(A: Any, mode: str = "reduced") -> Named:
 @front("qr")
 def old_qr(input: Any, some: bool = True) -> Any:
     """Q and R with input = Q R, reduced if ``some``."""
+    notice_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
+        "Q, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     return named("qr")(qr(input, "reduced" if some else "complete"))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -55,6 +56,12 @@ def _system(solver: Any, A: Any, B: Any) -> Any:
 @front("triangular_solve", words={"input": "b"})
 def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The pair (X, A) with A X = b for a triangular A."""
+    notice_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+        "X = torch.linalg.solve_triangular(A, B)."
+    )
     matrix = mT(A) if transpose else A
     found = solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
     return named("triangular_solve")((found, A))
@@ -99,6 +106,12 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
 @front("cholesky")
 def old_cholesky(input: Any, upper: bool = False) -> Any:
     """Lower triangular L with input = L Lᴴ, or upper triangular with input = Uᴴ U."""
+    notice_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+    )
     return linalg_cholesky(input, upper=upper)
 
 

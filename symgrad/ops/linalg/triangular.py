@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import named
@@ -136,6 +137,13 @@ def _first_zero(packed: Any) -> Any:
 @front("lu")
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
     """L and U in one array, LAPACK's pivots, and if asked for the number of the first that is 0."""
+    notice_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
+        "a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     found = lu_factor(A, pivot=pivot)
     return (*found, _first_zero(found[0])) if get_infos else (*found,)
 

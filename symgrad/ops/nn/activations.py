@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, float64, torch_name
 from symgrad.errors import ArgumentError
+from symgrad.notices import notice
 from symgrad.op import front, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import INPLACE, with_inplace, within, written
@@ -238,6 +239,11 @@ def _default_dim(dim: int | None, ndim: int) -> int:
 
 def _softmax(name: str, call: Any, negate: bool) -> Any:
     def function(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            notice(
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                "argument."
+            )
         axis = _default_dim(dim, len(shape_of(input)))
         return call(-input if negate else input, axis, dtype=dtype)
 

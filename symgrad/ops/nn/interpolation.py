@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
+from symgrad.notices import notice
 from symgrad.op import front, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -164,27 +165,40 @@ def interpolate(
     return input
 
 
+def _renamed(name: str) -> None:
+    notice(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+
+
 @within("nn.functional", "upsample")
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
-    """The old name of ``interpolate``."""
+    """The old name of ``interpolate``, with torch's warning."""
+    _renamed("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @within("nn.functional")
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """``interpolate`` with mode "nearest"."""
+    """``interpolate`` with mode "nearest", with torch's warning."""
+    _renamed("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
 @within("nn.functional")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """``interpolate`` with mode "bilinear" and aligned corners."""
+    """``interpolate`` with mode "bilinear" and aligned corners, with torch's warning."""
+    _renamed("upsample_bilinear")
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 # ------------------------------------------------------------------------------------------ grids
+
+
+_CORNERS = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+    "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
+)
 
 
 def _along(x: Any, slope: Any, value: Any) -> Any:
@@ -257,6 +271,8 @@ def grid_sample(
 
     ``mode`` is "bilinear", "nearest" or "bicubic" (two axes); ``padding_mode`` "zeros", "border" or "reflection".
     """
+    if align_corners is None:
+        notice(_CORNERS)
     sizes, align = shape_of(input)[2:], bool(align_corners)
     if len(shape_of(grid)) != len(sizes) + 2 or len(sizes) not in (2, 3):
         raise ShapeError(
@@ -312,6 +328,8 @@ def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> 
 @within("nn.functional")
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
     """The points that affine maps ``theta`` (batch, 2, 3) or (batch, 3, 4) give for an output of ``size``."""
+    if align_corners is None:
+        notice(_CORNERS)
     axes = []
     for n in tuple(size)[2:]:
         ends = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.notices import notice
 from symgrad.op import Op, elementwise, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
@@ -46,12 +46,16 @@ def check_reduction(reduction: str) -> None:
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
-    """torch's deprecated pair of flags, read as a reduction."""
+    """torch's deprecated pair of flags, read as a reduction; and the old name of "mean"."""
     if size_average is None and reduce is None:
+        if reduction == "elementwise_mean":
+            notice("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+            return "mean"
         return reduction
-    if reduce is not None and not reduce:
-        return "none"
-    return "mean" if size_average is None or size_average else "sum"
+    summed = "mean" if size_average is None or size_average else "sum"
+    found = "none" if reduce is not None and not reduce else summed
+    notice(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
+    return found
 
 
 def _loss(call: Callable[..., Any]) -> Any:
@@ -89,11 +93,9 @@ def _announce_sizes(input: Any, target: Any) -> None:
     sizes = tuple(shape_of(input)), tuple(shape_of(target))
     if sizes[0] != sizes[1]:
         shown = [_shown(s) for s in sizes]
-        warnings.warn(
+        notice(
             f"Using a target size ({shown[1]}) that is different to the input size ({shown[0]}). This will likely lead "
-            "to incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=4,
+            "to incorrect results due to broadcasting. Please ensure they have the same size."
         )
 
 
@@ -271,7 +273,7 @@ def kl_div(
     if reduction == "batchmean":
         return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(_BATCHMEAN, UserWarning, stacklevel=3)
+        notice(_BATCHMEAN)
     return reduced(value, reduction_of(reduction, size_average, reduce))
 
 

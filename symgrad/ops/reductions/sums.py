@@ -11,6 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.notices import notice
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
@@ -295,6 +296,20 @@ std_op: Op = primitive(
 )
 
 
+def tell_of_freedom(name: str, x: Any, dim: tuple[int, ...], correction: Any) -> None:
+    """torch's warning where a variance divides by nothing."""
+    sizes = [shape_of(x)[k] for k in dim] if shape_of(x) else []
+    if (
+        isinstance(correction, (int, float))
+        and all(isinstance(n, int) for n in sizes)
+        and math.prod(sizes) <= correction
+    ):
+        notice(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel)."
+        )
+
+
 def _spread_front(op: Op, name: str) -> Any:
     def call(
         input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None
@@ -303,7 +318,9 @@ def _spread_front(op: Op, name: str) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1 if unbiased is None or unbiased else 0
-        return op(input, dim=axes_of(dim, len(shape_of(input))), correction=correction, keepdim=keepdim)
+        axes = axes_of(dim, len(shape_of(input)))
+        tell_of_freedom(name, input, axes, correction)
+        return op(input, dim=axes, correction=correction, keepdim=keepdim)
 
     call.__name__ = name
     call.__doc__ = f"{op.doc}  ``correction`` is 1 by default (Bessel's), as torch."

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
+from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.indexing.getitem import getitem, index_select
@@ -250,8 +251,11 @@ def block_diag(*tensors: Any) -> Any:
 
 
 @front("meshgrid", method=False)
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
-    """Coordinate arrays of the grid spanned by vectors; "xy" exchanges the first two axes."""
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+    """Coordinate arrays of the grid spanned by vectors; "xy" exchanges the first two axes, "ij" (the default) none."""
+    if indexing is None:
+        notice_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
     given = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
     for x in given:
         if len(shape_of(x)) > 1:

@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
+from symgrad.notices import notice
 from symgrad.op import TABLE
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.memory.inplace import inplace, misfit
@@ -16,8 +17,11 @@ from symgrad.tape.memory.overlap import PARTIAL, meets
 from symgrad.tape.modes import MODE
 
 
-def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``function(…, out=out)``: results written into tensors or arrays, which take their shapes if need be."""
+def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any, told: bool = True) -> Any:
+    """``function(…, out=out)``: results written into tensors or arrays, which take their shapes if need be.
+
+    Where they had entries the user is ``told`` so.
+    """
     several = isinstance(out, (tuple, list))
     targets: Sequence[Any] = out if several else (out,)
     recording = not MODE.exceptional or MODE.local.enabled
@@ -43,7 +47,7 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
             raise misfit(out._value.shape, new._value.shape)
         if name in ("all", "any") and new.dtype != out.dtype:
             new = new.to(out.dtype)
-        return _written(out, new)
+        return _written(out, new, told)
     if not isinstance(new, tuple) or len(new) != len(targets):
         count = len(new) if isinstance(new, tuple) else 1
         raise ArgumentError(f"{name}(): out= has {len(targets)} places, but there are {count} results.")
@@ -122,7 +126,7 @@ def _check_apart(targets: Sequence[Any], args: Any, apart: bool = True) -> None:
             raise AutogradError(PARTIAL)
 
 
-def _written(target: Any, new: Any) -> Any:
+def _written(target: Any, new: Any, told: bool = True) -> Any:
     """The target with a result's values, in the shape of the result."""
     if isinstance(target, np.ndarray):
         target[...] = getattr(new, "_value", new)
@@ -130,5 +134,13 @@ def _written(target: Any, new: Any) -> Any:
     if isinstance(new, tuple):
         raise ArgumentError(f"out= is one tensor, but there are {len(new)} results: give a tuple.")
     if new._value.shape != target._value.shape:
+        if told and target._value.size:
+            had, has = list(target._value.shape), list(new._value.shape)
+            notice(
+                f"An output with one or more elements was resized since it had shape {had}, which does not match the "
+                f"required output shape {has}. This behavior is deprecated, and in a future PyTorch release outputs "
+                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._value = np.empty(new._value.shape, target._value.dtype)
     return inplace(target, lambda _: new, (), {})

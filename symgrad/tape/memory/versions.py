@@ -16,8 +16,8 @@ import numpy as np
 
 from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError
+from symgrad.notices import users_line
 from symgrad.tape.graph import FREED, Labelled, Node, sequence
-from symgrad.tape.sites import users_line
 
 _REMEMBERED = 8
 DETACHED = (

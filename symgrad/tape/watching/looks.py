@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from symgrad.notices import users_line
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.graph import FREED, Node, Source, sequence
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.versions import changed_since
-from symgrad.tape.sites import users_line
 from symgrad.tape.threads import ThreadState
 
 NODES = 48

@@ -1,0 +1,77 @@
+"""Where the user's program stands, and warnings: given at its line, however deep in the library the reason is found.
+
+torch gives some of its warnings once in the life of a program; so do these.  The filters of ``warnings`` have their say
+in any case.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from symgrad.errors import ArgumentError
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+_given: set[str] = set()
+"""What was said and is not said again."""
+_always = [False]
+
+
+def set_warn_always(b: bool) -> None:
+    """Give every time the warnings that are otherwise given once in the life of the program.
+
+    >>> set_warn_always(True)
+    >>> is_warn_always_enabled()
+    True
+    >>> set_warn_always(False)
+    """
+    if not isinstance(b, bool):
+        raise ArgumentError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _always[0] = b
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether :func:`set_warn_always` is in force."""
+    return _always[0]
+
+
+def users_frames() -> Iterator[Any]:
+    """The frames outside of this library, innermost first."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame
+        frame = frame.f_back
+
+
+def users_line() -> tuple[Any, int] | None:
+    """Code object and line number of the innermost of them; None where a thread runs nothing but this library."""
+    frame = next(users_frames(), None)
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def notice(words: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of something at the line of the user's program that led to it.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     notice("this is old")
+    >>> print(given[0].message)
+    this is old
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(words, category, stacklevel=level)
+
+
+def notice_once(words: str, category: type[Warning] = UserWarning) -> None:
+    """The same, the first time only; or always, if :func:`set_warn_always` says so."""
+    if _always[0] or words not in _given:
+        _given.add(words)
+        notice(words, category)

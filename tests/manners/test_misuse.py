@@ -1,0 +1,61 @@
+"""Calls with arguments that are missing, too many, unknown or of a wrong kind: the error and its first line."""
+
+from __future__ import annotations
+
+import pytest
+
+CALLS = {
+    "t.sin()": 'sin() missing 1 required positional arguments: "input"',
+    "t.sin(x, x)": "sin() takes 1 positional argument but 2 were given",
+    "t.sin(x, x=x)": "sin() got an unexpected keyword argument 'x'",
+    "t.sin(x, foo=1)": "sin() got an unexpected keyword argument 'foo'",
+    "t.sin('a')": "sin(): argument 'input' (position 1) must be Tensor, not str",
+    "t.sin(None)": "sin(): argument 'input' (position 1) must be Tensor, not NoneType",
+    "t.gather(x)": 'gather() missing 2 required positional argument: "dim", "index"',
+    "t.gather(x, 'a', x)": "gather(): argument 'dim' (position 2) must be int, not str",
+    "t.softmax(x)": 'softmax() missing 1 required positional arguments: "dim"',
+    "t.softmax(x, 0, 1, 2, 3)": "softmax() takes from 2 to 3 positional arguments but 5 were given",
+    "t.softmax(x, 'a')": "softmax(): argument 'dim' (position 2) must be int, not str",
+    "t.matmul(x, 'a')": "matmul(): argument 'other' (position 2) must be Tensor, not str",
+    "t.mul('a', x)": "mul(): argument 'input' (position 1) must be Tensor, not str",
+    "t.mul(x, 'a')": "mul(): argument 'other' (position 2) must be Tensor, not str",
+    "t.cumsum(x, 'a')": "cumsum(): argument 'dim' (position 2) must be int, not str",
+    "t.topk(x, 'a')": "topk(): argument 'k' (position 2) must be int, not str",
+    "t.cat()": 'cat() missing 1 required positional arguments: "tensors"',
+    "t.logsumexp(x)": 'logsumexp() missing 1 required positional arguments: "dim"',
+    "t.linalg.inv()": 'linalg_inv() missing 1 required positional arguments: "A"',
+    "t.linalg.inv('a')": "linalg_inv(): argument 'A' (position 1) must be Tensor, not str",
+    "t.fft.fft()": 'fft_fft() missing 1 required positional arguments: "input"',
+    "t.special.i0('a')": "special_i0(): argument 'input' (position 1) must be Tensor, not str",
+    "F.gelu()": 'gelu() missing 1 required positional arguments: "input"',
+    "F.gelu('a')": "gelu(): argument 'input' (position 1) must be Tensor, not str",
+    "F.linear(x)": 'linear() missing 1 required positional arguments: "weight"',
+    "F.linear(x, 'a')": "linear(): argument 'weight' (position 2) must be Tensor, not str",
+}
+
+
+def names(t):
+    return {"t": t, "F": t.nn.functional, "x": t.eye(2)}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_first_lines(t, call):
+    """The error is a TypeError, and says which argument of which function it is about."""
+    with pytest.raises(TypeError) as raised:
+        eval(call, names(t))
+    assert str(raised.value).split("\n")[0] == CALLS[call]
+
+
+@pytest.mark.parametrize("name", ["sin", "abs", "exp", "isnan", "erf"])
+@pytest.mark.parametrize("word", ["input", "x", "a"])
+def test_other_names_of_the_argument(t, name, word):
+    """What is called ``input`` goes by NumPy's names, too."""
+    x = t.tensor([0.5, -1.0])
+    assert getattr(t, name)(**{word: x}).tolist() == getattr(t, name)(x).tolist()
+
+
+@pytest.mark.parametrize("word", ["self", "tensor", "other", "out_"])
+def test_names_it_does_not_go_by(t, word):
+    """Others are refused."""
+    with pytest.raises(TypeError, match="unexpected keyword argument|missing 1 required"):
+        t.sin(**{word: t.ones(2)})
