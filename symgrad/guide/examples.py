@@ -159,8 +159,9 @@ _CALLS = """
 [[[[0.5, -1.5], [2.0, 1.0]]]], (3, 3) : upsample_bilinear
 [[0.5, -1.5], [2.0, 1.0]], 1 : group_norm
 [[0.5, -1.5], [2.0, 1.0]], 2 : glu
-[[0.5, -1.5], [2.0, 1.0]] : glu instance_norm dropout2d dropout3d
-[[[0.5, -1.5], [2.0, 1.0]]] : instance_norm dropout1d dropout2d dropout3d
+[[0.5, -1.5], [2.0, 1.0]] : glu instance_norm
+[[[0.5, -1.5], [2.0, 1.0]]] : instance_norm dropout1d
+[[[[0.5, -1.5], [2.0, 1.0]]]] : dropout2d dropout3d
 [[0.5, -1.5], [2.0, 1.0]], None, None, None, None, True, 0.1, 1e-05 : batch_norm
 [[[0.5, -1.5], [2.0, 1.0]]], None, None, None, None, True, 0.1, 1e-05 : instance_norm
 [[0.5, -1.5], [2.0, 1.0]], [0.0, 0.0], [1.0, 1.0] : nn.functional.batch_norm

@@ -111,6 +111,7 @@ class Labelled(tuple[Any, ...]):
             number that is part of a function, "empty" for strides that read nothing; else empty
     siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.backward.siblings`)
     given   the function and what it was given, with ``...`` for tensors: ``(function, arguments, arguments by name)``
+    again   of a function whose arguments backward reads: where these are found (:mod:`symgrad.tape.memory.anew`)
     """
 
     label: Any
@@ -118,6 +119,7 @@ class Labelled(tuple[Any, ...]):
     role: str = ""
     siblings: Any = None
     given: Any = None
+    again: Any = None
     inputs: tuple[Any, ...] | None
     kept: tuple[Any, ...]
 
@@ -128,7 +130,7 @@ class Labelled(tuple[Any, ...]):
         node.args = made = cls(before)
         if isinstance(before, cls):
             made.role, made.siblings, kept = before.role, before.siblings, before.kept + kept
-            made.given = before.given
+            made.given, made.again = before.given, before.again
         made.label, made.inputs, made.kept = label, inputs, kept
 
     @classmethod

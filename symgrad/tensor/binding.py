@@ -18,12 +18,13 @@ from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.indexing.getitem import getitem
-from symgrad.ops.torch_nodes.labels import COMPUTING, KEPT, LABELS, SCALING, Arranged
+from symgrad.ops.torch_nodes.labels import ANEW, COMPUTING, KEPT, LABELS, SCALING, Arranged
 from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import fast, record
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
+from symgrad.tape.memory.anew import read_again
 from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.memory.versions import Memory, kept, storage
@@ -209,7 +210,6 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
 
 
 _MISSING: Any = object()
-"""Stands for an argument that was not given."""
 
 
 def _of_two(op: Op) -> Callable[[Any, Any], Any]:
@@ -333,6 +333,8 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                         places_in_order = _arranged(text, out._node, inputs) if isinstance(text, Arranged) else inputs
                         Labelled.on(out._node, text, places_in_order, needed)
                         out._node.args.given = (function, *_settings(args, kwargs))  # type: ignore[attr-defined]
+                        if name in ANEW:
+                            out._node.args.again = read_again(args, kwargs)  # type: ignore[attr-defined]
                         if name in SCALING:
                             _scaled_by_numbers(out._node, inputs)
         return made

@@ -163,3 +163,53 @@ def test_factors_in_half_precision(t):
     v.floor_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.sum().backward()
+
+
+READ_AGAIN = """smooth_l1_loss(x, y) / smooth_l1_loss(x, y, beta=0.3) / huber_loss(x, y) / huber_loss(x, y, delta=0.2)
+binary_cross_entropy_with_logits(x, y) / soft_margin_loss(x, y.sign()) / glu(x) / hardtanh(x) / relu6(x)
+threshold(x, 0.5, 2.0) / hardshrink(x, 0.4) / softshrink(x, 0.4) / softplus(x, beta=3.0) / hardsigmoid(x)
+multi_margin_loss(x, t.tensor([0, 1]))"""
+
+
+@pytest.mark.parametrize("change", ["x.data.mul_(-0.5)", "x.data = x.data * -0.5"])
+@pytest.mark.parametrize("call", [call.strip() for line in READ_AGAIN.splitlines() for call in line.split("/")])
+def test_operands_that_are_read_again(t, call, change):
+    """What a derivative reads of an operand in torch it reads as it is by then, also where it is made in steps here."""
+    start, y = [[1.0, -2.0], [0.3, 0.7]], t.tensor([[0.5, 1.0], [1.0, 2.0]])
+    f = eval(f"lambda x: t.nn.functional.{call}.sum()", {"t": t, "y": y})
+    x = t.tensor(start, requires_grad=True)
+    out = f(x)
+    exec(change, {"x": x})
+    out.backward()
+    there = t.tensor(x.tolist(), requires_grad=True)
+    f(there).backward()
+    assert x.grad.reshape(-1).tolist() == pytest.approx(there.grad.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize(
+    ("call", "change"),
+    [
+        *[("dist(x, y)", change) for change in ("x.data.mul_(3.0)", "x.data = x.data * 3", "y.data.mul_(3.0)")],
+        *[("cdist(x[None], y[None])", change) for change in ("x.data.mul_(3.0)", "y.data.mul_(3.0)")],
+    ],
+)
+def test_distances_are_kept_and_points_read_again(t, call, change):
+    """The derivative of a distance divides the difference there is by the distance there was; a second pass does so."""
+    x, y = t.tensor([3.0, 4.0], requires_grad=True), t.tensor([1.0, 1.0], requires_grad=True)
+    out = eval(f"t.{call}", {"t": t, "x": x, "y": y})
+    was = out.item()
+    exec(change, {"x": x, "y": y})
+    for _ in range(2):
+        (g,) = t.autograd.grad(out.sum(), x, retain_graph=True)
+        assert g.tolist() == pytest.approx(((x - y) / was).tolist())
+
+
+def test_open_changes_of_what_is_read_again(t):
+    """Other changes stay errors."""
+    x = t.tensor([3.0, 4.0], requires_grad=True)
+    v = x * 1
+    out = t.nn.functional.huber_loss(v, t.ones(2))
+    v.data.mul_(2)
+    v.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.backward()

@@ -224,7 +224,10 @@ ONE_KERNEL: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "batch_norm": (
         lambda x, w, b: sg.nn.functional.batch_norm(x, None, None, w, b, True), [(5, 4, 3), (4,), (4,)]),
     "instance_norm": (lambda x, w, b: sg.nn.functional.instance_norm(x, None, None, w, b), [(2, 4, 7), (4,), (4,)]),
-    "grid_sample": (lambda x, g: sg.nn.functional.grid_sample(x, g / 4, "bicubic"), [(1, 2, 4, 4), (1, 3, 3, 2)]),
+    "grid_sample": (
+        lambda x, g: sg.nn.functional.grid_sample(x, g / 4, "bicubic", align_corners=False),
+        [(1, 2, 4, 4), (1, 3, 3, 2)],
+    ),
     "glu": (sg.nn.functional.glu, [(4, 6)]),
     "renorm": (lambda x: sg.renorm(x, 3, 0, 1.2), [(5, 4)]),
     "embedding_bag": (

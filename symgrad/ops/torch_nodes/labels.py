@@ -183,6 +183,12 @@ def _vecdot(out: Any, x: Any, y: Any, *, dim: int = -1) -> str:
     return "VdotBackward0" if one else "SumBackward1"
 
 
+def _smooth_l1(out: Any, input: Any, target: Any, *others: Any, beta: float = 1.0, **_: Any) -> str | None:
+    """With nothing to smooth it is the loss of absolute differences."""
+    beta = others[3] if len(others) > 3 else beta
+    return None if beta == 0 else "SmoothL1LossBackward0"
+
+
 def _convolution(axes: int) -> Any:
     def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
         return "ConvolutionBackward0" if len(shape_of(input)) == axes + 2 else "SqueezeBackward1"
@@ -431,6 +437,7 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.relu6": "HardtanhBackward0",
     "nn.functional.selu": "EluBackward0",
     "nn.functional.rrelu": "RreluWithNoiseBackward0",
+    "nn.functional.smooth_l1_loss": _smooth_l1,
     "nn.functional.layer_norm": "NativeLayerNormBackward0",
     "nn.functional.group_norm": "NativeGroupNormBackward0",
     "nn.functional.max_pool2d": "MaxPool2DWithIndicesBackward0",
@@ -498,6 +505,13 @@ KEPT: dict[str, Any] = (
 that gives them; -1 is the result, -2 what was made of the first argument in its memory, None what nobody can change,
 such as places.  Backward objects when they were
 changed, and to a second pass once they were freed."""
+
+_ANEW = """
+    glu hardshrink hardsigmoid hardtanh relu6 smooth_l1_loss softplus soft_margin_loss softshrink threshold huber_loss
+    binary_cross_entropy_with_logits multi_margin_loss pdist
+"""
+ANEW = frozenset(("dist", "cdist", "pdist", "hardshrink", "mvlgamma", *(f"nn.functional.{n}" for n in _ANEW.split())))
+"""Functions of several ops whose derivative torch makes of their arguments, which it reads as they are by then."""
 
 _LOSSES = ("nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
 COMPUTING = ("dist", "addcmul", "addcdiv", "add", "sub", "subtract", "rsub", "div", "divide", *_LOSSES)

@@ -28,8 +28,9 @@ from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
+from symgrad.tape.memory.anew import read_anew
 from symgrad.tape.memory.overlap import OVERLAP
-from symgrad.tape.memory.versions import any_changes, catch_up, check_saved, fresh
+from symgrad.tape.memory.versions import catch_up, changed_after, check_saved, fresh
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
@@ -93,7 +94,9 @@ class Sweep:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = in_order(self)
         stale: set[Node] = set()
-        if any_changes() and any_changes(min((node.sequence_nr for node in nodes), default=0)):
+        if changed_after(min((node.sequence_nr for node in nodes), default=0)):
+            for node in nodes:
+                read_anew(node)
             for node in nodes:
                 catch_up(node)
             stale = {node for node in nodes if not fresh(node)}

@@ -166,13 +166,17 @@ class _Latest:
     number = 0
 
 
-def any_changes(since: int = 0) -> bool:
-    """Whether any live array was changed in place, or its tensor detached in place or given other ``data``.
+def changed_after(number: int) -> bool:
+    """Whether any array was changed in place, or its tensor detached or given other ``data``, since that creation number.
 
-    With ``since``, a creation number: none of that before it counts.  Parameters that were changed before the graph
-    was made, as in every step of a training loop, cost the pass nothing.
+    Parameters that were changed before the graph was made, as in every step of a training loop, cost a pass nothing.
     """
-    return _Latest.number >= since and bool(_changed or _detached or _replaced)
+    return _Latest.number >= number > 0
+
+
+def any_changes() -> bool:
+    """Whether any live array was changed in place, or its tensor detached in place or given other ``data``."""
+    return bool(_changed or _detached or _replaced)
 
 
 _detached: dict[int, tuple[Any, int]] = {}
@@ -271,7 +275,7 @@ def by_now(value: Any, place: Any, since: int) -> Any:
             other = _replaced[id(array)]
             if other.old() is not array or other.place() is not place or other.when < since:
                 break
-            if _openly_changed(array, since):  # before the data were set: backward objects
+            if changed_openly(array, since):  # before the data were set: backward objects
                 break
             if (other.new.shape, other.new.dtype) != (value.shape, value.dtype):
                 break
@@ -344,13 +348,13 @@ def check_saved(node: Node) -> None:
 def _late(value: Any, node: Node) -> Change | None:
     """What is known of a value's memory if it was openly changed after ``node`` was made."""
     for array in _instead(value):
-        note = _openly_changed(array, node.sequence_nr)
+        note = changed_openly(array, node.sequence_nr)
         if note is not None:
             return note
     return None
 
 
-def _openly_changed(array: Any, number: int) -> Change | None:
+def changed_openly(array: Any, number: int) -> Change | None:
     """What is known of an array's memory if it was openly changed after that creation number."""
     note = _note(array)
     return note if note is not None and note.times and note.times[-1] > number else None

@@ -1,0 +1,105 @@
+"""Functions of several ops whose derivative torch takes in one step, from their arguments: these are read once more.
+
+The parts of such a function save what they made of the arguments.  When these have changed through ``.data`` by the
+time of backward, which is no error, the parts are run again, and what they save takes the place of what is there.
+Nothing is done, and but weak references are kept, as long as nothing changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.tape.graph import FREED, Labelled, Node
+from symgrad.tape.memory.versions import changed_openly, changed_since, storage
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.record import Recorded, plain
+
+
+def read_again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Where the tensors among the arguments are found again: of each its class, place, array and whether it is tracked.
+
+    Leaves are held weakly, since their own gradient may keep this.
+    """
+    return tuple(
+        (type(x), weakref.ref(x if x._node.__class__ is not Node else x._node), _reference(x._value), x._requires_grad)
+        for x in (*args, *kwargs.values())
+        if isinstance(x, Recorded)
+    )
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    """What gives an array while its memory lives, though the array itself be gone, as that of a view is soon."""
+    if not isinstance(value, np.ndarray):
+        return lambda: value
+    owner, own = storage(value), weakref.ref(value)
+    if owner is value:
+        return own
+    return functools.partial(_view, own, weakref.ref(owner), value.shape, value.dtype, value.strides, _start(value))
+
+
+def _start(array: Any) -> int:
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+def _view(own: Any, whole: Any, shape: Any, dtype: Any, strides: Any, start: int) -> Any:
+    array, owner = own(), whole()
+    if array is not None or owner is None:
+        return array
+    owner = owner if owner.flags.c_contiguous else owner.T
+    return np.ndarray(shape, dtype, owner, start - _start(owner), strides) if owner.flags.c_contiguous else None
+
+
+def read_anew(node: Node) -> None:
+    """Let the parts of the function that ends at ``node`` save what comes of its arguments as they are by now."""
+    row = node.args
+    if row.__class__ is not Labelled or row.again is None or node.saved.__class__ is not tuple:
+        return
+    since, values, changed = node.sequence_nr, [], False
+    for _, place, array, _ in row.again:
+        was, here = array(), place()
+        value = here._value if isinstance(here, Recorded) else was  # a leaf may have got other data
+        if value is None or changed_openly(value, since):
+            return
+        values.append(value)
+        changed = changed or (value is not was and isinstance(value, np.ndarray)) or changed_since(value, since)
+    if changed:
+        _replace(node, _made_again(row, values)._node)
+
+
+def _made_again(row: Any, values: list[Any]) -> Any:
+    """The function once more, of leaves with these values."""
+    tensors = []
+    for (cls, _, _, tracked), value in zip(row.again, values, strict=True):
+        tensors.append(plain(cls, value))
+        tensors[-1]._requires_grad = tracked
+    rest = iter(tensors)
+    function, args, kwargs = row.given
+    with enable_grad(), np.errstate(all="ignore"):
+        return function(
+            *[next(rest) if a is ... else a for a in args],
+            **{key: next(rest) if a is ... else a for key, a in kwargs.items()},
+        )
+
+
+def _replace(old: Node, new: Any) -> None:
+    """Give the parts of one run what those of another saved; the result itself stays, as torch keeps it."""
+    found: list[tuple[Node, tuple[Any, ...]]] = []
+    ends = {id(place()) for _, place, _, _ in old.args.again}  # type: ignore[attr-defined]
+    stack: list[tuple[Any, Any]] = [(old, new)]
+    seen: set[int] = set()
+    while stack:
+        was, now = stack.pop()
+        if was.__class__ is not Node or id(was) in ends or id(was) in seen:
+            continue
+        if now.__class__ is not Node or now.op is not was.op or len(now.args) != len(was.args) or was.saved is FREED:
+            return  # the values decide which steps it takes
+        seen.add(id(was))
+        found.append((was, now.saved))
+        stack.extend(zip(was.args, now.args, strict=True))
+    for was, saved in found:
+        was.saved = (was.saved[0], *saved[1:]) if was is old and saved else saved
