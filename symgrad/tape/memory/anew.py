@@ -25,11 +25,17 @@ def read_again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]
 
     Leaves are held weakly, since their own gradient may keep this.
     """
-    return tuple(
-        (type(x), weakref.ref(x if x._node.__class__ is not Node else x._node), _reference(x._value), x._requires_grad)
-        for x in (*args, *kwargs.values())
-        if isinstance(x, Recorded)
-    )
+    row = []
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(x, Recorded):
+            node, value = x._node, x._value
+            alone = value.__class__ is np.ndarray and value.base is None
+            array = _weak(value) if alone else _reference(value)
+            row.append((x.__class__, _weak(node if node.__class__ is Node else x), array, x._requires_grad))
+    return tuple(row)
+
+
+_weak = weakref.ref
 
 
 def _reference(value: Any) -> Callable[[], Any]:
