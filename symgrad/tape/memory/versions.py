@@ -167,7 +167,7 @@ class _Latest:
 
 
 def changed_after(number: int) -> bool:
-    """Whether an array was changed in place, or its tensor detached or given other ``data``, since that creation number.
+    """Whether an array was changed in place, or its tensor detached or given other ``data``, since a creation number.
 
     Parameters that were changed before the graph was made, as in every step of a training loop, cost a pass nothing.
     """
