@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.numpy import number_text
 from symgrad.dtypes import finfo, is_floating, is_real_floating
-from symgrad.errors import CompileError, SymgradError
+from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 _SMALL = 64
@@ -103,10 +103,16 @@ if __name__ == "__main__":
 """
 
 
-def save(program: Any, path: Any) -> None:
+def save(program: Any, path: Any, target: str | None = None) -> None:
     """Write ``program`` to ``path``: C where that ends in ``.c``, data where in ``.json``, else Python."""
     path = Path(path)
-    if path.suffix == ".c":
+    if target is not None and path.suffix in (".c", ".json"):
+        raise ArgumentError(f"save(): a file for {target} is Python; {path.name} ends in {path.suffix}.")
+    if target not in (None, "numpy"):
+        from symgrad.compiler.export_frameworks import text_of as translated
+
+        text = translated(program, str(target))
+    elif path.suffix == ".c":
         from symgrad.compiler.export_c import text_of as written
 
         text = written(program)

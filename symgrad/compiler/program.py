@@ -260,7 +260,7 @@ class Compiled:
         letters = dict.fromkeys(x for a in self.arguments for s in a.shape if isinstance(s, str) for x in letters_of(s))
         return cost_of(terms, letters, trace.sizes)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, target: str | None = None) -> None:
         """Write a file that needs nothing but NumPy, or a C99 compiler: the function, its formula, and a self-test.
 
         ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.  A path that ends in ``.c``
@@ -268,13 +268,17 @@ class Compiled:
         which the head of the file explains; ``cc -std=c99 -DSELFTEST file.c -lm`` makes a program of its self-test.
         One that ends in ``.json`` gets the program as data, for :func:`symgrad.compiler.load`.
 
+        With ``target="torch"`` or ``"jax"`` the Python file takes and gives that library's arrays and imports nothing
+        else; the library must be installed, as the file is run before it is written.
+
         Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision,
-        branches on values, and functions such as eigenvalues, which it names.
+        branches on values, and functions such as eigenvalues, which it names; for torch and JAX branches on values and
+        functions without a form there.  Raises ``ArgumentError`` for other targets.
         """
         from symgrad.compiler.export import save
 
         self._needs_text("saved")
-        save(self, path)
+        save(self, path, target)
 
     def _needs_text(self, what: str) -> None:
         if self.kernels:

@@ -296,9 +296,9 @@ class Specialised:
         """The arrays that the program traced last takes."""
         return self.program.arguments
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, target: str | None = None) -> None:
         """Write the program traced last as a file that needs only NumPy; see :meth:`Compiled.save`."""
-        self.program.save(path)
+        self.program.save(path, target)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {key: [v.program for v in variants] for key, variants in self.variants.items()}

@@ -1,0 +1,152 @@
+"""The calls of JAX: ``jax.numpy`` has NumPy's names, and ``jax.scipy`` and ``jax.nn`` most of the library's kernels."""
+
+from __future__ import annotations
+
+from symgrad.compiler.targets.frameworks.kernels import KERNELS
+from symgrad.compiler.targets.frameworks.rewriting import Framework, Text, told
+
+_SPECIAL = {
+    "erf": "erf",
+    "erfc": "erfc",
+    "erfinv": "erfinv",
+    "digamma": "digamma",
+    "lgamma": "gammaln",
+    "log_ndtr": "log_ndtr",
+    "ndtr": "ndtr",
+    "ndtri": "ndtri",
+    "entr": "entr",
+    "xlogy": "xlogy",
+    "xlog1py": "xlog1py",
+    "hurwitz": "zeta",
+    "gammainc": "gammainc",
+    "gammaincc": "gammaincc",
+    "betainc": "betainc",
+    "betaln": "betaln",
+    "gamma_function": "gamma",
+    "expi": "expi",
+    "expn": "expn",
+    "spence": "spence",
+}
+_PLAIN = {
+    "nearest": "jnp.rint",
+    "left_shift": "jnp.left_shift",
+    "right_shift": "jnp.right_shift",
+    "sign": "jnp.sign",
+    "complex_sign": "jnp.sign",
+    "sinc": "jnp.sinc",
+    "log2": "jnp.log2",
+    "angle": "jnp.angle",
+    "logaddexp": "jnp.logaddexp",
+    "heaviside": "jnp.heaviside",
+    "complex_of": "jax.lax.complex",
+    "logsigmoid": "jax.nn.log_sigmoid",
+    "softplus": "jax.nn.softplus",
+    "matrix_exp": "jax.scipy.linalg.expm",
+    "eigvals": "jnp.linalg.eigvals",
+}
+
+
+def _over(name: str) -> object:
+    def reduced(x: str, dim: str, keepdim: str) -> str:
+        return f"{name}({x}, {dim}{'' if keepdim == 'False' else f', keepdims={keepdim}'})"
+
+    return reduced
+
+
+def _along(name: str) -> object:
+    return lambda x, dim: f"{name}({x}, {dim})"
+
+
+def _typed(x: Text, kind: str, _device: str) -> str:
+    return f"jnp.asarray({x}, jnp.{kind})"
+
+
+CALLS = {
+    **{name: f"jax.scipy.special.{other}" for name, other in _SPECIAL.items()},
+    **_PLAIN,
+    "array": lambda values, dtype=None: (
+        f"jnp.array({values})" if dtype == "'int64'" else f"jnp.array({values}, {dtype})"
+    ),
+    "all_true": _over("jnp.all"),
+    "any_true": _over("jnp.any"),
+    "logsumexp": _over("jax.scipy.special.logsumexp"),
+    "softmax": _along("jax.nn.softmax"),
+    "log_softmax": _along("jax.nn.log_softmax"),
+    "logcumsumexp": lambda x, dim: f"jax.lax.cumlogsumexp({x}, {dim})",
+    "norm": lambda x, p, dim, keepdim: f"vector_norm({x}, {p}, {dim}, {keepdim})",
+    "var": lambda x, dim, correction, keepdim: f"jnp.var({x}, {dim}, ddof={correction}, keepdims={keepdim})",
+    "argsort": lambda x, dim, descending: f"jnp.argsort({x}, {dim}, stable=True, descending={descending})",
+    "polygamma": lambda x, n: f"jax.scipy.special.polygamma({n}, {x})",
+    "searchsorted": lambda rows, values, right, dtype: (
+        f"jnp.searchsorted({rows}, {values}, side={'right' if right == 'True' else 'left'!r}).astype({dtype})"
+    ),
+    "index_put": lambda x, value, index: f"index_put({x}, {value}, {told(index)})",
+    "logdet": lambda x: f"logdet({x})",
+    "logabsdet": lambda x: f"jnp.linalg.slogdet({x})[1]",
+    "slogdet_sign": lambda x: f"jnp.linalg.slogdet({x})[0]",
+    "svd_u": lambda x: f"jnp.linalg.svd({x}, False)[0]",
+    "svd_vh": lambda x: f"jnp.linalg.svd({x}, False)[2]",
+    "qr_q": lambda x: f"jnp.linalg.qr({x})[0]",
+    "qr_r": lambda x: f"jnp.linalg.qr({x})[1]",
+    "eigh_vectors": lambda x: f"jnp.linalg.eigh({x})[1]",
+    "inv_lower": lambda x: f"jnp.linalg.inv(jnp.tril({x}))",
+}
+
+OWN = {
+    **KERNELS,
+    "vector_norm": """def vector_norm(x, p, dim, keepdim):
+    return jnp.linalg.vector_norm(x, axis=dim, keepdims=keepdim, ord=p)""",
+    "logdet": """def logdet(x):
+    sign, value = jnp.linalg.slogdet(x)
+    return jnp.where(sign < 0, jnp.nan, value)""",
+    "solve_triangular": """def solve_triangular(a, b, upper, unit):
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])
+    return jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=not upper, unit_diagonal=unit)""",
+    "embed": """def embed(x, dim, start, size):
+    widths = [(0, 0)] * x.ndim
+    widths[dim] = (start, size - start - x.shape[dim])
+    return jnp.pad(x, widths)""",
+    "put": """def put(g, index, shape):
+    return jnp.zeros(shape, g.dtype).at[index].add(g)""",
+    "index_put": """def index_put(x, value, index):
+    return x.at[index].set(value)""",
+    "div_trunc": """def div_trunc(x, y):
+    whole = jnp.issubdtype(jnp.result_type(x, y), jnp.integer)
+    return jax.lax.div(*jnp.broadcast_arrays(x, y)) if whole else jnp.trunc(x / y)""",
+    "scatter": """def scatter(g, index, dim, shape):
+    grids = list(jnp.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    return jnp.zeros(shape, g.dtype).at[tuple(grids)].add(g)""",
+    "windows": """def windows(x, dim, size, step, dilation):
+    count = (x.shape[dim] - (size - 1) * dilation - 1) // step + 1
+    places = step * jnp.arange(count)[:, None] + dilation * jnp.arange(size)
+    return jnp.moveaxis(jnp.take(x, places, dim), dim + 1, -1)""",
+    "windows_sum": """def windows_sum(g, dim, step, dilation, size):
+    g = jnp.moveaxis(g, dim, -2)
+    places = step * jnp.arange(g.shape[-2])[:, None] + dilation * jnp.arange(g.shape[-1])
+    return jnp.moveaxis(jnp.zeros((*g.shape[:-2], size), g.dtype).at[..., places].add(g), -1, dim)""",
+    "step": """def step(x, y):
+    return (x > y).astype(x.dtype) + (x == y).astype(x.dtype) / 2""",
+}
+
+METHODS = {
+    "astype": lambda x, dtype: f"({x}).astype({dtype})",
+    "copy": lambda x: x,
+    "reshape": lambda x, *sizes: f"({x}).reshape({', '.join(sizes)})",
+    "transpose": lambda x, *axes: f"({x}).transpose({', '.join(axes)})",
+    "swapaxes": lambda x, one, other: f"({x}).swapaxes({one}, {other})",
+}
+
+
+def _others(name: str) -> str | None:
+    """NumPy's name in ``jax.numpy``, where it has that."""
+    import jax.numpy
+
+    found = jax.numpy
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return None if found is None else f"jnp.{name}"
+
+
+JAX = Framework("jax", "jnp", "import jax\nimport jax.numpy as jnp\n", CALLS, METHODS, OWN, _others, _typed)

@@ -1,0 +1,63 @@
+"""The library's kernels as functions without branches on values and without writing to arrays, in NumPy's spelling.
+
+They are for libraries that have no function of their own for what a kernel computes.
+"""
+
+from __future__ import annotations
+
+KERNELS = {
+    "ratio": """def ratio(x, y):
+    return np.where(y == 0, 0, x / np.where(y == 0, 1, y))""",
+    "divided_where": """def divided_where(x, y, keep):
+    return np.where(keep != 0, x / np.where(keep != 0, y, 1), 0)""",
+    "masked": """def masked(x, keep):
+    return np.where(keep != 0, x * keep, 0)""",
+    "shifted_exp": """def shifted_exp(x, y):
+    return np.exp(x - np.where(np.real(y) == -math.inf, 0, y))""",
+    "squared_error": """def squared_error(x, y):
+    return (x - y) * (x - y)""",
+    "surprise": """def surprise(p, t):
+    return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
+    "prod_others": """def prod_others(x, dim):
+    x = np.moveaxis(x, dim, -1)
+    ones = np.ones_like(x[..., :1])
+    left = np.cumprod(np.concatenate((ones, x[..., :-1]), -1), -1)
+    right = np.flip(np.cumprod(np.concatenate((ones, np.flip(x[..., 1:], (-1,))), -1), -1), (-1,))
+    return np.moveaxis(left * right, -1, dim)""",
+    "one_hot": """def one_hot(index, classes, dtype):
+    places = index[..., None]
+    return (np.where(places < 0, places + classes, places) == np.arange(classes)).astype(dtype)""",
+    "chosen": """def chosen(x, labels):
+    return np.take_along_axis(x, labels[..., None], -1)[..., 0]""",
+    "surprise_of_label": """def surprise_of_label(x, labels):
+    return logsumexp(x, (-1,), False) - chosen(x, labels)""",
+    "cross": """def cross(a, b, dim):
+    (a1, a2, a3), (b1, b2, b3) = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
+    return np.stack((a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1), dim)""",
+    "solve": """def solve(a, b):
+    return np.linalg.solve(a, b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)""",
+    "pinv": """def pinv(x, atol, rtol):
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    kept = (s > rtol * np.max(s, -1, keepdims=True)) & (s > atol)
+    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
+    return np.conj(np.swapaxes(vh, -1, -2)) @ (inverse[..., None] * np.conj(np.swapaxes(u, -1, -2)))""",
+    "_delta": """def _delta(x, where):
+    order = sorted(range(x.ndim), key=where.index)
+    firsts = [where.index(k) for k in order]
+    out = np.transpose(x, tuple(order))
+    out = out.reshape([x.shape[k] if place in firsts else 1 for place, k in enumerate(where)])
+    for place, k in enumerate(where):
+        if place not in firsts:
+            n = x.shape[k]
+            row, column = [1] * len(where), [1] * len(where)
+            row[where.index(k)], column[place] = n, n
+            out = np.where(np.arange(n).reshape(row) == np.arange(n).reshape(column), out, 0)
+    return out""",
+    "adjugate": """def adjugate(x):
+    if x.shape[-1] == 1:
+        return np.ones_like(x)
+    u, s, vh = np.linalg.svd(x)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    middle = prod_others(s, -1)[..., None] * sign[..., None, None] * np.conj(np.swapaxes(u, -1, -2))
+    return np.conj(np.swapaxes(vh, -1, -2)) @ middle""",
+}

@@ -1,0 +1,336 @@
+"""Programs saved for torch and JAX: what the files compute, and what their libraries make of them."""
+
+import contextlib
+import importlib.util
+import runpy
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.compiler.program import build
+from symgrad.compiler.trace import trace
+from symgrad.errors import ArgumentError, CompileError
+from symgrad.op import TABLE
+from symgrad.proving.laws import is_data
+from symgrad.proving.samples import cases, make_case
+
+F = sg.nn.functional
+rng = np.random.default_rng(0)
+TARGETS = [
+    pytest.param(t, marks=pytest.mark.skipif(importlib.util.find_spec(t) is None, reason=f"{t} is not installed"))
+    for t in ("torch", "jax")
+]
+on_every_target = pytest.mark.parametrize("target", TARGETS)
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+
+
+def precise(target):
+    if target == "torch":
+        return contextlib.nullcontext()
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def array(target, value):
+    if target == "torch":
+        import torch
+
+        return torch.tensor(value)
+    import jax.numpy as jnp
+
+    return jnp.asarray(value)
+
+
+def saved(program, folder, target):
+    path = folder / f"{target}_file.py"
+    program.save(path, target=target)
+    with precise(target):
+        return runpy.run_path(str(path)), path
+
+
+def same(target, program, function, args, tolerance=1e-9):
+    """Whether the file gives what the NumPy program gives, in its dtypes and shapes."""
+    expected = program.function(*args)
+    with precise(target), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = function(*(array(target, a) for a in args))
+    pairs = zip(
+        expected if isinstance(expected, tuple) else (expected,),
+        found if isinstance(found, tuple) else (found,),
+        strict=True,
+    )
+    for want, got in pairs:
+        got = got.resolve_conj().numpy() if target == "torch" else np.asarray(got)
+        assert (got.shape, got.dtype) == (np.shape(want), np.asarray(want).dtype)
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+# ---------------------------------------------------------------------------- functions of users
+
+
+def logistic(w, X, y):
+    return F.binary_cross_entropy_with_logits(X @ w, y) + 0.01 * (w @ w)
+
+
+def gaussian(S, x):
+    L = sg.linalg.cholesky(S)
+    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
+    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def attention(q, k, v):
+    return (sg.softmax(q @ k.T, -1) @ v).pow(2).sum() + sg.logsumexp(q, 1).sum()
+
+
+def stencil(u):
+    flow = u[1:-1, 2:] + u[1:-1, :-2] + u[2:, 1:-1] + u[:-2, 1:-1] - 4 * u[1:-1, 1:-1]
+    return (flow * flow).sum() + (u[::2] ** 3).sum() + sg.roll(u, 1, 0)[0].prod()
+
+
+def pieces(x, y):
+    joined = sg.cat([x, sg.stack([y.sum(), y.prod()]), sg.flip(y, (0,))])
+    kinked = sg.where(joined > 1, joined**2, sg.clamp(joined, 0.5, 0.9)) + sg.abs(joined - 1)
+    return (sg.cumsum(kinked, 0) ** 2).sum() + sg.amax(x, 0) * sg.amin(y, 0) + F.pad(x, (2, 1)).cumsum(0).mean()
+
+
+def image(picture, kernel):
+    return (F.conv2d(picture[None, None], kernel[None, None]) ** 2).mean() + picture.std()
+
+
+def truss(X, ends, k):
+    d = X[ends[:, 0]] - X[ends[:, 1]]
+    return (k * (sg.sqrt((d * d).sum(1)) - 1) ** 2).sum()
+
+
+def definite(n):
+    A = rng.random((n, n))
+    return A @ A.T + n * np.eye(n)
+
+
+ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
+CASES = {
+    "logistic": (
+        sg.func.value_and_grad(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "logistic, second": (
+        sg.func.hessian(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "gaussian": (sg.func.grad(gaussian, argnums=(0, 1)), lambda k: (definite(3 + k), rng.random(3 + k))),
+    "attention": (
+        sg.func.grad(attention),
+        lambda k: (rng.random((4 + k, 3)), rng.random((6 + k, 3)), rng.random((6 + k, 2))),
+    ),
+    "stencil": (sg.func.grad(stencil), lambda k: (rng.random((5 + k, 7 + k)),)),
+    "pieces": (sg.func.grad(pieces, argnums=(0, 1)), lambda k: (2 * rng.random(5 + k), 2 * rng.random(3 + k))),
+    "image": (sg.func.grad(image), lambda k: (rng.random((6 + k, 8 + k)), rng.random((3, 3)))),
+    "truss": (sg.func.grad(truss), lambda k: (rng.random((5 + k, 2)), ENDS, rng.random(4))),
+}
+
+
+SOON = ("logistic",)
+"""What is quick in JAX, which compiles every call when it comes first."""
+BY_TARGET = [
+    pytest.param(name, *t.values, marks=[*t.marks, *([pytest.mark.slow] * (t.values == ("jax",) and name not in SOON))])
+    for name in CASES
+    for t in TARGETS
+]
+
+
+@pytest.mark.parametrize(("name", "target"), BY_TARGET)
+def test_the_file_gives_what_numpy_gives_at_other_sizes(name, target, tmp_path):
+    f, make = CASES[name]
+    program = sg.compile(f, *make(0)).program
+    module, _ = saved(program, tmp_path, target)
+    for k in (0, 2):
+        same(target, program, module[program.name], make(k))
+
+
+@on_every_target
+@pytest.mark.slow
+def test_the_file_is_a_program_that_needs_its_library_only(target, tmp_path):
+    _, path = saved(sg.compile(sg.func.grad(attention), *CASES["attention"][1](0)).program, tmp_path, target)
+    done = subprocess.run([sys.executable, "-I", path, "--selftest"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "self-test passed" in done.stdout
+
+
+@needs_torch
+def test_the_self_test_finds_what_is_wrong(tmp_path, capsys):
+    args = rng.random(3), rng.random((5, 3)), np.ones(5)
+    module, path = saved(sg.compile(sg.func.grad(logistic), *args).program, tmp_path, "torch")
+    text = path.read_text(encoding="utf-8")
+    assert "numpy as np" not in text
+    assert "symgrad" not in text.replace("written by symgrad", "")
+    assert module["_selftest"]() == 0
+    path.write_text(text.replace("0.02 *", "0.03 *"), encoding="utf-8")
+    assert runpy.run_path(str(path))["_selftest"]() == 1
+    assert "DIFFERS from the stored value" in capsys.readouterr().out
+
+
+@on_every_target
+def test_arguments_that_do_not_fit_are_refused(target, tmp_path):
+    program = sg.compile(lambda A, x: A @ x, rng.random((3, 2)), rng.random(2)).program
+    module, _ = saved(program, tmp_path, target)
+    f = module[program.name]
+    with precise(target):
+        A, x = array(target, np.ones((3, 2))), array(target, np.ones(3))
+        with pytest.raises(ValueError, match="x has size 3 in axis 0, but x must have shape .* is 2 in A"):
+            f(A, x)
+        with pytest.raises(ValueError, match=r"x has shape \(3, 2\) with 2 axes"):
+            f(A, A)
+        with pytest.raises(TypeError, match="complex128, which does not go into"):
+            f(A, x[:2] * 1j)
+        assert f(A, x[:2] > 0).shape == (3,)
+        assert f([[1.0, 2.0]], [3, 4]).tolist() == [11.0]
+
+
+@on_every_target
+def test_constants_travel_along(target, tmp_path):
+    big, small = rng.random((9, 8)), rng.random(9)
+    program = sg.compile(lambda x: sg.tanh(sg.tensor(big) @ x) * sg.tensor(small), rng.random(8)).program
+    module, _ = saved(program, tmp_path, target)
+    with precise(target):
+        x = rng.random(8)
+        found = module[program.name](array(target, x))
+    np.testing.assert_allclose(np.asarray(found), program(x), rtol=1e-12)
+
+
+@on_every_target
+def test_half_a_program_is_refused_with_names(target, tmp_path):
+    path = tmp_path / "f.py"
+    with pytest.raises(CompileError, match=f"calls bessel_j.* no form in {target}"):
+        sg.compile(lambda x: sg.special.bessel_j0(x), rng.random(3)).save(path, target=target)
+    with pytest.raises(CompileError, match="one way through a function"):
+        sg.compile(lambda x: x * 2 if x.sum() > 0 else x, np.ones(3)).save(path, target=target)
+    with pytest.raises(ArgumentError, match=r"f.c ends in .c"):
+        sg.compile(lambda x: x * 2, np.ones(3)).save(tmp_path / "f.c", target=target)
+    assert not path.exists()
+
+
+def test_targets_that_there_are_not_are_refused(tmp_path, monkeypatch):
+    f = sg.compile(lambda x: x * 2, np.ones(3))
+    with pytest.raises(ArgumentError, match="no target 'fortran'; the targets are 'numpy', 'torch', 'jax'"):
+        f.save(tmp_path / "f.py", target="fortran")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(CompileError, match="torch is not installed"):
+        f.save(tmp_path / "f.py", target="torch")
+    f.save(tmp_path / "f.py", target="numpy")
+    assert "import numpy" in (tmp_path / "f.py").read_text(encoding="utf-8")
+
+
+# ---------------------------------------------------------------------------- what the libraries do with the function
+
+
+@needs_torch
+def test_torch_differentiates_and_maps_the_function(tmp_path):
+    import torch
+
+    args = rng.random(3), rng.random((5, 3)), (rng.random(5) > 0.5) * 1.0
+    value = saved(sg.compile(logistic, *args).program, tmp_path, "torch")[0]["logistic"]
+    gradient = sg.func.grad(logistic)(*args).numpy()
+    w, X, y = (torch.tensor(a) for a in args)
+    w.requires_grad_()
+    value(w, X, y).backward()
+    np.testing.assert_allclose(w.grad, gradient, rtol=1e-12)
+    np.testing.assert_allclose(torch.func.grad(value)(w.detach(), X, y), gradient, rtol=1e-12)
+    rows = torch.tensor(rng.random((4, 3)))
+    each = torch.func.vmap(value, (0, None, None))(rows, X, y)
+    np.testing.assert_allclose(each, torch.stack([value(r, X, y) for r in rows]), rtol=1e-12)
+
+
+@needs_torch
+def test_new_arrays_are_where_the_argument_is(tmp_path):
+    import torch
+
+    mask = np.arange(6.0).reshape(2, 3)
+    program = sg.compile(sg.func.grad(lambda x: (x[0] * sg.tensor(mask)[1]).sum()), rng.random((2, 3))).program
+    f = saved(program, tmp_path, "torch")[0][program.name]
+    assert f(torch.ones(4, 3, dtype=torch.float64, device="meta")).device.type == "meta"
+
+
+@needs_jax
+def test_jax_compiles_differentiates_and_maps_the_function(tmp_path):
+    import jax
+
+    args = rng.random(3), rng.random((5, 3)), (rng.random(5) > 0.5) * 1.0
+    value = saved(sg.compile(logistic, *args).program, tmp_path, "jax")[0]["logistic"]
+    gradient = sg.func.grad(logistic)(*args).numpy()
+    with precise("jax"):
+        np.testing.assert_allclose(jax.jit(jax.grad(value))(*args), gradient, rtol=1e-12)
+        rows = rng.random((4, 3))
+        each = jax.vmap(value, (0, None, None))(rows, *args[1:])
+        np.testing.assert_allclose(each, [value(r, *args[1:]) for r in rows], rtol=1e-12)
+
+
+@needs_jax
+def test_jax_is_told_to_have_64_bits(tmp_path):
+    import jax
+
+    def double_of(x):
+        return x * 2
+
+    def third_of(x):
+        return x / 3
+
+    double = saved(sg.compile(double_of, np.ones(3)).program, tmp_path, "jax")[0]["double_of"]
+    with jax.enable_x64(False), pytest.raises(TypeError, match="'jax_enable_x64', True"):
+        double(np.ones(3))
+    single = saved(sg.compile(third_of, np.ones(3, np.float32)).program, tmp_path, "jax")[0]["third_of"]
+    for wide in (False, True):
+        with jax.enable_x64(wide):
+            assert single(np.ones(3, np.float32)).dtype == np.float32
+
+
+# ---------------------------------------------------------------------------- the table
+
+SIGNS = ("eigh_vectors", "svd_u", "svd_vh")
+"""What is known up to the signs of its columns or rows."""
+
+FIRST = sorted({name for name, _ in cases()})
+
+
+def swept(target, name, k, folder):
+    """Save one op for a target and compare there; False where the file was refused."""
+    args, params = make_case(name, k)
+    arrays = [a for a in args if is_data(a)]
+    op = TABLE[name]
+
+    def f(*xs):
+        rest = iter(xs)
+        return op(*(next(rest) if is_data(a) else a for a in args), **params)
+
+    with np.errstate(all="ignore"):
+        program = build(trace(f, arrays))
+        try:
+            module, _ = saved(program, folder, target)
+        except CompileError as error:
+            assert f"no form in {target}" in str(error) or f"not written for {target}" in str(error)  # noqa: PT017
+            return False
+        if any(a.default is not None for a in program.arguments):
+            return True
+        for seed in (11, 12):
+            fresh = [a for a in make_case(name, k, seed=seed)[0] if is_data(a)]
+            if name not in SIGNS:
+                same(target, program, module[program.name], fresh)
+    return True
+
+
+@on_every_target
+@pytest.mark.slow
+def test_every_op_gives_what_numpy_gives_or_is_refused(target, tmp_path):
+    found = {name: [swept(target, name, k, tmp_path) for n, k in cases() if n == name] for name in FIRST}
+    assert sum(map(all, found.values())) >= {"torch": 230, "jax": 230}[target], [n for n in found if not all(found[n])]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["sum", "softmax", "logsumexp", "solve", "put", "windows_sum", "std", "pad", "where"])
+def test_common_ops_have_a_form_in_torch(name, tmp_path):
+    assert swept("torch", name, 0, tmp_path)
