@@ -290,3 +290,11 @@ def test_derivatives_of_scaled_bessel_functions_keep_their_digits_far_out(n: int
 def test_slopes_of_scaled_bessel_functions_at_their_kink_are_those_of_torch() -> None:
     got = [kernels.bessel_ie_slope(0.0, n, k) for n, k in ((0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (3, 2))]
     assert got == [0, 0.5, 0.5, 0, 0.25, 0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 25, 100, 160])
+def test_scaled_bessel_functions_of_high_order_keep_their_digits(n: int) -> None:
+    points = [0.5, 23.0, 25.0, 77.0, 444.0, 641.0, 3000.0, 3e4, 1e6]
+    with mpmath.workdps(30):
+        exact = [float(mpmath.exp(-mpmath.mpf(x)) * mpmath.besseli(n, mpmath.mpf(x))) for x in points]
+    np.testing.assert_allclose(kernels.bessel_ie(np.array(points), n), exact, rtol=1e-14)

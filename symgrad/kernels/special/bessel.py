@@ -174,20 +174,38 @@ def horner(x: Any, ratios: Any) -> Any:
     return out
 
 
+def rising_share(x: Any, n: int) -> Any:
+    """I_n(x) over I_0(x) for x > 24: the product of the quotients of neighbours (DLMF 10.33.1), from above."""
+    quotient, out = np.zeros_like(x), np.ones_like(x)
+    for k in range(n + 16 + int(9 * math.sqrt(np.max(x, initial=0))), 0, -1):
+        quotient = x / (2 * k + x * quotient)
+        if k <= n:
+            out *= quotient
+    return out
+
+
 def bessel_ie(x: Any, n: int) -> Any:
-    """e^(-|x|) I_n(x): its power series (DLMF 10.25.2), all of one sign, and far out Hankel's series (10.40.1)."""
+    """e^(-|x|) I_n(x): its power series (DLMF 10.25.2), all of one sign, and far out Hankel's series (10.40.1).
+
+    Where x is large, though not against n², Hankel's series is that of order 0.
+    """
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(bessel_ie, x, n)
     size = np.abs(x.astype(np.float64))
-    limit = min(24.0 + 2 * n * n, 600.0)
     out = np.array(size)  # nan stays
-    near, far = size[size <= limit], size[size > limit]
+    near, far = size[size <= 24], size[size > 24]
     terms = int(1.5 * np.max(near, initial=0)) + 16
     series = horner(near * near / 4, [1 / (k * (n + k)) for k in range(1, terms)])
-    out[size <= limit] = series * np.exp(-near) * (near / 2) ** n / math.factorial(n)
-    series = horner(1 / far, [((2 * k - 1) ** 2 - 4 * n * n) / (8 * k) for k in range(1, 21)])
-    out[size > limit] = series / np.sqrt(2 * math.pi * far)
+    out[size <= 24] = series * np.exp(-near) * (near / 2) ** n / math.factorial(n)
+    outside = far > 24 + 2 * n * n
+    value = np.zeros_like(far)
+    for where, order in ((outside, n), (~outside, 0)):
+        series = horner(1 / far[where], [((2 * k - 1) ** 2 - 4 * order**2) / (8 * k) for k in range(1, 21)])
+        value[where] = series / math.sqrt(2 * math.pi) / np.sqrt(far[where])
+    if not outside.all():
+        value[~outside] *= rising_share(far[~outside], n)
+    out[size > 24] = value
     return (out * (np.sign(x) if n % 2 else 1)).astype(x.dtype, copy=False)[()]
 
 
@@ -201,9 +219,9 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
     if x.size > 32768:
         return in_stretches(bessel_ie_slope, x, n, k)
     size = np.abs(x.astype(np.float64))
-    limit = min(24.0 + 2 * n * n, 600.0) + 8 * k
+    limit = 24.0 + 2 * n * n + 8 * k
     out = np.array(size)  # nan stays
-    low = size <= max(1.0, n * n / 2)
+    low = size <= max(1.0, n * n / 8)
     if low.any():
         terms = [(-1) ** j * math.comb(2 * k, j) * bessel_ie(size[low], abs(n + j - k)) for j in range(2 * k + 1)]
         out[low] = sum(terms) / 2**k
@@ -213,7 +231,9 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
         count = int(4.5 * math.sqrt(np.max(near))) + n // 2 + 12 + k
         angle = np.pi * (np.arange(count) + 0.5) / count
         away = -2 * np.sin(angle / 2) ** 2
-        out[middle] = np.exp(near[:, None] * away) @ (away**k * np.cos(n * angle)) / count
+        weight = away**k * np.cos(n * angle) / count
+        pieces = np.array_split(near, 1 + near.size * count // 2**21)
+        out[middle] = np.concatenate([np.exp(piece[:, None] * away) @ weight for piece in pieces])
     beyond = ~low & (size > limit)
     if beyond.any():
         far = size[beyond]
