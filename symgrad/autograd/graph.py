@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.autograd.graphs.budget import memory_budget
 from symgrad.autograd.graphs.hooks import register_multi_grad_hook
 from symgrad.autograd.graphs.saving import (
     allow_mutation_on_saved_tensors,
@@ -41,6 +42,7 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "memory_budget",
     "register_multi_grad_hook",
     "save_as",
     "save_on_cpu",
