@@ -334,3 +334,10 @@ def test_every_op_gives_what_numpy_gives_or_is_refused(target, tmp_path):
 @pytest.mark.parametrize("name", ["sum", "softmax", "logsumexp", "solve", "put", "windows_sum", "std", "pad", "where"])
 def test_common_ops_have_a_form_in_torch(name, tmp_path):
     assert swept("torch", name, 0, tmp_path)
+
+
+@needs_jax
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cholesky", "eigvalsh", "expn"])
+def test_jax_reads_one_triangle_and_the_arguments_in_order(name, tmp_path):
+    assert swept("jax", name, 0, tmp_path)

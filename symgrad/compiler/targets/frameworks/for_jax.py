@@ -24,7 +24,6 @@ _SPECIAL = {
     "betaln": "betaln",
     "gamma_function": "gamma",
     "expi": "expi",
-    "expn": "expn",
     "spence": "spence",
 }
 _PLAIN = {
@@ -76,6 +75,9 @@ CALLS = {
     "norm": lambda x, p, dim, keepdim: f"vector_norm({x}, {p}, {dim}, {keepdim})",
     "var": lambda x, dim, correction, keepdim: f"jnp.var({x}, {dim}, ddof={correction}, keepdims={keepdim})",
     "argsort": lambda x, dim, descending: f"jnp.argsort({x}, {dim}, stable=True, descending={descending})",
+    "linalg.cholesky": lambda x: f"jnp.linalg.cholesky({x}, symmetrize_input=False)",  # one triangle, as NumPy
+    "linalg.eigvalsh": lambda x: f"jnp.linalg.eigvalsh({x}, symmetrize_input=False)",
+    "expn": lambda x, n: f"jax.scipy.special.expn({n}, {x})",
     "polygamma": lambda x, n: f"jax.scipy.special.polygamma({n}, {x})",
     "searchsorted": lambda rows, values, right, dtype: (
         f"jnp.searchsorted({rows}, {values}, side={'right' if right == 'True' else 'left'!r}).astype({dtype})"
@@ -88,7 +90,7 @@ CALLS = {
     "svd_vh": lambda x: f"jnp.linalg.svd({x}, False)[2]",
     "qr_q": lambda x: f"jnp.linalg.qr({x})[0]",
     "qr_r": lambda x: f"jnp.linalg.qr({x})[1]",
-    "eigh_vectors": lambda x: f"jnp.linalg.eigh({x})[1]",
+    "eigh_vectors": lambda x: f"jnp.linalg.eigh({x}, symmetrize_input=False)[1]",
     "inv_lower": lambda x: f"jnp.linalg.inv(jnp.tril({x}))",
 }
 
