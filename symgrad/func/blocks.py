@@ -26,6 +26,7 @@ class StructuredMatrix:
 
     Rows and columns are in row-major order.  ``H @ v`` is the product with a vector of that many entries or with an
     array of the argument's shape, ``solve(b)`` its inverse, ``todense()`` the array that :func:`hessian` gives.
+    They give numbers without history, and raise ``ArgumentError`` for operands by which somebody differentiates.
 
     parts   the products whose sum it is: arrays, their index labels, and the labels of all axes, first those of the
             row's argument; a label that stands twice there is a Kronecker delta

@@ -20,6 +20,7 @@ from symgrad.func.chances import drawing
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -118,7 +119,7 @@ def _recorded(
     with bound.closed(), drawing("error"):
         result, aux = run(func, bound.args, kwargs, has_aux, name)
     leaves, structure = results(result, name)
-    moving = any(isinstance(x, (Dual, Bundle)) for x in (*leaves, *bound.shown))
+    moving = any(isinstance(x, (Dual, Bundle, Jet)) for x in (*leaves, *bound.shown))
     if moving or bound.outer([part for leaf in leaves for part in flat_parts(leaf)]):
         raise AutogradError(
             f"{name}: its result has no history, so it cannot be differentiated or traced by what is around it. "

@@ -42,7 +42,8 @@ def root(
     ``solver`` is "newton" (with ``maxiter`` steps) or called as ``solver(function, x0)``, with ``jac=`` if it takes
     one: with arrays of one axis (numbers for a number) in double precision.  It gives the solution, or an object that
     has it as ``x``: SciPy's ``optimize.root`` and ``fsolve`` fit.  What it gives is taken if no entry of the residual
-    is larger than ``tol`` times that of ``x0`` or 1; the derivative is as exact as the solution.
+    is larger than ``tol`` times that of ``x0`` or 1, and if it does not say itself that it failed (``success`` or
+    ``converged`` is False); the derivative is as exact as the solution.
 
     ``linear_solver`` solves the systems of Newton's steps and of the derivative: "dense" by the Jacobian (the default
     up to 1024 unknowns), "gmres" or "cg" (of symmetric positive definite Jacobians) by products with it, of which

@@ -315,3 +315,8 @@ def test_bfloat16_is_a_floating_dtype():
     again = sparse_jacobian(lambda x: x[1:] * x[:-1], pattern=J)(x)
     assert again.todense().double().tolist() == [[2, 1, 0], [0, 3, 2]]
     assert sparse_hessian(lambda x: (x**3).sum())(x).todense().diagonal().double().tolist() == [6, 12, 18]
+
+
+def test_one_pass_is_no_passes():
+    assert "from 1 pass (" in repr(sparse_jacobian(lambda x: x**2)(np.ones(3)))
+    assert "from 2 passes (" in repr(sparse_jacobian(lambda x: x[1:] * x[:-1])(np.ones(3)))

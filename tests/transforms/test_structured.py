@@ -205,6 +205,12 @@ def test_what_the_function_holds_must_not_be_followed(around):
 
 
 @pytest.mark.parametrize("around", FOLLOWED)
+def test_what_a_function_with_a_sparse_jacobian_holds_must_not_be_followed(around):
+    with pytest.raises(AutogradError, match="has no history"):
+        FOLLOWED[around](lambda w: sg.func.sparse_jacobian(lambda x: w * x**2)(np.ones(3)).todense())
+
+
+@pytest.mark.parametrize("around", FOLLOWED)
 def test_operands_of_matrices_of_numbers_must_not_be_followed(around):
     H = structured_hessian(lambda x: (x**3).sum())(np.ones(3))
     J = sg.func.sparse_jacobian(lambda x: x**3)(np.ones(3))

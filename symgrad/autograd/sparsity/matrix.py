@@ -19,7 +19,7 @@ class SparseMatrix:
     """A Jacobian or Hessian that stores the entries of its pattern only, row by row (CSR).
 
     Rows are the entries of the output, columns those of the argument, each in row-major order.  The entries are numbers
-    without history.
+    without history, and ``J @ v`` raises ``ArgumentError`` for a v by which somebody differentiates.
 
     data      the entries
     indices   the column of every entry
@@ -73,8 +73,8 @@ class SparseMatrix:
     def __repr__(self) -> str:
         rows, columns = self.shape
         return (
-            f"<SparseMatrix {rows} x {columns} of {self.dtype.name} with {self.nnz} entries, from {self.passes} passes "
-            f"({self.mode})>"
+            f"<SparseMatrix {rows} x {columns} of {self.dtype.name} with {self.nnz} entries, from {self.passes} "
+            f"pass{'es' if self.passes != 1 else ''} ({self.mode})>"
         )
 
     def __matmul__(self, other: Any) -> Tensor:
