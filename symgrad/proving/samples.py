@@ -414,6 +414,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "expn": [_one("positive", "n", "m", n=1), _one("positive", "n", n=3), _one("positive", n=2)],
     "spherical_jn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "spherical_yn": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
+    "bessel_ke_slope": [_one("positive", "n", "m", n=0, k=1), _one("positive", n=2, k=2)],
     "bessel_ie_slope": [_one("off-zero", "n", "m", n=0, k=1), _one("off-zero", n=2, k=2)],
     "bessel_ie": [_one("off-zero", "n", "m", n=0), _one("off-zero", "n", n=2), _one("off-zero", n=1)],
     "pad": [_one("real", "n", "m", widths=((1, 1), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
@@ -525,7 +526,7 @@ div_floor div_trunc remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoi
 one_hot gt ge lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min
 clamp_max amax amin arange sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope
 surprise_of_label sech erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full bessel_y bessel_k
-bessel_ke chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h
+bessel_ke bessel_ke_slope chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h
 hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral
 cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipb_slope ellipd airy_ai
 airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn

@@ -298,3 +298,15 @@ def test_scaled_bessel_functions_of_high_order_keep_their_digits(n: int) -> None
     with mpmath.workdps(30):
         exact = [float(mpmath.exp(-mpmath.mpf(x)) * mpmath.besseli(n, mpmath.mpf(x))) for x in points]
     np.testing.assert_allclose(kernels.bessel_ie(np.array(points), n), exact, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("k", [1, 2])
+def test_derivatives_of_scaled_bessel_functions_of_the_second_kind_far_out(n: int, k: int) -> None:
+    points = [0.2, 2.0, 20.0, 300.0, 1e5]
+    exact = []
+    with mpmath.workdps(60):
+        for x in map(mpmath.mpf, points):
+            terms = [(-1) ** j * math.comb(2 * k, j) * mpmath.besselk(abs(n + j - k), x) for j in range(2 * k + 1)]
+            exact.append(float(mpmath.exp(x) * sum(terms) / (-2) ** k))
+    np.testing.assert_allclose(kernels.bessel_ke_slope(np.array(points), n, k), exact, rtol=2e-15)

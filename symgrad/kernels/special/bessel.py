@@ -145,6 +145,33 @@ def bessel_ke(x: Any, n: int) -> Any:
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
+def bessel_ke_slope(x: Any, n: int, k: int = 1) -> Any:
+    """The k-th derivative of e^x K_n(x), k > 0; infinite at 0, nan below.
+
+    That of its integral (DLMF 10.32.9), of (1 - cosh t)^k e^(x (1 - cosh t)) cosh nt, all of one sign; where x is not
+    large against n², the order itself less half the sum of its neighbours, k times.
+    """
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(bessel_ke_slope, x, n, k)
+    y = x.astype(np.float64)
+    out = np.where(np.isnan(y) | (y < 0), np.nan, np.where(y == 0, (-1) ** k * np.inf, 0.0))
+    low = (y > 0) & (y <= max(1.0, n * n / 8))
+    if low.any():
+        terms = [(-1) ** j * math.comb(2 * k, j) * bessel_ke(y[low], abs(n + j - k)) for j in range(2 * k + 1)]
+        out[low] = sum(terms) / (-2) ** k
+    high = (y > max(1.0, n * n / 8)) & np.isfinite(y)
+    if high.any():
+        far = y[high]
+        step = np.minimum(0.2, 0.6 / np.sqrt(far))
+        count = int(np.max(np.ceil(np.arccosh(1 + 100 / far) / step)))
+        t = np.arange(-count, count + 1) * step[:, None]
+        away = -2 * np.sinh(t / 2) ** 2
+        with np.errstate(over="ignore", under="ignore"):
+            out[high] = step / 2 * np.sum(away**k * np.exp(far[:, None] * away) * np.cosh(n * t), -1)
+    return out.astype(x.dtype, copy=False)[()]
+
+
 def modified_series(x: Any, n: int) -> Any:
     """I_n(x) near 0 by its power series (DLMF 10.25.2)."""
     out, term = np.zeros_like(x), (x / 2) ** n / math.factorial(n)

@@ -24,7 +24,6 @@ def _order(
     slope: Any,
     latex: str,
     doc: str,
-    by_result: bool = False,
     domain: str = "off-zero",
     define: Any = None,
     in_digits: Any = None,
@@ -34,7 +33,6 @@ def _order(
         name,
         kernel,
         slope,
-        by_result,
         domain=domain,
         define=define,
         expanded=define is not None,
@@ -64,10 +62,10 @@ def _bessel_k_slope(x: Any, n: int) -> Any:
     return -(bessel_k(x, n=n - 1) + bessel_k(x, n=n + 1)) / 2
 
 
-def _bessel_ke_slope(out: Any, x: Any, n: int) -> Any:
-    if n == 0:
-        return out - bessel_ke(x, n=1)
-    return out - (bessel_ke(x, n=n - 1) + bessel_ke(x, n=n + 1)) / 2
+def _bessel_ke_slopes(x: Any, *, n: int, k: int) -> Any:
+    """The order itself less half the sum of its neighbours, k times."""
+    terms = ((-1) ** j * math.comb(2 * k, j) * bessel_ke(x, n=abs(n + j - k)) for j in range(2 * k + 1))
+    return sum(terms) / (-2) ** k
 
 
 def _bessel_i_slope(x: Any, n: int) -> Any:
@@ -111,15 +109,26 @@ bessel_k = _order(
     domain="positive",
     in_digits=lambda mp, x, n: mp.besselk(n, x) if x != 0 else mp.inf,
 )
-bessel_ke = _order(
+bessel_ke: Op = _order(
     "bessel_ke",
     kernels.bessel_ke,
-    _bessel_ke_slope,
+    lambda x, n: bessel_ke_slope(x, n=n, k=1),
     r"e^{{{0}}} K_{{{n}}}\left({0}\right)",
     "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
-    True,
-    "positive",
+    domain="positive",
     in_digits=lambda mp, x, n: mp.exp(x) * mp.besselk(n, x) if x != 0 else mp.inf,
+    saves=(-1,),  # as torch's rule, which reads the value too
+)
+bessel_ke_slope: Op = family(
+    "bessel_ke_slope",
+    kernels.bessel_ke_slope,
+    lambda x, n, k: bessel_ke_slope(x, n=n, k=k + 1),
+    refuses="c",
+    domain="positive",
+    define=_bessel_ke_slopes,
+    expanded=True,
+    example=(0.5, {"n": 1, "k": 1}),
+    doc="The k-th derivative of e^x K_n(x); the difference of neighbouring orders has no digits far out.",
 )
 bessel_i = _order(
     "bessel_i",
