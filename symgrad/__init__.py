@@ -79,6 +79,8 @@ _LAZY = {
     "digest": "symgrad.formulas",
     "draw": "symgrad.draw",
     "element": "symgrad.formulas.elements",
+    "from_jax": "symgrad.programs",
+    "from_jaxpr": "symgrad.programs",
     "from_latex": "symgrad.formulas.typed",
     "from_sympy": "symgrad.formulas.exchange",
     "to_matexpr": "symgrad.formulas.exchange",
