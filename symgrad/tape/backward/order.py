@@ -45,7 +45,8 @@ def in_order(sweep: Any) -> list[Node]:
                 note(arg)
                 append(arg)
     for leaf in leaves:
-        if leaf._extra is not None and leaf._extra.view is not None and leaf._extra.view.before is not None:
+        extra = getattr(leaf, "_extra", None)  # what stands for an argument of a folded function has none
+        if extra is not None and extra.view is not None and extra.view.before is not None:
             _keep_out(sweep, nodes)
             break
     nodes.sort(key=_age, reverse=True)
