@@ -205,6 +205,7 @@ def test_what_an_object_holds_beside_what_is_read_is_no_guard():
     ],
     ids=["tensor", "list of tensors", "leaf", "constant of a leaf"],
 )
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")  # as torch warns
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "text"])
 def test_new_leaves_made_of_arguments_are_not_taken_for_constants(f, exact):
     hot = sg.jit(f, after=0, exact=exact)

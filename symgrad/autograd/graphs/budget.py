@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graphs.saving import save_on_disk
-from symgrad.errors import ArgumentError, AutogradError
-from symgrad.tape.memory.versions import changes
+from symgrad.autograd.graphs.saving import Kept, kept_number, save_on_disk
+from symgrad.errors import ArgumentError
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
@@ -24,14 +23,14 @@ _UNITS = {"": 1, "B": 1} | {
 }
 
 
-class _Kept:
+class _Counted(Kept):
     """A value that stays in memory; it tells its budget when the last node that saved it goes."""
 
-    __slots__ = ("block", "changes", "freed", "value")
+    __slots__ = ("block", "freed")
 
     def __init__(self, value: Any, block: int, freed: deque[int]):
-        self.value, self.block, self.freed = value, block, freed
-        self.changes = changes(value)
+        super().__init__(value)
+        self.block, self.freed = block, freed
 
     def __del__(self) -> None:
         self.freed.append(self.block)  # in one step: the garbage collector may come at any time, in any thread
@@ -90,7 +89,7 @@ class memory_budget(save_on_disk):  # noqa: N801  (stands beside torch's names)
     def _pack(self, tensor: Any) -> Any:
         value = tensor._value
         if not value.ndim:
-            return plain(Tensor, value.copy())  # of a view: not with the block that it is of
+            return kept_number(tensor)
         block: Any = value
         while isinstance(block.base, np.ndarray):
             block = block.base
@@ -103,19 +102,11 @@ class memory_budget(save_on_disk):  # noqa: N801  (stands beside torch's names)
                 self._used += size
             if entry is not None:
                 entry[0] += 1
-                return _Kept(value, id(block), self._freed)
+                return _Counted(value, id(block), self._freed)
         return self._spill(tensor)
 
     def _unpack(self, held: Any) -> Any:
-        if not isinstance(held, _Kept):
-            return self._read(held)
-        value = held.value
-        if changes(value) != held.changes:
-            raise AutogradError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: a "
-                f"value of shape {tuple(value.shape)} that memory_budget keeps in memory. Change a clone() of it."
-            )
-        return plain(Tensor, value)
+        return plain(Tensor, held.read()) if isinstance(held, _Counted) else self._read(held)
 
 
 def _bytes(limit: Any) -> int:

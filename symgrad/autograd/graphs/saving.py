@@ -233,6 +233,30 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+class Kept:
+    """A value that a packer leaves in memory: it has to be what it was when it is read."""
+
+    __slots__ = ("changes", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.changes = changes(value)
+
+    def read(self) -> Any:
+        """The value.  Raises torch's error where it was changed in place since."""
+        if changes(self.value) != self.changes:
+            raise AutogradError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a "
+                f"value of shape {tuple(self.value.shape)} that its pack hook left in memory. Change a clone() of it."
+            )
+        return self.value
+
+
+def kept_number(tensor: Any) -> Any:
+    """A value without axes, which need not keep the block of memory that it may be a view of."""
+    return plain(Tensor, tensor._value.copy())
+
+
 class save_on_disk(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
     """Keep what nodes save for backward in files instead of memory.
 
@@ -253,11 +277,12 @@ class save_on_disk(saved_tensors_hooks):  # noqa: N801  (stands beside torch's n
 
         def pack(tensor: Any) -> Any:
             value = tensor._value
-            # A number or an empty array is no file's worth.
-            return tensor if not value.ndim or value.nbytes < max(1, min_bytes) else _Spilled(folder, value)
+            if not value.ndim:
+                return kept_number(tensor)
+            return Kept(value) if value.nbytes < max(1, min_bytes) else _Spilled(folder, value)
 
         def unpack(held: Any) -> Any:
-            return plain(Tensor, held.read()) if isinstance(held, _Spilled) else held
+            return plain(Tensor, held.read()) if isinstance(held, (_Spilled, Kept)) else held
 
         super().__init__(pack, unpack)
 
@@ -314,10 +339,12 @@ class save_as(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
         def pack(tensor: Any) -> Any:
             value = np.ascontiguousarray(tensor._value) if tensor._value.ndim else tensor._value
             wide = value.ndim and value.size and value.dtype in _WIDE and value.real.dtype.itemsize > wanted.itemsize
-            return _Narrowed(value, wanted) if wide else tensor
+            if not value.ndim:
+                return kept_number(tensor)
+            return _Narrowed(value, wanted) if wide else Kept(tensor._value)
 
         def unpack(held: Any) -> Any:
-            return plain(Tensor, held.read()) if isinstance(held, _Narrowed) else held
+            return plain(Tensor, held.read()) if isinstance(held, (_Narrowed, Kept)) else held
 
         super().__init__(pack, unpack)
 
