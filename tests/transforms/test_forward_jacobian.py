@@ -13,7 +13,9 @@ X = RNG.uniform(0.3, 1.7, 3)
 
 
 def same(a, b):
-    np.testing.assert_allclose(sg.as_tensor(a).numpy(force=True), sg.as_tensor(b).numpy(force=True), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        sg.as_tensor(a).numpy(force=True), sg.as_tensor(b).numpy(force=True), rtol=1e-10, atol=1e-12
+    )
 
 
 def mixed(x):
