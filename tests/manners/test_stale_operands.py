@@ -213,3 +213,12 @@ def test_open_changes_of_what_is_read_again(t):
     v.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.backward()
+
+
+def test_the_first_vector_of_an_outer_product_is_read_as_it_was(t):
+    """torch saves a view of it, and so the memory that it had; the second one is saved as it is given."""
+    a, b = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([3.0, 4.0], requires_grad=True)
+    out = t.outer(a, b).sum()
+    a.data, b.data = a.data * 2, b.data * 2
+    ga, gb = t.autograd.grad(out, [a, b])
+    assert (ga.tolist(), gb.tolist()) == ([14.0, 14.0], [3.0, 3.0])

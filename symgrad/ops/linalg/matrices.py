@@ -176,6 +176,7 @@ outer_op: Op = multilinear(
     _outer_spec,
     infer=lambda a, b: (*a, *b),
     node="Mul",
+    indirect=lambda node: (True, False),  # torch stands the first vector up before it multiplies
     code=lambda a, b: f"np.multiply.outer({a}, {b})",
     example=("vector", "vector", {}),
     doc="a bᵀ of two vectors.",
