@@ -50,7 +50,8 @@ def site(pytester, monkeypatch):
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: symgrad\nVersion: 0\n")
     (facts / "entry_points.txt").write_text(f"[pytest11]\n{name} = {module}\n")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # other plugins take their time
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):  # the latter let pytest print whole reports in its summary
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{ROOT}")
     pytester.syspathinsert(folder)
     return pytester
