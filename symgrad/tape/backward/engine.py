@@ -30,7 +30,7 @@ from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import read_anew
 from symgrad.tape.memory.overlap import OVERLAP
-from symgrad.tape.memory.versions import catch_up, changed_after, check_saved, fresh
+from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
@@ -94,7 +94,7 @@ class Sweep:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = in_order(self)
         stale: set[Node] = set()
-        if changed_after(min((node.sequence_nr for node in nodes), default=0)):
+        if changed_after_oldest(nodes):
             for node in nodes:
                 read_anew(node)
             for node in nodes:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import linecache
 import sys
 import weakref
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from symgrad.notices import users_line
 from symgrad.tape.graph import FREED, Labelled, Node, sequence
 
 _REMEMBERED = 8
+_age = attrgetter("sequence_nr")
 DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
     "use out-of-place `.detach()` instead"
@@ -166,12 +169,12 @@ class _Latest:
     number = 0
 
 
-def changed_after(number: int) -> bool:
-    """Whether an array was changed in place, or its tensor detached or given other ``data``, since a creation number.
+def changed_after_oldest(nodes: Sequence[Node]) -> bool:
+    """Whether any array was changed in place, or its tensor detached or given other ``data``, since the oldest node.
 
     Parameters that were changed before the graph was made, as in every step of a training loop, cost a pass nothing.
     """
-    return _Latest.number >= number > 0
+    return _Latest.number > 0 and bool(nodes) and _Latest.number >= min(map(_age, nodes))
 
 
 def any_changes() -> bool:
