@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.term import Term, make, postorder, rebuilt
+from symgrad.formula.term import Term, make, rebuilt
 from symgrad.op import lookup
 
 BETWEEN = 6
 """How many entrywise ops may stand between a sum and where its axes are taken away."""
 
 
-def without_kept_axes(outputs: Sequence[Term]) -> list[Term]:
-    """Axes that a sum keeps only to be squeezed away are not kept, nor in what is done with the sum in between."""
-    order = postorder(outputs)
+def without_kept_axes(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """Axes that a sum keeps only to be squeezed away are not kept, nor in what is done with the sum in between.
+
+    ``order``: the terms of the outputs.
+    """
     if not any(t.op.name == "squeeze" for t in order):
         return list(outputs)
     uses: dict[Term, int] = dict.fromkeys(outputs, 1)
@@ -35,12 +37,12 @@ def without_kept_axes(outputs: Sequence[Term]) -> list[Term]:
         return make(x.op, known, x.params, shape, x.dtype) if len(known) == len(args) else None
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
-        found = without(args[0], term.params["dim"], BETWEEN) if term.op.name == "squeeze" else None
+        found = without(args[0], term.params["dim"], BETWEEN)
         if found is not None:
             return found
-        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
 
-    return rebuilt(outputs, change)
+    return rebuilt(outputs, change, order, only=("squeeze",))
 
 
 def kept_sum(term: Term, args: tuple[Any, ...]) -> Term | None:

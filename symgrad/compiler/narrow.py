@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float32, is_narrow
-from symgrad.formula.term import SYMBOL, Term, make, postorder, rebuilt
+from symgrad.formula.term import SYMBOL, Term, make, rebuilt
 from symgrad.ops.reductions.sums import cast_op
 
 
@@ -25,12 +25,13 @@ def _constant(term: Term) -> Term:
     return make(term.op, (), params, term.shape, float32)
 
 
-def in_float32(roots: Sequence[Term]) -> list[Term]:
+def in_float32(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """The terms with float32 in place of float16 and bfloat16.
 
-    Arguments are cast on the way in.  What a user's cast or a constant rounds to few digits stays rounded.
+    Arguments are cast on the way in.  What a user's cast or a constant rounds to few digits stays rounded.  ``order``:
+    the terms of the roots.
     """
-    if not any(is_narrow(t.dtype) for t in postorder(roots)):
+    if not any(is_narrow(t.dtype) for t in order):
         return list(roots)
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
@@ -40,4 +41,4 @@ def in_float32(roots: Sequence[Term]) -> list[Term]:
         made = term if same else term.op(*args, **term.params)
         return cast_op(made, dtype="float32") if is_narrow(made.dtype) else made
 
-    return rebuilt(roots, change)
+    return rebuilt(roots, change, order)

@@ -24,21 +24,44 @@ from symgrad.ops.linalg.contraction import einsum_op
 from symgrad.ops.shapes.shaping import unsqueeze_op
 
 
-def optimise(outputs: Sequence[Term], derived: bool = False) -> list[Term]:
+def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Term] | None = None) -> list[Term]:
     """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms.
 
     ``derived`` programs are nobody's order of operations, so products in them may also be regrouped where that is
-    cheaper (:func:`_regrouped`).
+    cheaper (:func:`_regrouped`).  ``order``: the terms of the outputs, where they are known.
     """
-    found = rebuilt(opened(outputs), _changed)
+    settled: set[Term] = set()  # terms in which nothing is left to change
+
+    def change(term: Term, args: tuple[Any, ...]) -> Term:
+        if args is term.args and term in settled:
+            return term
+        made = _changed(term, args)
+        if made is term or (made.args == args and _alike(made, term)):
+            settled.add(made)
+        return made
+
+    found = opened(outputs, order := postorder(outputs) if order is None else order)
+    found = rebuilt(found, change, order if found == outputs else None)
     if derived:
-        found = rebuilt(found, _regrouped)
-    return without_kept_axes(rebuilt(with_singles(found), _changed))
+        found = rebuilt(found, _regrouped, only=("mul",))
+    order = postorder(found)
+    single = with_singles(found, order)
+    known = order if single == found else postorder(single)
+    last = rebuilt(single, change, known)
+    return without_kept_axes(last, known if last == single else postorder(last))
 
 
-def opened(outputs: Sequence[Term]) -> list[Term]:
-    """Custom functions as what they are made of: a program does not call what it cannot carry along."""
-    if all(term.op.kind != "function" for term in postorder(outputs)):
+def _alike(a: Term, b: Term) -> bool:
+    """Whether two terms differ in nothing but their arguments."""
+    return a.op is b.op and a.shape == b.shape and a.dtype == b.dtype and a.params == b.params
+
+
+def opened(outputs: Sequence[Term], order: Sequence[Term] | None = None) -> list[Term]:
+    """Custom functions as what they are made of: a program does not call what it cannot carry along.
+
+    ``order``: the terms of the outputs, where they are known.
+    """
+    if all(term.op.kind != "function" for term in (postorder(outputs) if order is None else order)):
         return list(outputs)
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
@@ -96,7 +119,10 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
         if found is not None:
             return found
     elif op.entrywise:
-        args = _without_broadcasts(term, args)
+        for a in args:
+            if a.shape and (a.op.name in _LEANED or a.op.identity):
+                args = _without_broadcasts(term, args)
+                break
     rule = _RULES.get(name)
     if rule is not None:
         short = rule(term, args)
@@ -151,6 +177,8 @@ def _float(term: Term, values: Sequence[Any]) -> Term | None:
 
 _PRODUCTS = ("mul", "div")
 _SPREAD = ("full", "expand", "unsqueeze", "einsum")
+_LEANED = frozenset(_PRODUCTS + _SPREAD)
+"""The ops, beside those that do nothing, of which :func:`lean` finds smaller ones."""
 
 
 def lean(term: Term, depth: int = 2) -> Term:
@@ -172,10 +200,19 @@ def lean(term: Term, depth: int = 2) -> Term:
             if spread is None:
                 return term
             term = spread
-        elif depth and op in _PRODUCTS and any(a.op.name in _SPREAD or a.op.name in _PRODUCTS for a in term.args):
+        elif depth and op in _PRODUCTS and _spread_inside(term, depth - 1):
             return _lean_product(term, depth - 1)
         else:
             return term
+
+
+def _spread_inside(term: Term, depth: int) -> bool:
+    """Whether a factor of a product, or of a product among its factors, may be smaller than it is."""
+    for a in term.args:
+        op = a.op
+        if op.name in _SPREAD or op.identity or (depth and op.name in _PRODUCTS and _spread_inside(a, depth - 1)):
+            return True
+    return False
 
 
 def _lean_product(term: Term, depth: int) -> Term:
@@ -203,8 +240,11 @@ def _broadcast_of_einsum(term: Term) -> Term | None:
 
 def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands that another operand's shape broadcasts anyway need not be spread out first."""
-    small = [lean(a) for a in args]
-    if all(s is a for s, a in zip(small, args, strict=True)):
+    small = [lean(a) if a.shape else a for a in args]
+    for s, a in zip(small, args, strict=True):
+        if s is not a:
+            break
+    else:
         return args
     for k in range(len(args) + 1):
         tried = (*args[:k], *small[k:]) if k else tuple(small)
@@ -285,9 +325,14 @@ def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 def _negated(term: Term, args: tuple[Any, ...]) -> Term | None:
     """(-a) · b is -(a · b) to the last bit, for products, quotients and contractions: signs move out and cancel."""
-    signs = [a.op.name == "neg" for a in args]
-    if True not in signs or term.dtype is None:
+    for a in args:
+        if a.op.name == "neg":
+            break
+    else:
         return None
+    if term.dtype is None:
+        return None
+    signs = [a.op.name == "neg" for a in args]
     bare = tuple(a.args[0] if s else a for a, s in zip(args, signs, strict=True))
     inner = make(term.op, bare, term.params, term.shape, term.dtype)
     inner = _changed(inner, bare)

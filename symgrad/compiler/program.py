@@ -366,7 +366,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
 
     The name has an underscore more where an argument or a helper function has it.
     """
-    outputs, found = optimised(trace, stable)
+    before, found = optimised(trace, stable)
     results = [type(o)(t, o.dtype, o.shape, o.derivative) for o, t in zip(trace.outputs, found, strict=True)]
     order = target.order_of(found)
     symbols = set(order)
@@ -376,7 +376,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     writer = target.Writer(inputs, order, trace.sizes)
     program = schedule.schedule(found, order, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
     text = target.body(writer, program, results, direct)
-    silent = target.silence(target.order_of(outputs), trace.base is not None)
+    silent = target.silence(before, trace.base is not None)
     helpers = target.helper_sources(writer.helpers)
     while name in writer.taken or name in helpers:
         name += "_"
@@ -384,9 +384,14 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
 
 
 def optimised(trace: Trace, stable: bool = True) -> tuple[list[Any], list[Any]]:
-    """The terms of a trace's results as they are computed, and after all passes."""
-    outputs = in_float32([o.term for o in trace.outputs])
-    return outputs, passes.optimise(_stabilised(outputs, trace) if stable else outputs, trace.base is not None)
+    """All terms of a trace as they are computed, and its results after all passes."""
+    terms = [o.term for o in trace.outputs]
+    order = target.order_of(terms)
+    outputs = in_float32(terms, order)
+    before = order if outputs == terms else target.order_of(outputs)
+    found = _stabilised(outputs, before, trace) if stable else outputs
+    known = before if found == outputs else None
+    return before, passes.optimise(found, trace.base is not None, known)
 
 
 def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[str, Any]]:
@@ -406,11 +411,11 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
     return name, assembled(name, text, writer, constants, None, trace, {}), constants, writer.functions
 
 
-def _stabilised(outputs: Sequence[Any], trace: Trace) -> list[Any]:
+def _stabilised(outputs: Sequence[Any], order: Sequence[Any], trace: Trace) -> list[Any]:
     """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
     values = [o.term for o in (trace if trace.base is None else trace.base).outputs]
     naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values, False), values, strict=True))
-    return accurate(outputs, naive)
+    return accurate(outputs, naive, order)
 
 
 def _letters(order: Sequence[Any], outputs: Sequence[Any]) -> set[str]:

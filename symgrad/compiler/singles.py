@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_floating
-from symgrad.formula.term import NUMBER, SIZE, Term, make, number, postorder, rebuilt
+from symgrad.formula.term import NUMBER, SIZE, Term, make, number, rebuilt
 from symgrad.op import lookup
 from symgrad.ops.linalg.contraction import einsum_op
 
@@ -24,9 +24,8 @@ _THROUGH = ("sum", "permute", "unsqueeze", "squeeze", "expand", "reshape", "eins
 """Ops that are linear in each of their operands."""
 
 
-def with_singles(outputs: Sequence[Term]) -> list[Term]:
-    """The outputs with the rewrites of this module."""
-    order = postorder(outputs)
+def with_singles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """The outputs, whose terms are in ``order``, with the rewrites of this module."""
     if not any(term.op.name == "permute" or _scale(term) is not None for term in order):
         return list(outputs)
     return _Singles(outputs, order).done()
@@ -35,6 +34,7 @@ def with_singles(outputs: Sequence[Term]) -> list[Term]:
 class _Singles:
     def __init__(self, outputs: Sequence[Term], order: Sequence[Term]):
         self.outputs = outputs
+        self.order = order
         self.before: dict[Term, int] = {}
         self.reads: dict[Term, int] = {}
         self.left = 0
@@ -54,11 +54,11 @@ class _Singles:
             elif term.op.name == "sum":
                 found = self._outside(term, args[0])
             if found is None:
-                found = term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+                found = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
             self.reads[found] = self.reads.get(found, 0) + self.before[term]
             return found
 
-        return rebuilt(self.outputs, change)
+        return rebuilt(self.outputs, change, self.order)
 
     def _once(self, term: Term) -> bool:
         return self.reads.get(term, 1) < 2

@@ -324,16 +324,33 @@ def symbols(*roots: Term) -> list[Term]:
 
 
 def rebuilt(
-    roots: Sequence[Term], change: Callable[[Term, tuple[Any, ...]], Any], order: Iterable[Term] | None = None
+    roots: Sequence[Term],
+    change: Callable[[Term, tuple[Any, ...]], Any],
+    order: Iterable[Term] | None = None,
+    only: Container[str] | None = None,
 ) -> list[Any]:
     """Map ``change(term, new args)`` over the graph, arguments first; gives the images of the roots.
 
-    ``order``: their :func:`postorder`, where it is known.
+    ``order``: their :func:`postorder`, where it is known.  ``only``: the names of the ops that ``change`` looks at;
+    terms of others are made with their new arguments.
     """
-    image: dict[Term, Any] = {}
+    image: dict[Term, Any] = {}  # of terms that are not their own
     for term in postorder(roots) if order is None else order:
-        image[term] = change(term, tuple([image[a] for a in term.args]))
-    return [image[r] for r in roots]
+        args = term.args
+        if image:
+            for a in args:
+                if a in image:
+                    args = tuple([image.get(a, a) for a in args])
+                    break
+        if only is None or term.op.name in only:
+            made = change(term, args)
+        elif args is term.args:
+            continue
+        else:
+            made = make(term.op, args, term.params, term.shape, term.dtype)
+        if made is not term:
+            image[term] = made
+    return [image.get(r, r) for r in roots]
 
 
 def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:

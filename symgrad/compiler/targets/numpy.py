@@ -449,8 +449,8 @@ def _harmless(term: Term) -> bool:
 
 # ---------------------------------------------------------------------------------------------- the two routes
 
-DIRECT = 3000
-"""Statements beyond which the source is written without lambdify."""
+DIRECT = 40
+"""Statements beyond which the same source is written without lambdify, which takes five times as long."""
 
 
 def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bool | None = None) -> str:

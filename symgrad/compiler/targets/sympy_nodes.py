@@ -44,12 +44,22 @@ class ListPrinter(NumPyPrinter):  # type: ignore[misc]
     def __init__(self, writer: Any):
         super().__init__({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
         self.writer = writer
+        self.calls: dict[Any, str] = {}  # printed once to find the sizes, and again by lambdify
+
+    def doprint(self, expr: Any, assign_to: Any = None) -> str:
+        """The text of one node; of ours there is nothing that SymPy would have to look for inside."""
+        if isinstance(expr, (CallNode, Result, Symbol)):
+            return str(self._print(expr))
+        return str(super().doprint(expr, assign_to))
 
     def _print_Symbol(self, expr: Symbol) -> str:  # noqa: N802  (SymPy's naming)
         return str(expr.name)
 
     def _print_CallNode(self, expr: CallNode) -> str:  # noqa: N802
-        return str(self.writer.call(expr.call.term, [self._print(a) for a in expr.args[1:]]))
+        text = self.calls.get(expr.call)
+        if text is None:
+            text = self.calls[expr.call] = self.writer.call(expr.call.term, [self._print(a) for a in expr.args[1:]])
+        return text
 
     def _print_Result(self, expr: Result) -> str:  # noqa: N802
         return str(self.writer.result(expr.output, expr.operand))

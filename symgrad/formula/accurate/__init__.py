@@ -17,7 +17,7 @@ from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.probing import loses
 from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
-from symgrad.formula.stable import respelled
+from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 
@@ -27,11 +27,13 @@ VARIABLES = 6
 """So are those of more arrays."""
 
 
-def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
+def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Term] | None = None) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
 
     Without ``activations``, parts with no other functions than σ, tanh and softplus are left as they are: what networks
     are made of has to be quick, and 1 - tanh² is off by no more than a rounding error of 1.
+
+    ``order``: the terms of the roots, where they are known.
 
     >>> import numpy as np
     >>> from symgrad.formula.term import evaluate, symbol
@@ -40,8 +42,8 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
     >>> evaluate(naive, {"x": np.float64(1000)}), evaluate(accurate([naive])[0], {"x": np.float64(1000)})
     (np.float64(nan), np.float64(1.0))
     """
-    order = postorder(roots)
-    named = rebuilt(roots, _named, order)
+    order = postorder(roots) if order is None else order
+    named = rebuilt(roots, _named, order, only=_NAMED)
     if named != list(roots):
         order = postorder(named)
     roots = named
@@ -50,15 +52,22 @@ def accurate(roots: Sequence[Term], activations: bool = True) -> list[Term]:
         return roots
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
-    image: dict[Term, Any] = {}
+    found: dict[Term, tuple[_Part, Term]] = {}
     for term in order:
-        image[term] = _remade(term, tuple([image[a] for a in term.args]))
         if term in inside and term in outside:
             part = _Part(term, inside)
             if part.known and (any(_tells(t, telling) for t in part.terms) or _meets(part.terms)):
                 written = _written(part.scalar())
                 if written is not None:
-                    image[term] = part.filled(written, image)
+                    found[term] = part, written
+    if not found:
+        return roots
+    image: dict[Term, Any] = {}
+    for term in order:
+        image[term] = _remade(term, tuple([image[a] for a in term.args]))
+        if term in found:
+            part, written = found[term]
+            image[term] = part.filled(written, image)
     return [image[root] for root in roots]
 
 
@@ -102,6 +111,10 @@ def _argument(term: Term) -> tuple[frozenset[Term], bool]:
 
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:
     return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+
+
+_NAMED = CANDIDATES | {"ratio", "shifted_exp"}
+"""Names of the ops that :func:`_named` looks at."""
 
 
 def _named(term: Term, args: tuple[Any, ...]) -> Any:

@@ -21,16 +21,25 @@ _ALL = "real"
 
 _RANKS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "//": 2, "%": 2, "**": 4}
 _ATOM = 9
+_SIGNS = "+-*/@%<>=!&|~^"
 
 
 def rank(text: str) -> int:
     """How strongly the loosest operator of a source text binds: 0 for comparisons, 9 for names, calls and numbers."""
     found = 3 if text.startswith("-") else _ATOM
+    if " " not in text:
+        return found
+    opened = text.find("(")
+    bracketed = opened >= 0 or "[" in text
+    one = opened >= 0 and text[-1] == ")" and text.count("(") == 1 and "[" not in text and " " not in text[:opened]
+    if one and text[0] not in _SIGNS:
+        return found  # everything stands in one call
     depth = 0
-    for part in text.split(" ") if " " in text else ():
-        if not depth and part and part[0] in "+-*/@%<>=!&|~^" and not part[1:2].isalnum():
+    for part in text.split(" "):
+        if not depth and part and part[0] in _SIGNS and not part[1:2].isalnum():
             found = min(found, _RANKS.get(part, 0))
-        depth += part.count("(") + part.count("[") - part.count(")") - part.count("]")
+        if bracketed:
+            depth += part.count("(") + part.count("[") - part.count(")") - part.count("]")
         if not depth and part[-1:] in ",:":
             found = 0
     return found
