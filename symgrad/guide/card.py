@@ -24,6 +24,7 @@ _NUMBERS = {
     "probability": 0.25,
     "above-one": 2.0,
     "off-integer": 1.25,
+    "above-branch": -0.25,
     "index": 1,
     "integer": 6,
     "bool": True,

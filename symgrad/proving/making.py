@@ -17,6 +17,15 @@ FRESH = {"n": 6, "m": 5, "p": 4, "q": 3}
 
 Case = tuple[tuple[Any, ...], dict[str, Any]]
 
+_RANGES = {
+    "positive": (0.3, 3),
+    "unit": (-0.8, 0.8),
+    "above-one": (1.3, 4),
+    "probability": (0.1, 0.9),
+    "above-branch": (-0.33, -0.05),  # of Lambert's W, from -1/e to 0
+}
+"""Domains of evenly spread numbers."""
+
 
 class Maker:
     """Random arrays from domains, with axes given as letters or numbers."""
@@ -57,18 +66,14 @@ class Maker:
 
     def _real(self, domain: str, shape: tuple[int, ...]) -> Any:
         uniform = self.rng.uniform
+        if domain in _RANGES:
+            return uniform(*_RANGES[domain], shape)
         if domain == "real":
             # One value in each of as many strata as there are entries: no two entries are near a tie.
             count = math.prod(shape)
             self.calls += 1
             strata = self.rng.permutation(count) + self.calls * 0.618 % 1 + uniform(-0.05, 0.05, count)
             return (4 * strata / max(count, 1) - 2).reshape(shape)
-        if domain == "positive":
-            return uniform(0.3, 3, shape)
-        if domain == "unit":
-            return uniform(-0.8, 0.8, shape)
-        if domain == "above-one":
-            return uniform(1.3, 4, shape)
         if domain in ("nonzero", "off-zero"):
             return uniform(0.3, 3, shape) * np.where(self.rng.random(shape) < 0.5, -1, 1)
         if domain == "off-integer":
@@ -77,8 +82,6 @@ class Maker:
             return uniform(-2.5, 2.5, shape) + 5
         if domain == "in-binade":
             return uniform(0.55, 0.95, shape) * 2.0 ** self.rng.integers(-2, 3, shape)
-        if domain == "probability":
-            return uniform(0.1, 0.9, shape)
         if domain == "symmetric":
             a = uniform(-1, 1, shape)
             return (a + np.swapaxes(a, -1, -2)) / 2 + np.diag(2.0 * np.arange(shape[-1]))

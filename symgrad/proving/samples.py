@@ -258,6 +258,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "erfcx_slope": [_one("real", "n", "m", n=1), _one("real", n=2)],
     "erfcinv_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
     "ndtri_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
+    "erfinv_slope": [_one("unit", "n", "m", n=1), _one("unit", n=2)],
+    "inverse_mills_slope": [_one("real", "n", "m", n=1), _one("real", n=2), _one("real", n=3)],
     "dawsn_slope": [_one("real", "n", "m", n=1), _one("real", n=2)],
     "ellipb_slope": [_one("probability", "n", "m", n=1), _one("probability", n=2)],
     "spence_slope": [_one("positive", "n", "m", n=0), _one("positive", "n", n=1), _one("positive", n=2)],
@@ -273,6 +275,12 @@ SAMPLES: dict[str, list[Sample]] = {
     "betainc_slope": [
         _many(("positive", 2), ("positive",), ("probability", 2), m=1, n=0),
         _many(("positive",), ("positive",), ("probability",), m=0, n=1),
+    ],
+    "polygamma_fall": [_many(("positive", "n", "m"), ("positive", "m"), n=0), _many(("positive",), ("positive",), n=2)],
+    "lambertw_slope": [
+        _one("positive", "n", "m", n=1, lower=False),
+        _one("above-branch", "n", n=2, lower=True),
+        _one("positive", n=2, lower=False),
     ],
     "polygamma": [_one("positive", "n", "m", n=1), _one("positive", "n", n=2), _one("positive", n=0)],
     "xlogy": [_many(("real", "n", "m"), ("positive", "n", "m")), _many(("real", "n", "m"), ("positive", "m"))],
@@ -533,7 +541,8 @@ airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipg
 ratio where cast gather scatter_into bessel_j bessel_i bessel_ie bessel_ie_slope
 mantissa exponent ndtri scatter_combine gelu
 gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink
-scatter_others chosen complex lambertw log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
+scatter_others chosen complex lambertw lambertw_lower lambertw_slope inverse_mills_slope erfinv_slope polygamma_fall
+log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
 surprise xlog1py erfcx_slope erfcinv_slope ndtri_slope
 signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
 bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm argsort argkth argtop argcummax argcummin

@@ -33,6 +33,10 @@ STRETCHED = {
     "airy_ai": (),
     "erfcinv": (),
     "erfcinv_slope": (2,),
+    "erfinv_slope": (2,),
+    "inverse_mills_slope": (2,),
+    "lambertw": (),
+    "lambertw_slope": (2, True),
 }
 
 

@@ -213,6 +213,7 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "bessely": lambda a: _of_order("bessel_y", *a),
     "besselk": lambda a: _of_order("bessel_k", *a),
     "expint": lambda a: _of_order("expn", *a),
+    "LambertW": lambda a: lookup("lambertw_lower" if a[1:] and a[1].number == -1 else "lambertw")(a[0]),
     "jn": lambda a: _of_order("spherical_jn", *a),
     "yn": lambda a: _of_order("spherical_yn", *a),
     "elliptic_e": lambda a: lookup("ellipe" if len(a) == 1 else "ellipeinc")(*a),

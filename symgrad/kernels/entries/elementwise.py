@@ -276,29 +276,6 @@ def shifted_exp(x: Any, y: Any) -> Any:
     return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]
 
 
-def lambertw(x: Any) -> Any:
-    """The principal branch of Lambert's W for x >= -1/e, by Halley's iteration (Corless et al. 1996)."""
-    x = np.asarray(x)
-    z = np.minimum(x.astype(np.float64), 1.7e308)
-    near = np.sqrt(np.maximum(2 * (np.e * np.minimum(z, 1) + 1), 0))
-    log = np.log(np.maximum(z, 1))  # far out W is log z - log log z: Halley's steps are no longer than 2 below it
-    w = np.where(
-        z < 1, -1 + near - near * near / 3, np.where(z < 20, log * 0.7 + 0.3, log - np.log(np.maximum(log, 1)))
-    )
-    for _ in range(24):
-        e = np.exp(w)
-        f = w * e - z
-        bottom = e * (w + 1) - f * ((w + 2) / np.where(w == -1, 1, 2 * w + 2))
-        w = w - np.where(f == 0, 0, f / np.where(bottom == 0, 1, bottom))
-    w = np.where(z < -np.exp(-1.0) - 1e-15, np.nan, np.where(x == np.inf, np.inf, w))
-    return w.astype(x.dtype, copy=False)[()]
-
-
-def ndtr(x: Any) -> Any:
-    """The standard normal distribution function."""
-    return erfc(-x / math.sqrt(2)) / 2
-
-
 def parts_of_complex(x: Any) -> Any:
     """Real and imaginary parts along a new last axis, in the memory of ``x``."""
     x = np.asarray(x)

@@ -224,7 +224,11 @@ def bessel_ie(x: Any, n: int) -> Any:
     near, far = size[size <= 24], size[size > 24]
     terms = int(1.5 * np.max(near, initial=0)) + 16
     series = horner(near * near / 4, [1 / (k * (n + k)) for k in range(1, terms)])
-    out[size <= 24] = series * np.exp(-near) * (near / 2) ** n / math.factorial(n)
+    value = series * np.exp(-near)
+    for low in range(0, n, 100):  # (near/2)^n/n!, of which the parts are in the range of floats
+        high = min(low + 100, n)
+        value = value * ((near / 2) ** (high - low) / math.perm(high, high - low))
+    out[size <= 24] = value
     outside = far > 24 + 2 * n * n
     value = np.zeros_like(far)
     for where, order in ((outside, n), (~outside, 0)):

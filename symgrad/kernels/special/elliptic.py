@@ -49,8 +49,13 @@ def ellipk(m: Any) -> Any:
 
 
 def ellipe(m: Any) -> Any:
-    """E(m), that of the second kind; 1 at 1."""
-    return quarter_elliptic(m, 1.0, "complement", 1.0)
+    """E(m), that of the second kind; 1 at 1.  Far below 0 it is √(1 - m) E(m/(m - 1)) (DLMF 19.7.2)."""
+    m = np.asarray(m)
+    far = np.asarray(m < -1e34)
+    if not far.any():
+        return quarter_elliptic(m, 1.0, "complement", 1.0)
+    near = quarter_elliptic(np.where(far, 0.0, m), 1.0, "complement", 1.0)
+    return np.where(far, np.sqrt(np.where(far, -m, 1.0)), near).astype(m.dtype, copy=False)[()]
 
 
 def ellipb(m: Any) -> Any:

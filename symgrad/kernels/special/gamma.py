@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
-from symgrad.kernels.special.zeta import zeta
+from symgrad.kernels.entries.elementwise import in_stretches, in_stretches_of
+from symgrad.kernels.special.zeta import bernoulli_quotients, inverse_power, zeta
 
 
 def gamma_function(x: Any) -> Any:
@@ -51,6 +51,19 @@ def lgamma_near_two(x: Any) -> Any:
     """log|Γ(x)| for -1/2 <= x < 10: the series around 2, less or plus the logarithm of the factors in between."""
     whole = np.floor(x + 0.5)
     z = x - whole
+    out = lgamma_two_and(z)
+    below = whole < 2
+    if below.any():
+        out -= np.log1p(np.where(below, z, 0.0))
+        out -= np.log(np.abs(np.where(whole < 1, x, 1.0)))
+    factors = np.ones_like(z)
+    for k in range(2, int(np.fmax.reduce(whole.ravel(), initial=2.0))):
+        factors *= np.where(whole > k, z + k, 1.0)
+    return out + np.log(factors)
+
+
+def lgamma_two_and(z: Any) -> Any:
+    """log Γ(2 + z) for |z| <= 1/2 by its series, which has all digits near z = 0."""
     # log Γ(2 + z) = (1 - γ) z + Σ (-1)ᵏ (ζ(k) - 1) zᵏ/k (DLMF 5.7.3), here from k = 26 down
     out = np.zeros_like(z)
     for coefficient in (
@@ -65,14 +78,7 @@ def lgamma_near_two(x: Any) -> Any:
         out *= z
         out += coefficient
     out *= z
-    below = whole < 2
-    if below.any():
-        out -= np.log1p(np.where(below, z, 0.0))
-        out -= np.log(np.abs(np.where(whole < 1, x, 1.0)))
-    factors = np.ones_like(z)
-    for k in range(2, int(np.fmax.reduce(whole.ravel(), initial=2.0))):
-        factors *= np.where(whole > k, z + k, 1.0)
-    return out + np.log(factors)
+    return out
 
 
 def stirling(x: Any) -> Any:
@@ -124,11 +130,64 @@ def digamma(x: Any) -> Any:
     t = 1 / (y * y)
     series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
     out = out + np.log(y) - 1 / (2 * y) - series
+    moved = (work - 1.4616321449683622) - 9.549995429965697e-17
+    near = np.abs(moved) < 0.4
+    if near.any():
+        out = np.where(near, digamma_about_zero(np.where(near, moved, 0.0)), out)
     if negative.any():
         turn = np.where(negative & ~pole, work, 0.5)
         out = np.where(negative, out - np.pi * cot_of_turns(turn), out)
     out = np.where(pole, np.where(work == 0, np.copysign(np.inf, -work), np.nan), out)
     return out.astype(x.dtype, copy=False)[()]
+
+
+def digamma_about_zero(z: Any) -> Any:
+    """ψ at its zero 1.46163… and z: the Taylor series, where the recurrence has the digits of its largest term."""
+    out = np.zeros_like(z)
+    for coefficient in (
+        -7.762817668462094e-06, 1.134638458466385e-05, -1.6584242271854135e-05, 2.424006611860132e-05,
+        -3.5430070947659604e-05, 5.178575795222081e-05, -7.569179582195066e-05, 0.0001106337276874741,
+        -0.00016170622091974803, 0.00023635601564027053, -0.0003454680251063077, 0.000504953265834602,
+        -0.0007380709389960052, 0.0010788252019162967, -0.0015769367714301972, 0.002305126326734928,
+        -0.003369801655439328, 0.004926781395729853, -0.007204534386356869, 0.010538791616612175,
+        -0.01542476590494896, 0.022597648232218104, -0.03316112647484736, 0.04880428816414311, -0.07219956125645471,
+        0.10782405069126237, -0.16394270544240652, 0.258499760955651, -0.4427631689835921, 0.9676722454476212,
+    ):  # fmt: skip
+        out += coefficient
+        out *= z
+    return out
+
+
+def polygamma_fall(a: Any, b: Any, n: int) -> Any:
+    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b): term by term of Euler and Maclaurin's sum (DLMF 25.11.5), where nothing cancels."""
+    return in_stretches_of(polygamma_fall_of, (a, b), n)
+
+
+def polygamma_fall_of(a: Any, b: Any, n: int) -> Any:
+    """:func:`polygamma_fall` of not too many entries; where a or a + b is not above 0, the difference of both."""
+    a, b = np.asarray(a), np.asarray(b)
+    dtype = np.result_type(a, b)
+    a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
+    good = (a > 0) & (a + b > 0) & np.isfinite(a) & np.isfinite(b)
+    low, step = np.where(good, a, 1.0), np.where(good, b, 1.0)
+    with np.errstate(all="ignore"):
+
+        def fall(x: Any, power: int) -> Any:
+            return -inverse_power(x, power) * np.expm1(-power * np.log1p(step / x))
+
+        base = low + 12
+        total = np.log1p(step / base) if n == 0 else fall(base, n) / n
+        total = total + fall(base, n + 1) / 2
+        factor = 1.0
+        for k, coefficient in enumerate(bernoulli_quotients()):
+            factor *= n + 1 if k == 0 else (n + 2 * k) * (n + 2 * k + 1)
+            total = total + coefficient * factor * fall(base, n + 2 * k + 2)
+        for k in range(11, -1, -1):
+            total = total + fall(low + k, n + 1)
+        out = (-1) ** (n + 1) * math.factorial(n) * total
+        if not good.all():
+            out = np.where(good, out, polygamma(a, n) - polygamma(a + b, n))
+    return out.astype(dtype, copy=False)[()]
 
 
 def polygamma(x: Any, n: int) -> Any:

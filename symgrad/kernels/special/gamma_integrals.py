@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.entries.elementwise import in_stretches_of
-from symgrad.kernels.special.gamma import digamma, gamma_function, polygamma, stirling_rest
+from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, lgamma_two_and, polygamma, stirling_rest
 from symgrad.kernels.special.jets import jet_exp, jet_top
 
 
@@ -25,10 +25,14 @@ def log_rest(away: Any, ratio: Any) -> Any:
 def gamma_mass(a: Any, x: Any) -> Any:
     """x^a e^(-x)/Γ(a + 1): of powers, and of large a the distance from the mean, where the powers are small."""
     large = a >= 10
-    near, far = np.where(large, 1.0, a), np.where(large, a, 10.0)
+    far = np.where(large, a, 10.0)
+    exponent = far * log_rest((x - far) / far, x / far)
+    # The rounding of a large exponent counts; where no factor leaves the range of floats, powers are exact.
+    large = large & ((exponent < 4) | (a > 160) | (np.abs(a * np.log(x)) > 600) | (x > 1000))
+    near = np.where(large, 1.0, a)
     root = np.exp(-x / 2)
     direct = np.power(x, near) * root / gamma_function(near + 1) * root
-    beyond = np.exp(-far * log_rest((x - far) / far, x / far) - stirling_rest(far)) / np.sqrt(2 * math.pi * far)
+    beyond = np.exp(-exponent - stirling_rest(far)) / np.sqrt(2 * math.pi * far)
     return np.where(large, beyond, direct)
 
 
@@ -60,6 +64,18 @@ def gamma_fraction(a: Any, x: Any) -> Any:
     return gamma_mass(a, x) * a * fraction
 
 
+def gamma_complement(a: Any, x: Any) -> Any:
+    """Q(a, x) for a < 1 and x < a + 1, where P may be next to 1 (Gautschi, 1979): 1 - x^a/Γ(a + 1) is made as one."""
+    high = a > 0.5
+    logarithm = np.where(high, lgamma(1 + a), lgamma_two_and(np.where(high, 0.0, a)) - np.log1p(a))
+    first = a * np.log(x) - logarithm
+    total, term = np.zeros_like(x), -np.ones_like(x)
+    for k in range(1, 26):
+        term = -term * x / k
+        total = total + term / (a + k)
+    return a * np.exp(first) * total - np.expm1(first)
+
+
 def gamma_part(a: Any, x: Any, upper: bool) -> Any:
     """P(a, x) below a + 1, or Q(a, x) above: by the integral where series and fraction take many terms, as √a."""
     out, many = np.empty_like(x), a >= 1000
@@ -81,7 +97,10 @@ def incomplete(a: Any, x: Any, upper: bool) -> Any:
         out = np.asarray(np.where((x == 0) & (a > 0), 0.0, out))
         out = np.asarray(1 - out if upper else out)
         lower, above = gamma_part(a[low], x[low], False), gamma_part(a[high], x[high], True)
-    out[low], out[high] = (1 - lower, above) if upper else (lower, 1 - above)
+        out[low], out[high] = (1 - lower, above) if upper else (lower, 1 - above)
+        if upper:
+            small = low & (a < 1)
+            out[small] = gamma_complement(a[small], x[small])
     return out.astype(dtype, copy=False)[()]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import erfc, in_stretches
+from symgrad.kernels.special.jets import jet_linear, jet_over, jet_top
 
 
 def normal_quantile(p: Any, q: Any) -> Any:
@@ -124,9 +125,63 @@ def erfcx_slope(x: Any, n: int = 1) -> Any:
     return np.where(np.isnan(y), np.nan, np.where(y == np.inf, 0.0, out)).astype(x.dtype, copy=False)[()]
 
 
+def half_gauss(x: Any) -> Any:
+    """e^(-x²/2) in two factors: rounding x² would cost x²/2 units."""
+    top = np.round(x * 16) / 16
+    return np.exp(-top * top / 2) * np.exp((top - x) * (top + x) / 2)
+
+
+def ndtr(x: Any) -> Any:
+    """The standard normal distribution function; to the left of -3 by erfcx, of which e^(-x²/2) is known apart."""
+    x = np.asarray(x)
+    out = np.asarray(erfc(-x / math.sqrt(2)) / 2)
+    left = np.asarray((x < -3) & (x > -40))
+    if left.any():
+        far = x[left].astype(np.float64)
+        out[left] = half_gauss(far) * erfcx(-far / math.sqrt(2)) / 2
+    return out[()]
+
+
 def inverse_mills(x: Any) -> Any:
     """Density over distribution function of the normal distribution."""
-    return math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
+    x = np.asarray(x)
+    y = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        out = np.asarray(math.sqrt(2 / math.pi) / erfcx(-np.minimum(y, 1.0) / math.sqrt(2)))
+        right = np.asarray(y > 1)
+        if right.any():
+            far = np.minimum(y[right], 40.0)
+            out[right] = half_gauss(far) / (math.sqrt(2 * math.pi) * ndtr(far))
+    return out.astype(x.dtype, copy=False)[()]
+
+
+def inverse_mills_slope(x: Any, n: int = 1) -> Any:
+    """The n-th derivative of that ratio m, n > 0: to the left of -2 by Laplace's continued fraction for m(-t) - t.
+
+    m' = -m (x + m), and its derivatives by Leibniz' rule, have no digits far to the left, where m is -x.
+    """
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(inverse_mills_slope, x, n)
+    y = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        near = np.maximum(y, -2.0)
+        rows = [inverse_mills(near)]
+        for k in range(n):
+            beside = [near + rows[0], *(row + (j == 0) for j, row in enumerate(rows[1:]))]
+            rows.append(-sum(math.comb(k, j) * rows[j] * beside[k - j] for j in range(k + 1)))
+        far = np.maximum(-y, 2.0)
+        base, one = jet_linear(far, 1.0, 0.0, n, 0), jet_linear(np.ones_like(far), 0.0, 0.0, n, 0)
+        count = 160  # of levels: below them stands their limit, t + k/(t + k/(t + …))
+        root = np.sqrt(far * far + 4 * count)
+        bottom = jet_linear((far + root) / 2, 1.0, 0.0, n, 0)
+        bottom[1] *= (1 + far / root) / 2
+        for k in range(count, 1, -1):
+            bottom = base + k * jet_over(one, bottom)
+        left = (-1) ** n * jet_top(jet_over(one, bottom)) - (n == 1)
+        out = np.where(y > -2, rows[n], np.where(y == -np.inf, -1.0 if n == 1 else 0.0, left))
+        out = np.where(y == np.inf, 0.0, out)
+    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
 def quantile_powers(n: int, twice: int) -> list[int]:
@@ -162,6 +217,23 @@ def ndtri_slope(x: Any, n: int = 1) -> Any:
     return np.where((p > 0) & (p < 1), out, ends).astype(x.dtype, copy=False)[()]
 
 
+def erfinv_slope(x: Any, n: int = 1) -> Any:
+    """The n-th derivative of the inverse error function, n > 0: inf at 1 (at -1 -inf for even n), nan outside.
+
+    With y the value, e^(y²) is taken as erfcx(|y|) over 1 - |x|: rounding y alters it by 2y² units.
+    """
+    x = np.asarray(x)
+    if x.size > 32768:
+        return in_stretches(erfinv_slope, x, n)
+    p = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        y = erfinv(p)
+        first = math.sqrt(math.pi) / 2 * erfcx(np.abs(y)) / (1 - np.abs(p))
+        out = first**n * np.polyval(quantile_powers(n, 2), y)
+    ends = np.where(p == -1, (-1.0) ** (n - 1) * np.inf, np.where(p == 1, np.inf, np.nan))
+    return np.where(np.abs(p) < 1, out, ends).astype(x.dtype, copy=False)[()]
+
+
 def erfcinv_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of the inverse of erfc, n > 0: -inf at 0 and 2 (for even n inf at 0), nan outside.
 
@@ -187,7 +259,5 @@ def log_ndtr(x: Any) -> Any:
     y = x.astype(np.float64)
     with np.errstate(all="ignore"):
         left = np.log(erfcx(-np.minimum(y, -1.0) / math.sqrt(2)) / 2) - np.minimum(y, -1.0) ** 2 / 2
-        rest = np.maximum(y, -1.0)
-        upper = np.fromiter(map(math.erfc, (rest / math.sqrt(2)).ravel().tolist()), np.float64, rest.size)
-        right = np.log1p(-upper.reshape(rest.shape) / 2)
+        right = np.log1p(-ndtr(-np.maximum(y, -1.0)))
     return np.where(y < -1, left, right).astype(x.dtype, copy=False)[()]

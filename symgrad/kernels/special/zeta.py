@@ -72,6 +72,7 @@ def zeta_slope_of(s: Any, q: Any, n: int) -> Any:
         for k in range(12):
             total = total + (-np.log(start + k)) ** n * (start + k) ** -power
         b = start + 12
+        power = np.minimum(power, 1000.0)  # from there on only the first terms count
         factor = jet_linear(power, 1.0, 0.0, n, 0) / b
         rest = jet_over(jet_linear(b, 0.0, 0.0, n, 0), jet_linear(power - 1, 1.0, 0.0, n, 0))
         rest[0, 0] += 0.5

@@ -9,10 +9,10 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, elementwise, family, front
 from symgrad.ops.calls.naming import inplace, within
-from symgrad.ops.elementwise.select import abs_, sign, where
+from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
 from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.special.common import erfc, lgamma, polygamma_op, sinc
+from symgrad.ops.special.common import erfc, lgamma, polygamma_op
 from symgrad.precision import digits, halves, single
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
@@ -158,10 +158,10 @@ bessel_ie_slope: Op = family(
     example=(0.5, {"n": 1, "k": 1}),
     doc="The k-th derivative of e^(-|x|) I_n(x); the difference of neighbouring orders has no digits far out.",
 )
-lambertw: Op = elementwise(
+lambertw_op: Op = elementwise(
     "lambertw",
     kernels.lambertw,
-    lambda out, x: exp(-out) / (1 + out),
+    lambda out, x: lambertw_slope(x, n=1, lower=False),
     public=(),
     dtypes="float",
     sympy="LambertW",
@@ -169,6 +169,58 @@ lambertw: Op = elementwise(
     latex=r"W\left({0}\right)",
     doc="Principal branch of Lambert's W: the solution w of w e^w = x.",
 )
+lambertw_lower: Op = elementwise(
+    "lambertw_lower",
+    kernels.lambertw_lower,
+    lambda out, x: lambertw_slope(x, n=1, lower=True),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="above-branch",
+    digits=lambda mp, x: mp.re(mp.lambertw(x, -1)) if -mp.exp(-1) <= x < 0 else mp.nan,
+    latex=r"W_{{-1}}\left({0}\right)",
+    doc="The branch -1 of Lambert's W: the solution w <= -1 of w e^w = x, for -1/e <= x < 0.",
+)
+
+
+def _lambert_slopes(x: Any, *, n: int, lower: bool) -> Any:
+    """e^(-nW)/(1 + W)^(2n-1) times a polynomial P_n, with P_(n+1) = -(n v + 2n - 1) P_n + v P_n' for v = 1 + W."""
+    w = (lambertw_lower if lower else lambertw_op)(x)
+    powers = [1]
+    for k in range(1, n):
+        taken = [(j - 2 * k + 1) * c for j, c in enumerate(powers)]
+        powers = [a - k * b for a, b in zip([*taken, 0], [0, *powers], strict=True)]
+    return exp(-n * w) * sum(c * (1 + w) ** (j - 2 * n + 1) for j, c in enumerate(powers) if c)
+
+
+lambertw_slope: Op = family(
+    "lambertw_slope",
+    kernels.lambertw_slope,
+    lambda x, n, lower: lambertw_slope(x, n=n + 1, lower=lower),
+    refuses="c",
+    domain="positive",
+    define=_lambert_slopes,
+    expanded=True,
+    example=(2.0, {"n": 1, "lower": False}),
+    doc="The n-th derivative of a branch of Lambert's W; 1 + W has no digits near the branch point.",
+)
+
+
+@within("special")
+def lambertw(z: Any, k: int = 0) -> Any:
+    """Lambert's W of real numbers, w e^w = z: the branch 0 for z >= -1/e, or the branch -1 for -1/e <= z < 0.
+
+    As SciPy's where the value is real, and nan elsewhere.  Raises ArgumentError for other branches, which have no real
+    values.  R. Corless et al., "On the Lambert W function" (1996).
+
+    >>> import numpy as np
+    >>> from symgrad.special import lambertw
+    >>> print(f"{lambertw(np.float64(1.0)):.12f} {lambertw(np.float64(-0.25), -1):.12f}")
+    0.567143290410 -2.153292364110
+    """
+    if k not in (0, -1) or isinstance(k, bool):
+        raise ArgumentError(f"lambertw(z, k): real values are those of the branches k = 0 and k = -1, got {k!r}.")
+    return lambertw_lower(z) if k else lambertw_op(z)
 
 
 def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
@@ -212,8 +264,6 @@ _of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel fun
 _of_whole_order("kve", bessel_ke, False, "e^z times the modified Bessel function of the second kind", "4.416770052")
 
 
-within("special")(lambertw)
-
 for _name, _op, _n in (
     ("bessel_j0", bessel_j, 0),
     ("bessel_j1", bessel_j, 1),
@@ -239,7 +289,9 @@ for _name, _op, _n in (
 @within("special")
 def spherical_bessel_j0(input: Any) -> Any:
     """sin(x)/x, and 1 at 0."""
-    return sinc(input / PI)
+    from symgrad.ops.special.airy import spherical_jn_op
+
+    return spherical_jn_op(input, n=0)
 
 
 # ------------------------------------------------------------------------------------------ normal distribution
@@ -288,14 +340,35 @@ log_ndtr: Op = _special(
 inverse_mills: Op = elementwise(
     "inverse_mills",
     kernels.inverse_mills,
-    # -out·(x + out): what is left of x + out far to the left is known from the slope of erfcx.
-    lambda out, x: -out * where(x < 0, -sqrt(PI) / 2 * out * erfcx_slope(-x / sqrt(exact(2)), n=1), x + out),
+    lambda out, x: inverse_mills_slope(x, n=1),
     public=(),
     dtypes="float",
     domain="real",
     define=lambda x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
     expanded=True,
     doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
+)
+
+
+def _mills_slopes(x: Any, *, n: int) -> Any:
+    """By Leibniz' rule of m' = -m (x + m)."""
+    rows = [inverse_mills(x)]
+    for k in range(n):
+        beside = [x + rows[0], *(row + 1 if j == 0 else row for j, row in enumerate(rows[1:]))]
+        rows.append(-sum(math.comb(k, j) * rows[j] * beside[k - j] for j in range(k + 1)))
+    return rows[n]
+
+
+inverse_mills_slope: Op = family(
+    "inverse_mills_slope",
+    kernels.inverse_mills_slope,
+    lambda x, n: inverse_mills_slope(x, n=n + 1),
+    refuses="c",
+    domain="real",
+    define=_mills_slopes,
+    expanded=True,
+    example=(0.5, {"n": 1}),
+    doc="The n-th derivative of Mills' inverse ratio m; -m (x + m) has no digits far to the left.",
 )
 ndtri: Op = _special(
     "ndtri",
@@ -344,7 +417,7 @@ erfcx_slope: Op = family(
 erfinv: Op = elementwise(
     "erfinv",
     kernels.erfinv,
-    lambda out, x: sqrt(PI) / 2 * exp(erfinv(x) ** 2),
+    lambda out, x: erfinv_slope(x, n=1),
     dtypes="float",
     sympy="erfinv",
     domain="unit",
@@ -367,7 +440,9 @@ erfcinv: Op = _special(
 )
 
 
-def _quantile_slope(name: str, of: Op, first: Any, twice: int, kernel: Any, doc: str) -> Op:
+def _quantile_slope(
+    name: str, of: Op, first: Any, twice: int, kernel: Any, doc: str, domain: str = "probability"
+) -> Op:
     """The derivatives of ``of``, the first being ``first`` of its value and the second ``twice`` y y'²."""
 
     def define(x: Any, *, n: int) -> Any:
@@ -380,7 +455,7 @@ def _quantile_slope(name: str, of: Op, first: Any, twice: int, kernel: Any, doc:
         kernel,
         lambda x, n: op(x, n=n + 1),
         refuses="c",
-        domain="probability",
+        domain=domain,
         define=define,
         expanded=True,
         example=(0.25, {"n": 1}),
@@ -396,6 +471,15 @@ ndtri_slope: Op = _quantile_slope(
     1,
     kernels.ndtri_slope,
     "The n-th derivative of the normal quantile y: the density at y is known from the tail and Mills' ratio.",
+)
+erfinv_slope: Op = _quantile_slope(
+    "erfinv_slope",
+    erfinv,
+    lambda y: sqrt(PI) / 2 * exp(y**2),
+    2,
+    kernels.erfinv_slope,
+    "The n-th derivative of erfinv: with y the value, e^(y²) is erfcx(|y|) over 1 - |x|.",
+    domain="unit",
 )
 erfcinv_slope: Op = _quantile_slope(
     "erfcinv_slope",

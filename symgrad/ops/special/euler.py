@@ -26,11 +26,10 @@ def _density(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
 
     def slope(i: int, j: int) -> Any:
         """The derivative of its logarithm."""
-        both = slope_by_order(a + b, i + j)
         if i and j:
-            return both
+            return slope_by_order(a + b, i + j)
         first = (log(x) if i else log1p(-x)) if i + j == 1 else 0
-        return first + both - slope_by_order(a if i else b, i + j)
+        return first - (polygamma_fall(a, b, n=i - 1) if i else polygamma_fall(b, a, n=j - 1))
 
     @functools.cache
     def row(i: int, j: int) -> Any:
@@ -44,6 +43,25 @@ def _density(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     return row(m, n)
 
 
+_FALLS = (
+    lambda g, out, a, b, *, n: g * polygamma_fall(a, b, n=n + 1),
+    lambda g, out, a, b, *, n: -g * slope_by_order(a + b, n + 2),
+)
+polygamma_fall: Op = primitive(
+    "polygamma_fall",
+    kernels.polygamma_fall,
+    _FALLS,
+    jvp=_FALLS,
+    infer=lambda *shapes, **_: broadcast_shapes(*shapes),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    entrywise=True,
+    define=lambda a, b, *, n: slope_by_order(a, n + 1) - slope_by_order(a + b, n + 1),
+    expanded=True,
+    example=(2.0, 3.0, {"n": 0}),
+    doc="ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), which has digits also where b is small, or both are large.",
+)
 gamma: Op = elementwise(
     "gamma",
     kernels.gamma_function,
@@ -60,8 +78,8 @@ gamma: Op = elementwise(
 beta: Op = elementwise(
     "beta",
     kernels.beta_function,
-    lambda out, a, b: out * (digamma(a) - digamma(a + b)),
-    lambda out, a, b: out * (digamma(b) - digamma(a + b)),
+    lambda out, a, b: out * polygamma_fall(a, b, n=0),
+    lambda out, a, b: out * polygamma_fall(b, a, n=0),
     public=(),
     dtypes="float",
     refuses="c",
@@ -73,8 +91,8 @@ beta: Op = elementwise(
 betaln: Op = elementwise(
     "betaln",
     kernels.betaln,
-    lambda out, a, b: digamma(a) - digamma(a + b),
-    lambda out, a, b: digamma(b) - digamma(a + b),
+    lambda out, a, b: polygamma_fall(a, b, n=0),
+    lambda out, a, b: polygamma_fall(b, a, n=0),
     public=(),
     dtypes="float",
     refuses="c",

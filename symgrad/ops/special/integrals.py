@@ -15,7 +15,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, sin
 from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.special.common import sinc
+from symgrad.ops.special.airy import spherical_jn_op
 from symgrad.precision import digits
 
 
@@ -49,7 +49,7 @@ expi: Op = _special(
 sine_integral: Op = _special(
     "sine_integral",
     kernels.sine_integral,
-    lambda out, x: sinc(x / PI),
+    lambda out, x: spherical_jn_op(x, n=0),  # whose angle is not rounded
     sympy="Si",
     domain="real",
     latex=r"\mathrm{{Si}}\left({0}\right)",
