@@ -50,7 +50,9 @@ def users_frames() -> Iterator[Any]:
 
 def users_line() -> tuple[Any, int] | None:
     """Code object and line number of the innermost of them; None where a thread runs nothing but this library."""
-    frame = next(users_frames(), None)
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lineno)
 
 

@@ -186,6 +186,23 @@ def test_a_training_loop_does_not_grow():
     assert after - before < 20_000
 
 
+@pytest.mark.parametrize("tracked", [False, True])
+def test_one_entry_is_written_without_a_copy_of_the_rest(tracked):
+    import tracemalloc
+
+    t = sg.zeros(1_000_000, dtype=sg.float64, requires_grad=tracked)
+    with sg.no_grad():
+        t[0] = 1.0
+        tracemalloc.start()
+        t[1], t[2:5], t[[7, 8]] = 2.0, sg.ones(3, dtype=sg.float64), 3.0
+        t[3] = t[2] + 4
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 200_000
+    assert t[:9].tolist() == [1, 2, 1, 5, 1, 0, 0, 3, 3]
+    assert t._version == 5
+
+
 def sines(x, A, ops):
     for _ in range(ops // 2):
         x = x.sin() * x

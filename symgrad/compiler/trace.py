@@ -25,7 +25,7 @@ from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source, sequence
-from symgrad.tape.memory.inplace import WATCHERS
+from symgrad.tape.memory.alone import WATCHERS
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import Watch, note_problem

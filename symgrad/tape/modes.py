@@ -52,6 +52,11 @@ def is_grad_enabled() -> bool:
     return MODE.local.asked
 
 
+def recording() -> bool:
+    """Whether operations on tensors that require grad are recorded now, in this thread."""
+    return not MODE.exceptional or MODE.local.enabled
+
+
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside ``inference_mode``."""
     return MODE.local.inference

@@ -21,7 +21,7 @@ from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
-from symgrad.tape.memory.inplace import inplace, refuse, resize, views_follow
+from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize, views_follow
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
@@ -392,6 +392,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             if not (masks and value._value.size == 1) and meets(value, self, apart=True):  # one number fills a mask
                 raise AutogradError(PARTIAL)
         try:
+            if overwrite(self, value, chosen.filled([place._value for place in places])):
+                return
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
             op = lambda x: put(x, value.to(x.dtype), chosen, name, places, source=value)  # noqa: E731
             inplace(self, op, (), {}, even=chosen.fancy)
@@ -428,6 +430,8 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
     def copy_(self, source: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
         """Copy another tensor's values into this one, cast to its dtype."""
         value, mine = spread(source, self._value.shape), self._array()
+        if overwrite(self, value):
+            return self
         itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)

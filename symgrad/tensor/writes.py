@@ -12,7 +12,7 @@ from symgrad import dtypes
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.ops.noise import drawn
-from symgrad.tape.memory.inplace import inplace
+from symgrad.tape.memory.inplace import inplace, overwrite
 from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
 
@@ -25,6 +25,8 @@ class Writes(Recorded):
     __slots__ = ()
 
     def _filled(self, value: Any, node: str) -> Any:
+        if overwrite(self, value):
+            return self
         return inplace(self, lambda x: put(x, value, WHOLE, node), (), {}, even=True)
 
     def _drawn(self, values: Any, node: str) -> Any:

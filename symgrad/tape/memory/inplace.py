@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node, sequence
+from symgrad.tape.memory.alone import WATCHERS, alone
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import Chain, put_back
 from symgrad.tape.memory.versions import changes, note_change, storage
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, out_of_reach, view_of
-from symgrad.tape.modes import MODE, inference_mode
+from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.observers import NODES, later, observed
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -38,10 +39,6 @@ INFERENCE = (
 )
 _SMALL = 4096
 """Bytes up to which a constant's values are kept with the graph."""
-
-
-WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
-"""Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
 
 
 def views_follow(root: Any) -> None:
@@ -79,7 +76,7 @@ class Invalid:
         self.facts = {"shape": alive._value.shape, "dtype": alive._value.dtype}
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.facts and MODE.exceptional and not MODE.local.enabled:
+        if name in self.facts and not recording():
             return self.facts[name]
         raise self.error()
 
@@ -96,7 +93,50 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
 
     ``even``: all entries of the result are equal, so that they may also share their memory.
     """
-    refuse(tensor, (*args, *kwargs.values()), _called(op))
+    others = (*args, *kwargs.values())
+    refuse(tensor, others, _called(op))
+    target = alone(tensor, others)
+    if target is None:
+        return _carefully(tensor, op, args, kwargs, even)
+    began, before = next(sequence), tensor._value
+    new = op(tensor, *args, **kwargs)
+    value = _fitting(tensor, new)
+    if new._requires_grad and recording():
+        return _take(tensor, new, value, tensor, target, Change(began, before, Others(), []))
+    target[...] = value
+    note_change(target)
+    return tensor
+
+
+def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
+    """``tensor[index] = value`` of the same dtype, if nothing has to follow (:func:`alone`); whether it is done."""
+    if value.__class__ is tensor.__class__:
+        others: tuple[Any, ...] = (value,)
+        fits = value._value.dtype == tensor._value.dtype and not (value._requires_grad and recording())
+    else:
+        others, fits = (), tensor._value.dtype.kind == "f" and isinstance(value, (int, float, np.ndarray))
+    if not fits:
+        return False
+    refuse(tensor, others, "copy")
+    target = alone(tensor, others)
+    if target is None:
+        return False
+    target[index] = value._value if others else value
+    note_change(target)
+    return True
+
+
+class Change(NamedTuple):
+    """A change under way: its creation number, the value before it, what else lies in the memory, and new nodes."""
+
+    began: int
+    before: Any
+    others: Others
+    made: list[Any]
+
+
+def _carefully(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: bool) -> Any:
+    """The same for a tensor that others know, or that is recorded."""
     if MODE.inferred and too_late(tensor):
         with inference_mode():
             inplace(tensor, op, args, kwargs, even)
@@ -104,10 +144,9 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     view = view_of(tensor)
     known = tensor if view is None else view.base
     root, view = base_of(tensor), view_of(tensor)
-    recording = not MODE.exceptional or MODE.local.enabled
     chain = [] if view is None else view.chain()
-    source, uncovered = tensor, root is not known
-    if view is not None and (uncovered or _hooked(tensor._node, len(chain))):
+    source = tensor
+    if view is not None and (root is not known or _hooked(tensor._node, len(chain))):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
     if any(faced(a).__class__ is Dual and dualwrites.recorded(faced(a)) for a in args):
         source = tensor.clone()  # what is recorded about the change is the value before it
@@ -128,22 +167,28 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     if new.__class__ is Dual:
         return MOVED[0](tensor, new)
     for see in WATCHERS:
-        see(root, tensor, new, recording)
+        see(root, tensor, new, recording())
     value = _fitting(tensor, new)
     target = writable(tensor._array(), even)  # its own memory, even where the base has another since ``.data`` was set
+    return _take(tensor, new, value, root, target, Change(began, before, others, made))
+
+
+def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Change) -> Any:
+    """Let a tensor take a value, and the history of what was made of it; ``root`` is its base, or the tensor."""
+    view = view_of(tensor)
     leaf = root._requires_grad and root._node is None
     followed = new._requires_grad or root._requires_grad or root._node is not None or bool(WATCHERS)
-    if not recording or leaf or new._node is None or not followed:
+    if not recording() or leaf or new._node is None or not followed:
         _write(target, value)
         count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
             root._node = None
         follow(root)
-        for node in made:
+        for node in change.made:
             observed(node)
         return tensor
-    fresh = _separate(new._node, began, before, value, target, others)
-    whole = new if view is None else put_back(root, new, chain)
+    fresh = _separate(new._node, change, value, target)
+    whole = new if view is None else put_back(root, new, view.chain())
     if view is not None:
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
         new._node.rules = None  # so that the sweeps look at its role
@@ -151,7 +196,7 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
     _settle_constant(tensor)  # a view of what requires no grad
     _write(target, value)
     count_change(tensor, noted=True)
-    for node in made:
+    for node in change.made:
         observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
@@ -208,7 +253,7 @@ def refuse(tensor: Any, others: tuple[Any, ...], name: str) -> None:
     if tensor._extra is not None and tensor._extra.origin:
         for ask in CHANGES:
             ask(tensor)
-    if not MODE.exceptional or MODE.local.enabled:
+    if recording():
         view = view_of(tensor)
         if view is not None:
             if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
@@ -260,12 +305,13 @@ def _write(target: Any, value: Any) -> None:
     reflect(target)
 
 
-def _separate(made: Node, began: int, old: Any, value: Any, target: Any, others: Others) -> int:
+def _separate(made: Node, change: Change, value: Any, target: Any) -> int:
     """Let the nodes of this operation keep what they saved: old contents as a copy, the result in the memory itself.
 
     Returns the number after which nodes count as made after the change.  Nodes that saved other parts of the same
     memory do not: they are stale from now on, as in torch.
     """
+    began, old, others, _ = change
     kept: Any = None
     stale, owner = False, storage(target)
     for node in _younger(made, began):
@@ -445,16 +491,15 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     root, view = base_of(tensor), view_of(tensor)
     old = tensor._array()
     made = op(tensor, *args, **kwargs)
-    recorded = not MODE.exceptional or MODE.local.enabled
     for see in WATCHERS:
-        see(root, tensor, made, recorded)
+        see(root, tensor, made, recording())
     count_change(tensor)
     reflect(old)
     if view is None and made is not tensor:
         _undo(tensor, made, old.shape)
     if not made._value.size:
         tensor.more().strides = made.stride()
-    if not recorded:
+    if not recording():
         tensor._value = made._value  # the history stays what it was
         _spoil(root)
     elif made is not tensor:

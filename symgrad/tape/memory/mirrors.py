@@ -37,6 +37,11 @@ def image_of(source: Any) -> Any:
     return image
 
 
+def mirrored() -> bool:
+    """Whether there are images at all."""
+    return bool(_by_image)
+
+
 def memory(array: Any) -> Any:
     """The owner of the memory that an array is in the end made of: not an image, but what it shows."""
     owner = storage(array)
@@ -56,7 +61,7 @@ def _forget(key: int, owner: int) -> None:
 
 def reflect(array: Any) -> None:
     """Let images, and what they are images of, follow a change of the memory of ``array``."""
-    if not _by_image:
+    if not mirrored():
         return
     counted = counter(array) is storage(array)
     waiting, seen = [storage(array)], {id(storage(array))}

@@ -14,7 +14,7 @@ from symgrad.op import TABLE
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.memory.inplace import inplace, misfit
 from symgrad.tape.memory.overlap import PARTIAL, meets
-from symgrad.tape.modes import MODE
+from symgrad.tape.modes import recording
 
 
 def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: Any, told: bool = True) -> Any:
@@ -24,8 +24,7 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
     """
     several = isinstance(out, (tuple, list))
     targets: Sequence[Any] = out if several else (out,)
-    recording = not MODE.exceptional or MODE.local.enabled
-    if recording and any(getattr(a, "_requires_grad", False) for a in (*args, *kwargs.values(), *targets)):
+    if recording() and any(getattr(a, "_requires_grad", False) for a in (*args, *kwargs.values(), *targets)):
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import linecache
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -125,20 +125,29 @@ def _beneath(owner: Any) -> Any:
 def note_change(array: Any) -> None:
     """Remember that the memory of ``array`` changed now."""
     owner, now = counter(array), next(sequence)
+    _Latest.number = now
     if isinstance(owner, np.ndarray):
-        before = _note(owner)
-        count, times = (0, ()) if before is None else (before.version, before.times)
-        _remember(owner, now, count + 1, (*times[1 - _REMEMBERED :], now), users_line())
+        before = _changed.get(id(owner))
+        if before is None or before.owner() is not owner:
+            _changed[id(owner)] = Change(_reference(owner, _changed), now, 1, (now,), users_line())
+        else:
+            times = (*before.times[1 - _REMEMBERED :], now)
+            _changed[id(owner)] = Change(before.owner, now, before.version + 1, times, users_line())
     while (beneath := _beneath(owner)) is not None:
         owner = counter(beneath)
         before = _note(owner)
-        _remember(owner, now, *((0, (), None) if before is None else before[2:]))
+        known = Change(_reference(owner, _changed), now, 0, (), None) if before is None else before._replace(latest=now)
+        _changed[id(owner)] = known
 
 
-def _remember(owner: Any, now: int, *facts: Any) -> None:
-    key = id(owner)
-    _Latest.number = now
-    _changed[key] = Change(weakref.ref(owner, lambda _: _changed.pop(key, None)), now, *facts)
+def _reference(array: Any, notes: dict[int, Any]) -> weakref.ref[Any]:
+    """A reference to an array with which what is noted of it is forgotten, also when the interpreter ends."""
+    key = id(array)
+
+    def forget(_: object, forgotten: Callable[..., Any] = notes.pop) -> None:
+        forgotten(key, None)
+
+    return weakref.ref(array, forget)
 
 
 def _note(array: Any) -> Change | None:
@@ -190,7 +199,7 @@ def note_detached(array: Any) -> None:
     """Remember that the tensor of ``array`` was detached in place now: to who saved it as an operand it is lost."""
     key, now = id(array), next(sequence)
     _Latest.number = now
-    _detached[key] = (weakref.ref(array, lambda _: _detached.pop(key, None)), now)
+    _detached[key] = (_reference(array, _detached), now)
 
 
 def _was_detached(value: Any, node: Node) -> bool:
@@ -228,7 +237,7 @@ def note_replaced(old: Any, place: Any, new: Any) -> int:
     global _parted
     key, now, _parted = id(old), next(sequence), True
     _Latest.number = now
-    _replaced[key] = Replaced(weakref.ref(old, lambda _: _replaced.pop(key, None)), weakref.ref(place), new, now)
+    _replaced[key] = Replaced(_reference(old, _replaced), weakref.ref(place), new, now)
     return now
 
 

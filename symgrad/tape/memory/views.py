@@ -17,7 +17,7 @@ from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
 from symgrad.tape.memory.versions import note_change, parted
-from symgrad.tape.modes import MODE
+from symgrad.tape.modes import MODE, recording
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
@@ -95,7 +95,7 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     parent = None if source._extra is None else source._extra.view
     root = source if parent is None else parent.base
     view = made.more().view = View(root, parent, op, params)
-    if MODE.exceptional and not MODE.local.enabled:
+    if not recording():
         view.marked("inference" if MODE.local.inference else "no_grad")
         made._requires_grad = root._requires_grad  # though no gradient can reach it: see `out_of_reach`
     more = root.more()
@@ -104,6 +104,13 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     elif len(more.views) > _PRUNED and not len(more.views) & (len(more.views) - 1):
         more.views[:] = [ref for ref in more.views if ref() is not None]
     more.views.append(weakref.ref(made))
+
+
+def shown(extra: Any) -> bool:
+    """Whether there are views of the tensor of a record; those that are gone are forgotten."""
+    if extra.views:
+        extra.views[:] = [ref for ref in extra.views if ref() is not None]
+    return bool(extra.views)
 
 
 def view_of(tensor: Any) -> View | None:

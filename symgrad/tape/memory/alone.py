@@ -1,0 +1,48 @@
+"""Changes that nothing has to follow: those of parameters that are trained, of buffers, of arrays that are filled.
+
+They are most of the changes that are ever made, and need none of what :mod:`symgrad.tape.memory.inplace` looks after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.tape.memory.mirrors import mirrored
+from symgrad.tape.memory.overlap import overlaps
+from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.views import shown
+from symgrad.tape.modes import MODE, recording
+from symgrad.tape.observers import NODES
+
+WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
+"""Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
+
+
+def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
+    """The memory of a tensor that changes without a view, a history or an onlooker to follow; None where one has to.
+
+    So it is with parameters that are trained under ``no_grad``, and with buffers: most of what is ever changed.
+    ``others`` are the arguments of the change, which must not lie in the same memory.
+    """
+    if WATCHERS or NODES or MODE.inferred or mirrored() or tensor._node is not None:
+        return None
+    if tensor._requires_grad and recording():
+        return None
+    extra = tensor._extra
+    if extra is not None and (extra.view is not None or extra.detached or extra.former or shown(extra)):
+        return None
+    target = tensor._array()
+    if overlaps(target) or not target.flags.writeable:
+        return None
+    owner = storage(target)
+    for other in others:
+        kind = other.__class__
+        if kind is tensor.__class__:
+            if isinstance(other._value, np.ndarray) and storage(other._value) is owner:
+                return None
+        elif kind is not float and kind is not int:
+            return None
+    return target
