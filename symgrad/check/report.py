@@ -17,6 +17,10 @@ LONGEST = 240
 """Characters of a formula that are printed."""
 
 
+UNNAMED = ("unknown", "entries")
+"""Kinds of diagnosis that say which entries are wrong, and not why."""
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The probable mistake: a kind to test for, and a sentence to read.
@@ -165,13 +169,20 @@ class Report:
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first mistake found, None when all is right."""
-        return next((a.diagnosis for a in self.arguments if a.diagnosis is not None), None)
+        """The first mistake that has a name, or the first of all; None when all is right."""
+        wrong = self._most_telling
+        return None if wrong is None else wrong.diagnosis
+
+    @property
+    def _most_telling(self) -> ArgumentReport | None:
+        wrong = [a for a in self.arguments if a.diagnosis is not None]
+        named = (a for a in wrong if a.diagnosis is not None and a.diagnosis.kind not in UNNAMED)
+        return next(named, wrong[0] if wrong else None)
 
     @property
     def headline(self) -> str:
-        """One line: the first mistake and whose it is, or that all is right."""
-        wrong = next((a for a in self.arguments if a.diagnosis is not None), None)
+        """One line: the most telling mistake and whose it is, or that all is right."""
+        wrong = self._most_telling
         if wrong is None or wrong.diagnosis is None:
             return f"{', '.join(a.title for a in self.arguments)}: right"
         return f"{wrong.title}: {' '.join(wrong.diagnosis.sentence.split())}"

@@ -22,7 +22,8 @@ class Case:
     """One wrong derivative and everything known about it.
 
     ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
-    gradient, where there is but one.
+    gradient, where there is but one.  ``past_idle`` says that changes are followed past edges along which all cancels
+    in the exact gradient (:attr:`Surgeon.idle`).
     """
 
     argument: ArgumentReport
@@ -30,6 +31,7 @@ class Case:
     subject: Subject
     exact: Exact
     seeds: Any = None
+    past_idle: bool = False
 
     def __post_init__(self) -> None:
         self.name = self.argument.name
@@ -81,7 +83,7 @@ class Case:
             given=derivative.contracted(self.c, seeds),
             tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
         )
-        return Case(argument, self.number, self.subject, self.exact, seeds)
+        return Case(argument, self.number, self.subject, self.exact, seeds, self.past_idle)
 
     @property
     def surgeon(self) -> Surgeon | None:
@@ -112,18 +114,18 @@ class Case:
     def altered(self, node: Any, i: int, change: Change) -> Any:
         """What the sweep gives when argument ``i`` of a node receives something else; None where that has no sense."""
         assert self.surgeon is not None
-        moved = self.surgeon.moved(self.exact.leaves[self.number], node, i, change)
+        moved = self.surgeon.moved(self.exact.leaves[self.number], node, i, change, self.past_idle)
         if moved is None:
             return None
         if self.seeds is None:
             return self.g + self._fitted(moved[0])
         return self.g + self._fitted(self._rows(moved))
 
-    def added_to(self, value: Any, more: Callable[[dict[Any, Local]], Any], past_idle: bool = False) -> Any:
+    def added_to(self, value: Any, more: Callable[[dict[Any, Local]], Any]) -> Any:
         """What the sweep gives when a value receives ``more(edges)`` besides, where that is an array of its shape."""
         assert self.surgeon is not None
         leaf, rows = self.exact.leaves[self.number], []
-        pulled = self.surgeon.pulled_past_idle if past_idle else self.surgeon.pulled
+        pulled = self.surgeon.pulled_past_idle if self.past_idle else self.surgeon.pulled
         for edges in self.surgeon.sweeps:
             cotangent = more(edges)
             if cotangent is None or np.shape(cotangent) != value.raw_shape or not np.all(np.isfinite(cotangent)):
@@ -138,7 +140,7 @@ class Case:
     def changed_everywhere(self, edges: Any, change: Change) -> Any:
         """What the sweep gives with a change on several edges at once."""
         assert self.surgeon is not None
-        rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change)
+        rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change, self.past_idle)
         return self._fitted(rows[0] if self.seeds is None else self._rows(rows))
 
     def line(self, edge: Any) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph import surgery
+from symgrad.check.graph.lines import place_of
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
@@ -33,7 +34,7 @@ def entries_shared(case: Case) -> Diagnosis | None:
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    return _first_of(case, rows, (_sums, _reductions, _weights))
+    return _first_of(case, rows, (_sums, _stretches, _reductions, _weights, _exchanges))
 
 
 def windows_overwritten(case: Case) -> Diagnosis | None:
@@ -42,12 +43,18 @@ def windows_overwritten(case: Case) -> Diagnosis | None:
     return None if rows.surgeon is None or not rows.surgeon.sweeps else _first_of(case, rows, (_windows,))
 
 
+def rounds_overwritten(case: Case) -> Diagnosis | None:
+    """The same where one expression in a loop reads the parts; elsewhere it may as well be a part that is missing."""
+    rows = case.by_rows()
+    looped = partial(_windows, looped=True)
+    return None if rows.surgeon is None or not rows.surgeon.sweeps else _first_of(case, rows, (looped,))
+
+
 def _first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator[Proposal]]]) -> Diagnosis | None:
     assert rows.surgeon is not None
     for propose in proposers:
         for value, more, told in propose(case, rows):
-            ways = (False, True) if rows.surgeon.idle and propose is _sums else (False,)
-            if any(rows.meets(rows.added_to(value, more, past_idle)) for past_idle in ways):
+            if rows.meets(rows.added_to(value, more)):
                 return told()
     return None
 
@@ -56,13 +63,19 @@ def _first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator
 
 
 def places_read(case: Case, node: Any) -> Any:
-    """Which entry of its one argument each entry of a node is; None for operations that compute."""
-    if len(node.args) != 1 or node.op.kind == "elementwise" or case.replay is None:
+    """Which entry of its first argument each entry of a node is; None for operations that compute.
+
+    Other arguments may be indices only.
+    """
+    if not node.args or node.op.kind == "elementwise" or case.replay is None:
         return None
-    arg = node.args[0]
+    arg, others = node.args[0], [case.replay.constant(other) for other in node.args[1:]]
+    if any(other is None or other.dtype.kind not in "iub" for other in others):
+        return None
     shape = getattr(arg, "raw_shape", ())
+    entries = np.arange(int(np.prod(shape))).reshape(shape)
     try:
-        places = np.asarray(node.op.kernel(np.arange(int(np.prod(shape))).reshape(shape), **(node.params or {})))
+        places = np.asarray(node.op.kernel(entries, *others, **(node.params or {})))
     except Exception:  # noqa: BLE001  (an operation that computes)
         return None
     value, result = case.replay.value(arg), case.replay.value(node)
@@ -73,7 +86,7 @@ def places_read(case: Case, node: Any) -> Any:
     return places
 
 
-def _windows(case: Case, rows: Case) -> Iterator[Proposal]:
+def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]:
     """Parts of one value are read in several places, and their gradients are written over each other."""
     reads: dict[int, list[tuple[Any, Any]]] = {}
     for node, i in rows.edges():
@@ -83,7 +96,7 @@ def _windows(case: Case, rows: Case) -> Iterator[Proposal]:
                 reads.setdefault(id(node.args[i]), []).append((node, places))
     for found in reads.values():
         every = np.concatenate([places.ravel() for _, places in found])
-        if len(found) < 2 or every.size == np.unique(every).size:
+        if len(found) < 2 or every.size == np.unique(every).size or (looped and not _overlap_in_loop(found)):
             continue
         arg = found[0][0].args[0]
 
@@ -99,6 +112,14 @@ def _windows(case: Case, rows: Case) -> Iterator[Proposal]:
         oldest_first = found[::-1]
         for order, apart in ((oldest_first, False), (found, False), (found, True)):
             yield arg, _Written(order, apart), told
+
+
+def _overlap_in_loop(reads: list[tuple[Any, Any]]) -> bool:
+    """Whether parts overlap that the same expression reads in several rounds."""
+    rounds: dict[Any, list[Any]] = {}
+    for node, places in reads:
+        rounds.setdefault(place_of(node), []).append(np.unique(places))
+    return any(len(set().union(*parts)) < sum(map(len, parts)) for place, parts in rounds.items() if place is not None)
 
 
 class _Written:
@@ -131,7 +152,7 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
     assert rows.surgeon is not None
     for node, i in rows.edges():
         shape, arg = node.shape, node.args[i]
-        if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape:
+        if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape or not _reaches(arg.raw_shape, shape):
             continue
         value = None if case.replay is None else case.replay.value(arg)
         end = _summed(arg, shape)
@@ -148,6 +169,11 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
                     _resummed, node=node, i=i, weight=weight, slope=slope, scale=scale, axes=axes, along=along
                 )
                 yield end, more, partial(_sum_told, case, node, arg, axes, along)
+
+
+def _reaches(value: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a value of one shape can be stretched to another, as that of a slice cannot."""
+    return len(value) <= len(shape) and all(n in (1, m) for n, m in zip(value[::-1], shape[::-1], strict=False))
 
 
 def _stretched(value: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -241,6 +267,77 @@ def _axis_told(case: Case, arg: Any, along: int, axis: int) -> Diagnosis:
         f"Where the derivative reads {part}, it has that along axis {along}, not along axis {axis}.",
         "the axis of a sum or a softmax in the gradient",
         case.line(arg),
+    )
+
+
+def _stretches(case: Case, rows: Case) -> Iterator[Proposal]:
+    """What was stretched along one axis is summed along another of the same length."""
+    for node, i in rows.edges():
+        arg, shape = node.args[i], node.shape
+        axes = _stretched(getattr(arg, "raw_shape", shape), shape)
+        stretched = len(axes) == 1 and _reaches(arg.raw_shape, shape)
+        for along in range(len(shape)) if stretched else ():
+            if along not in axes and shape[along] == shape[axes[0]]:
+                more = partial(_summed_along, node=node, i=i, along=along)
+                yield arg, more, partial(_stretch_told, case, node, i, axes[0], along)
+
+
+def _summed_along(edges: Edges, node: Any, i: int, along: int) -> Any:
+    local = edges[node, i]
+    each = np.asarray(local.rule(local.g, *local.saved))
+    if each.shape != node.shape or local.c.ndim not in (each.ndim, each.ndim - 1):
+        return None
+    return each.sum(along, dtype=local.c.dtype).reshape(local.c.shape) - local.c
+
+
+def _stretch_told(case: Case, node: Any, i: int, axis: int, along: int) -> Diagnosis:
+    part = surgery.text_of(case.exact.output, node.args[i])
+    return Diagnosis(
+        "axis",
+        f"The gradient of {part}, which is stretched along axis {axis} of {list(node.shape)}, is summed along axis "
+        f"{along}.",
+        f"sum(axis={axis}): broadcasting is undone by a sum along the axis that it stretched",
+        case.line(node),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- exchanges
+
+
+def _exchanges(case: Case, rows: Case) -> Iterator[Proposal]:
+    """The gradients of two parts of one value stand in each other's place, as those of two gates."""
+    reads: dict[int, list[Any]] = {}
+    for node, i in rows.edges():
+        if isinstance(node.args[i], (Node, Recorded)) and i == 0 and len(reads.get(id(node.args[0]), ())) < MOST_PARTS:
+            places = places_read(case, node)
+            if places is not None and places.size == np.unique(places).size < np.prod(node.args[0].raw_shape):
+                reads.setdefault(id(node.args[0]), []).append((node, places))
+    for found in reads.values():
+        for one, two in combinations(found, 2):
+            if one[1].shape == two[1].shape and not np.intersect1d(one[1], two[1]).size:
+                yield one[0].args[0], partial(_exchanged, one=one, two=two), partial(_exchange_told, case, one, two)
+
+
+MOST_PARTS = 20
+"""Parts of one value whose gradients may be exchanged."""
+
+
+def _exchanged(edges: Edges, one: tuple[Any, Any], two: tuple[Any, Any]) -> Any:
+    a, b = edges[one[0], 0], edges[two[0], 0]
+    made = -a.c - b.c
+    made.reshape(-1)[one[1].ravel()] += b.g.ravel()
+    made.reshape(-1)[two[1].ravel()] += a.g.ravel()
+    return made
+
+
+def _exchange_told(case: Case, one: tuple[Any, Any], two: tuple[Any, Any]) -> Diagnosis:
+    first, second = sorted((one, two), key=lambda read: int(read[1].min()))
+    texts = [surgery.text_of(case.exact.output, node) for node, _ in (first, second)]
+    return Diagnosis(
+        "order",
+        f"The gradients of {texts[0]} and of {texts[1]} stand in each other's place.",
+        "the order in which parts are put together",
+        case.line(first[0]),
     )
 
 

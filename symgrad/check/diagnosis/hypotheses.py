@@ -7,6 +7,7 @@ meets the given gradient within rounding, and explains the difference to five di
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -15,14 +16,14 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
-from symgrad.check.diagnosis.entries import entries_shared, windows_overwritten
+from symgrad.check.diagnosis.entries import entries_shared, rounds_overwritten, windows_overwritten
+from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
 from symgrad.check.diagnosis.loops import constant_value, every_round, some_rounds
-from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, turned
+from symgrad.check.diagnosis.others import other_function, other_values
+from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
-from symgrad.check.diagnosis.variants import let_through, overwritten, two_parts, variant
-from symgrad.check.graph.replay import RULE, VALUES, WHOLE
-from symgrad.check.graph.surgery import describe_node
+from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
 from symgrad.check.graph.surgery import text_of as describe_edge
 from symgrad.check.report import Diagnosis, number_text, two_texts
 from symgrad.tape.graph import Node
@@ -36,6 +37,9 @@ def diagnose(case: Case) -> Diagnosis:
         found = hypothesis(case)
         if found is not None:
             return found
+    found = _past_idle(case)
+    if found is not None:
+        return found
     with np.errstate(all="ignore"):
         ratio = np.abs(case.c / case.g)
     ratio = ratio[np.isfinite(ratio)]
@@ -176,6 +180,11 @@ def _order(case: Case) -> Diagnosis | None:
     swapped = _swapped_lines(case)
     if swapped is not None:
         return swapped
+    return None
+
+
+def _permuted(case: Case) -> Diagnosis | None:
+    g = case.g
     if g.size > 1 and g.dtype.kind == "f" and case.meets(np.sort(g.ravel()), np.sort(case.c.ravel())):
         return Diagnosis("order", "The entries are right, but in another order.", "an index, a sort, or a permutation")
     return None
@@ -404,10 +413,15 @@ def _symmetrised(case: Case) -> Diagnosis | None:
         (np.tril(g), "cut to its lower triangle"),
         (np.triu(g), "cut to its upper triangle"),
         (np.diag(np.diag(g)), "cut to its diagonal"),
+        (2 * g - np.diag(np.diag(g)), "doubled off the diagonal"),
+        ((g + np.diag(np.diag(g))) / 2, "halved off the diagonal"),
     ]
     for prediction, text in predictions:
         if case.meets(prediction, case.argument.given):
             return Diagnosis("symmetry", f"The gradient is {text}.", "a symmetric argument taken for granted")
+    if case.meets(g, (case.c + case.c.T) / 2):
+        said = "The gradient G is not symmetrised: (G + Gᵀ)/2 is right."
+        return Diagnosis("symmetry", said, "f makes a symmetric matrix of its argument, whose derivative is left out")
     return None
 
 
@@ -418,69 +432,6 @@ def _elsewhere(case: Case) -> Diagnosis | None:
         if gradient is not None and case.meets(gradient):
             return Diagnosis("argument", f"This is the gradient with {what}.", place)
     return None
-
-
-def _other_function(case: Case) -> Diagnosis | None:
-    """The exact gradient of a function that differs in one operation, or its negative."""
-    found = _of_others(case, WHOLE, (1, -1))
-    if found is None:
-        return None
-    other, sign, place = found
-    return Diagnosis(
-        "other function",
-        f"This is {'minus ' if sign < 0 else ''}the {case.what} of f {other.said}, in {place}.",
-        f"{other.hint}: the gradient computes the forward pass otherwise",
-        case.line(other.node),
-    )
-
-
-def _other_values(case: Case) -> Diagnosis | None:
-    """The right derivatives, at values of a function that differs in one operation; or its derivative there alone."""
-    found = _of_others(case, VALUES)
-    if found is not None:
-        other, _, place = found
-        said = f"The derivatives are taken at the values of f {other.said}, in {place}."
-        hint = f"{other.hint}: the gradient computes the forward pass otherwise"
-        return Diagnosis("other function", said, hint, case.line(other.node))
-    found = _of_others(case, RULE)
-    if found is None:
-        return None
-    other, _, place = found
-    said = f"The derivative of one operation is taken {other.said}, in {place}; all other values are right."
-    return Diagnosis("local derivative", said, other.hint, case.line(other.node))
-
-
-def _of_others(case: Case, what: str, signs: tuple[int, ...] = (1,)) -> tuple[Any, int, str] | None:
-    """The other function that explains the gradient, the sign, and the operation that it differs in."""
-    if case.replay is None or case.exact.output is None:
-        return None
-    rows = case.by_rows()
-    left = MOST_VISITS
-    for other in case.replay.others():
-        left -= len(case.replay.nodes) * (1 if rows.seeds is None else len(rows.seeds))
-        if left < 0:
-            return None
-        found = _gradient_of_other(rows, other, what)
-        for sign in signs:
-            if found is not None and rows.meets(sign * found):
-                return other, sign, describe_node(case.exact.output, other.node)
-    return None
-
-
-MOST_VISITS = 30_000
-"""Operations that may be run again for other functions."""
-
-
-def _gradient_of_other(case: Case, other: Any, what: str) -> Any:
-    assert case.replay is not None
-    if case.seeds is None:
-        found = case.replay.gradients(other, case.exact.leaves, None, what)
-        return None if found is None else found[case.number]
-    made = [case.replay.gradients(other, case.exact.leaves, seed, what) for seed in case.seeds]
-    rows = [row[case.number] for row in made if row is not None]
-    if len(rows) < len(made):
-        return None
-    return np.array([case.subject.derivative.row(row, case.number) for row in rows])
 
 
 def _precision(case: Case) -> Diagnosis | None:
@@ -508,8 +459,11 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _plain_factor,
     _complex_parts,
     overwritten,
+    rounds_overwritten,
+    simple_path,
     windows_overwritten,
     let_through,
+    decided_elsewhere,
     _few_entries,
     _order,
     _symmetrised,
@@ -523,19 +477,33 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _elsewhere,
     every_round,
     variant,
-    _other_function,
+    other_function,
+    _permuted,
     inside_rule,
     two_parts,
     constant_value,
-    _other_values,
+    other_values,
     _factor_by_slices,
     some_rounds,
     _added_by_any_number,
     path_with_factor,
     _precision,
     _factor,
-    _remaining_entries,
 )
+
+_PAST_IDLE: tuple[Callable[[Case], Diagnosis | None], ...] = (turned, entries_shared, every_round, variant)
+
+
+def _past_idle(case: Case) -> Diagnosis | None:
+    """A mistake of those who leave out paths that bring nothing, as that to the largest entry in a softmax."""
+    surgeon = case.by_rows().surgeon
+    if surgeon is not None and surgeon.idle:
+        past = replace(case, past_idle=True)
+        for hypothesis in _PAST_IDLE:
+            found = hypothesis(past)
+            if found is not None:
+                return found
+    return _remaining_entries(case)
 
 
 def _some(count: int, size: int) -> str:

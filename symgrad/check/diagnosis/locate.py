@@ -15,17 +15,15 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph.surgery import text_of
-from symgrad.check.report import Diagnosis
+from symgrad.check.report import UNNAMED, Diagnosis
 
 MOST_UNKNOWNS = 200
 """Entries of a value whose gradient is solved for."""
 
-_UNNAMED = ("unknown", "entries")
-
 
 def locate(cases: Sequence[Case]) -> None:
     """Say where to look of mistakes that have no name; ``cases`` are those of all arguments."""
-    unnamed = [case for case in cases if case.argument.diagnosis and case.argument.diagnosis.kind in _UNNAMED]
+    unnamed = [case for case in cases if case.argument.diagnosis and case.argument.diagnosis.kind in UNNAMED]
     if not unnamed or cases[0].surgeon is None or cases[0].subject.derivative.kind != "gradient":
         return
     if any(case.off is None or not np.all(np.isfinite(case.off)) or case.g.dtype.kind != "f" for case in cases):
@@ -54,11 +52,12 @@ def _place(cases: Sequence[Case]) -> Any:
     off = np.concatenate([np.ravel(case.off) for case in cases])
     tolerance = np.concatenate([np.ravel(case.argument.tolerance) for case in cases])
     room = 8 * tolerance + 1e-6 * float(np.max(np.abs(off)))
+    end = surgeon.spent + 10 * MOST_UNKNOWNS * len(surgeon.nodes)
     for node in surgeon.nodes[1:]:
         if math.prod(node.shape) > MOST_UNKNOWNS or off.size <= 1:
             continue
         matrices = [surgeon.matrix(node, leaf, at_once=True) for leaf in leaves]
-        if any(matrix is None for matrix in matrices) or surgeon.spent > 10 * MOST_UNKNOWNS * len(surgeon.nodes):
+        if any(matrix is None for matrix in matrices) or surgeon.spent > end:
             continue
         whole = np.concatenate(matrices, axis=1)
         if not np.isfinite(whole).all():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.graph import surgery
@@ -21,6 +23,20 @@ def path(case: Case) -> Diagnosis | None:
         name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
             return _part_sentence(surgery.describe(output, node, i), name, case.line(node.args[i]) or case.line(node))
+    return None
+
+
+def simple_path(case: Case) -> Diagnosis | None:
+    """A path missing, doubled or with the wrong sign; asked before the entries that this shows in.
+
+    A single number may be met by many paths, so that entries have to show more than one thing.
+    """
+    for node, i, k in _scaled(case) if np.count_nonzero(case.by_rows().g) > 1 else ():
+        name = {-1: "0", -2: "-1", 1: "2"}.get(round(k))
+        once = sum(arg is node.args[i] for arg in node.args) == 1  # of x * x one x is half of what comes from it
+        if name is not None and once and abs(k - round(k)) <= 1e-6:
+            what = surgery.describe(case.exact.output, node, i)
+            return _part_sentence(what, name, case.line(node.args[i]) or case.line(node))
     return None
 
 
@@ -56,14 +72,17 @@ def inner_derivative(case: Case) -> Diagnosis | None:
     """The derivative of a function of one argument left out."""
     output, rows = case.exact.output, case.by_rows()
     for node, i in rows.edges():
-        if surgery.is_unary(node) and rows.meets(rows.altered(node, i, surgery.skip)):
-            return Diagnosis(
-                "inner derivative",
-                f"The derivative of {node.op.name} is left out, in {surgery.describe_node(output, node)}.",
-                "the chain rule",
-                case.line(node),
-            )
+        for change, said in (
+            ((surgery.skip, "left out"), (_skip_negated, "taken for -1")) if surgery.is_unary(node) else ()
+        ):
+            if rows.meets(rows.altered(node, i, change)):
+                said = f"The derivative of {node.op.name} is {said}, in {surgery.describe_node(output, node)}."
+                return Diagnosis("inner derivative", said, "the chain rule", case.line(node))
     return None
+
+
+def _skip_negated(local: surgery.Local) -> Any:
+    return -surgery.skip(local)
 
 
 def turned(case: Case) -> Diagnosis | None:

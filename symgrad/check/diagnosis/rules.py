@@ -17,7 +17,7 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import lines_noted
-from symgrad.check.graph.replay import again, other_axes
+from symgrad.check.graph.replay import again, on_axis, other_axes
 from symgrad.check.graph.surgery import Local
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
@@ -174,7 +174,7 @@ def _skipped(program: Program, node: Node) -> Iterator[Edit]:
 def _other_axes(program: Program, node: Node) -> Iterator[Edit]:
     """A sum runs along another axis."""
     for axis, along in other_axes(node):
-        run = partial(node.op, **{**(node.params or {}), "dim": (along,)})
+        run = on_axis(node, along)
         said = partial(_said, f"{{}} runs along axis {along}, not along axis {axis}", program, node)
         yield Edit(node, run, said, "the axis of a sum")
 

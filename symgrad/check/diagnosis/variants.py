@@ -67,8 +67,17 @@ def variant(case: Case) -> Diagnosis | None:
     if known is not None:
         return known
     values = _values(case)
-    for propose in (_turned_round, _left_out, _composed, _rule_elsewhere, _other_operand, _factors, _without_ends):
-        told = _tried(case, rows, propose, values)
+    for propose in (
+        _turned_round,
+        _left_out,
+        _composed,
+        _rule_elsewhere,
+        _other_operand,
+        _factors,
+        _powered,
+        _without_ends,
+    ):
+        told = tried(case, rows, propose, values)
         if told is not None:
             return told
     return None
@@ -77,16 +86,11 @@ def variant(case: Case) -> Diagnosis | None:
 def overwritten(case: Case) -> Diagnosis | None:
     """Entries that are read several times get the gradient of the last time only."""
     rows = case.by_rows()
-    return None if rows.surgeon is None or not rows.surgeon.sweeps else _tried(case, rows, _overwritten, [])
+    return None if rows.surgeon is None or not rows.surgeon.sweeps else tried(case, rows, _overwritten, [])
 
 
-def let_through(case: Case) -> Diagnosis | None:
-    """The gradient goes on where an operation lets none through; asked before the entries that it shows in."""
-    rows = case.by_rows()
-    return None if rows.surgeon is None or not rows.surgeon.sweeps else _tried(case, rows, _passed_on, [])
-
-
-def _tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], values: list[Value]) -> Diagnosis | None:
+def tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], values: list[Value]) -> Diagnosis | None:
+    """The first proposal for an edge that explains the gradient; it is kept as a suspect for other arguments."""
     for node, i in rows.edges(BUDGET):
         for found in propose(case, node, i, values):
             if rows.meets(rows.altered(node, i, found.change)):
@@ -144,30 +148,6 @@ def _saved(case: Case, node: Any) -> list[Any] | None:
 # ---------------------------------------------------------------------------------------------- what may be wrong
 
 
-def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
-    """The gradient goes on where the operation lets none through: a hinge or a mask forgotten."""
-    if node.op.structural is not None or (node.op.kinks and len(node.args) > 1):
-        yield Variant(
-            node,
-            i,
-            _unmasked,
-            lambda: Diagnosis(
-                "branch",
-                f"The gradient goes through {node.op.name} where it lets none through, in "
-                f"{surgery.describe_node(case.exact.output, node)}.",
-                "the condition of the branch: relu's mask, a hinge, a mask of padding",
-                case.line(node),
-            ),
-        )
-
-
-def _unmasked(local: Local) -> Any:
-    """The cotangent as it came, where the operation hands down that or nothing: a mask, and no slope."""
-    g = surgery.skip(local)
-    lost = (local.c == 0) & (g != 0)
-    return g if np.any(lost) and np.all(lost | (local.c == g)) else None
-
-
 def _turned_round(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
     """A linear operation in the place of its transpose, or a conjugate that is missing."""
 
@@ -185,6 +165,10 @@ def _turned_round(case: Case, node: Any, i: int, values: list[Value]) -> Iterato
     if node.args[i].dtype.kind == "c":
         said = "The gradient that {} hands down is conjugated once too often, or not at all."
         yield Variant(node, i, surgery.conjugated, told(said, "conj() of one factor, or Aᵀ for Aᴴ"))
+        for unit, name in ((1j, "i"), (-1j, "-i")):
+            said = f"The gradient that {{}} hands down is multiplied by {name}."
+            hint = "the imaginary part in place of the real one, or an i that the derivative of exp(i x) brings"
+            yield Variant(node, i, partial(_times, w=unit), told(said, hint))
 
 
 def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
@@ -195,6 +179,11 @@ def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
     ends = [leaf, *surgery.nodes_below(arg)[1:]]
 
     def told(to: Any, twice: bool) -> Diagnosis:
+        factor = None if twice else _factor_above(arg, to)
+        if factor is not None:
+            product, other = (surgery.text_of(case.exact.output, edge) for edge in factor)
+            said = f"The factor {other} is left out, in {product}."
+            return Diagnosis("inner derivative", said, "the derivative of a product", case.line(factor[0]))
         part, end = (surgery.text_of(case.exact.output, edge) for edge in (arg, to))
         said = "is multiplied in twice" if twice else "is left out"
         return Diagnosis(
@@ -204,6 +193,24 @@ def _left_out(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
     for to in [end for end in ends if end.raw_shape == arg.raw_shape][:MOST_ENDS]:
         yield Variant(node, i, surgery.Straight(to), partial(told, to, False))
         yield Variant(node, i, surgery.Straight(to, True), partial(told, to, True))
+
+
+def _factor_above(arg: Any, to: Any) -> tuple[Any, Any] | None:
+    """The product, and its other factor, if a value ``to`` comes to ``arg`` by that product and by sums."""
+    while isinstance(arg, Node):
+        if arg.op.name == "mul" and sum(a is to for a in arg.args) == 1:
+            return arg, next(a for a in arg.args if a is not to)
+        if arg.op.name not in ("add", "sub"):
+            return None
+        below = [
+            a
+            for a in arg.args
+            if isinstance(a, Node) and (to in surgery.leaves_below(a) or to in surgery.nodes_below(a))
+        ]
+        if len(below) != 1:
+            return None
+        arg = below[0]
+    return None
 
 
 def _without_ends(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
@@ -428,7 +435,24 @@ def _overwritten(case: Case, node: Any, i: int, values: list[Value]) -> Iterator
     )
 
 
-def _factors(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
+def _powered(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:
+    """A square or a root of a value that is multiplied in, or divided by: a norm for its square."""
+    return _factors(case, node, i, values, True)
+
+
+def _simple(value: Value) -> list[tuple[Any, Callable[[], str]]]:
+    w, text = value
+    ones = [(1 - w, partial(_prefixed, "1 - {}", text)), (1 + w, partial(_prefixed, "1 + {}", text))]
+    return [(w, text), *(ones if w.ndim else [])]
+
+
+def _powers(value: Value) -> list[tuple[Any, Callable[[], str]]]:
+    w, text = value
+    root = [(np.sqrt(w), partial(_prefixed, "sqrt({})", text))] if w.dtype.kind == "f" and np.all(w > 0) else []
+    return [*root, (w * w, partial(_prefixed, "({})**2", text))]
+
+
+def _factors(case: Case, node: Any, i: int, values: list[Value], powers: bool = False) -> Iterator[Variant]:
     """A value that is multiplied in, or divided by, once too often or not at all."""
     arg = node.args[i]
     shape = arg.raw_shape
@@ -451,13 +475,7 @@ def _factors(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Var
         w = value.array
         if w.ndim > len(shape) or not _stretches(w.shape, shape) or (w.dtype.kind == "c") > (arg.dtype.kind == "c"):
             continue
-        forms = [(w, value.text)]
-        if w.ndim:
-            forms += [
-                (1 - w, partial(_prefixed, "1 - {}", value.text)),
-                (1 + w, partial(_prefixed, "1 + {}", value.text)),
-            ]
-        for array, text in forms:
+        for array, text in _powers(value) if powers else _simple(value):
             yield Variant(node, i, partial(_times, w=array), told(text, True))
             if np.all(array):
                 yield Variant(node, i, partial(_over, w=array), told(text, False))
@@ -510,9 +528,14 @@ def two_parts(case: Case) -> Diagnosis | None:
         for node, i, part, k in ((m, a, p, x), (n, b, q, y)):
             whole = float(part @ (rows.g - rows.altered(node, i, surgery.cut)).ravel())
             words.append(_factor_word(1 + k / whole, case))
-        if None not in words:
+        if None not in words and not _leads_to(m.args[a], n) and not _leads_to(n.args[b], m):
             found.append((words[0] != words[1], len(found), words, (m, a), (n, b)))
     return _pair_told(case, *min(found)[2:]) if found else None
+
+
+def _leads_to(arg: Any, node: Any) -> bool:
+    """Whether all that one part brings is among what comes through another, whose factor it would have as well."""
+    return isinstance(arg, Node) and node in surgery.nodes_below(arg)
 
 
 def _pair_told(case: Case, words: list[str], one: tuple[Any, int], two: tuple[Any, int]) -> Diagnosis:

@@ -6,6 +6,7 @@ weight left out, with the other branch.  Their gradient is then the exact one of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.check.asking.derivatives import pulled
+from symgrad.check.graph.lines import written
 from symgrad.check.graph.surgery import nodes_below
 from symgrad.op import lookup
 from symgrad.tape.graph import Node, Source
@@ -24,7 +26,7 @@ WHOLE, VALUES, RULE = "whole", "values", "rule"
 
 
 MOST_CONSTANTS = 8
-"""Constants that values are computed without."""
+"""Constants that values are computed without, or with in another place."""
 
 
 class Unknown(Exception):
@@ -34,13 +36,20 @@ class Unknown(Exception):
 class Other(NamedTuple):
     """A function that differs in one operation.
 
-    ``run`` gives its value from those of the arguments; ``said`` is how it differs, ``hint`` what to look for.
+    ``run`` gives its value from those of the arguments; ``said`` is how it differs, ``hint`` what to look for.  Where
+    the difference takes two operations, ``inner`` is the other one, and ``inner_run`` the same for it.
     """
 
     node: Node
     run: Callable[..., Any]
     said: str
     hint: str
+    inner: Node | None = None
+    inner_run: Callable[..., Any] | None = None
+
+    def instead(self, node: Node) -> Callable[..., Any] | None:
+        """What stands for an operation; None for those that stay what they are."""
+        return self.run if node is self.node else self.inner_run if node is self.inner else None
 
 
 def operand(arg: Any, made: dict[Any, Any], constants: dict[Any, Any]) -> Any:
@@ -107,7 +116,7 @@ class Replay:
         try:
             with np.errstate(all="ignore"):
                 for node in self.nodes:
-                    made[node] = again(node, made, self.constants, other.run if node is other.node else None)
+                    made[node] = again(node, made, self.constants, other.instead(node))
                     if node is other.node and what != WHOLE:
                         right = again(node, made, self.constants)
                         ruled, valued = (right, made[node]) if what == VALUES else (made[node], right)
@@ -123,27 +132,29 @@ class Replay:
 
     def others(self) -> Iterator[Other]:
         """Functions that differ in one operation, the likeliest mistakes first."""
-        for make in (_without_constants, _turned_constants, _other_choice, _without_function):
+        for make in _MAKERS:
             for node in reversed(self.nodes):
                 yield from make(self, node)
 
     def without_constants(self) -> list[Other]:
-        """Those that go without an epsilon, a weight or a mask: the first few, from the output down."""
+        """Those that go without an epsilon, a weight or a mask, or have it elsewhere: the first few of each."""
         if self._constants is None:
-            found = (other for node in reversed(self.nodes) for other in _without_constants(self, node))
-            self._constants = list(islice(found, MOST_CONSTANTS))
+            self._constants = []
+            for make in (_without_constants, _constant_elsewhere):
+                found = (other for node in reversed(self.nodes) for other in make(self, node))
+                self._constants += islice(found, MOST_CONSTANTS)
         return self._constants
 
     def values_of(self, other: Other) -> dict[Any, Any]:
         """The values of the other function, those of the operation that differs and of all that follow from it."""
         if other not in self._values_of:
             made: dict[Any, Any] = dict(self.values)
-            changed = {other.node}
+            changed = {other.node} if other.inner is None else {other.node, other.inner}
             try:
                 with np.errstate(all="ignore"):
                     for node in self.nodes:
-                        if node is other.node or not changed.isdisjoint(a for a in node.args if isinstance(a, Node)):
-                            run = other.run if node is other.node else None
+                        if node in changed or not changed.isdisjoint(a for a in node.args if isinstance(a, Node)):
+                            run = other.instead(node)
                             made[node] = again(node, made, self.constants, run, of=lambda leaf: leaf._value)
                             changed.add(node)
             except Exception:  # noqa: BLE001  (the other function need not be one)
@@ -159,8 +170,17 @@ class Replay:
         return value if value is not None and value.dtype.kind in "fciu" else None
 
 
-def _shape_text(value: Any) -> str:
-    return f"{value:.6g}" if not np.ndim(value) else f"an array of shape {np.shape(value)}"
+def _constant_text(arg: Any, value: Any) -> str:
+    """A constant as a number, by the name of an argument, or as the function writes it."""
+    if not np.ndim(value):
+        return f"{value:.6g}"
+    said = written(arg) if isinstance(arg, Node) else getattr(arg, "name", None)
+    is_known = said is not None and len(said) <= LONGEST_CONSTANT and not re.fullmatch(r"c\d+", said)
+    return said if is_known else f"an array of shape {np.shape(value)}"
+
+
+LONGEST_CONSTANT = 30
+"""Characters of the expression of a constant that stands for it in a sentence."""
 
 
 def _without_constants(replay: Replay, node: Node) -> Iterator[Other]:
@@ -171,7 +191,7 @@ def _without_constants(replay: Replay, node: Node) -> Iterator[Other]:
         value = replay.constant(node.args[j])
         if value is None or (node.op.name == "div" and not j):
             continue
-        what = f"{_shape_text(value)} "
+        what = f"{_constant_text(node.args[j], value)} "
         if node.op.name in ("add", "sub"):
             sign = -1 if node.op.name == "sub" and not j else 1
             said = "is added" if node.op.name == "add" else "is subtracted" if j else "it is subtracted from"
@@ -188,6 +208,36 @@ def _without_constants(replay: Replay, node: Node) -> Iterator[Other]:
             )
 
 
+def _constant_elsewhere(replay: Replay, node: Node) -> Iterator[Other]:
+    """With a constant added after a function in place of before it, or the other way round: an epsilon and a root."""
+    if _is_function(node) and isinstance(node.args[0], Node):
+        before, k = node.args[0], _added_constant(replay, node.args[0])
+        if k is not None:
+            value = replay.value(before.args[k])
+            said = f"with {_constant_text(before.args[k], value)} added after {node.op.name} in place of before"
+            yield Other(node, lambda x: node.op(x - value, **(node.params or {})) + value, said, "an epsilon's place")
+    k = _added_constant(replay, node)
+    inner = None if k is None else node.args[1 - k]
+    if k is not None and isinstance(inner, Node) and _is_function(inner):
+        value = replay.value(node.args[k])
+        said = f"with {_constant_text(node.args[k], value)} added before {inner.op.name} in place of after"
+
+        def run_inner(x: Any) -> Any:
+            return inner.op(x + value, **(inner.params or {}))
+
+        yield Other(node, lambda x, y: _like((x, y)[1 - k], node), said, "an epsilon's place", inner, run_inner)
+
+
+def _is_function(node: Node) -> bool:
+    return len(node.args) == 1 and node.op.kind == "elementwise" and node.op.name not in ("neg", "cast")
+
+
+def _added_constant(replay: Replay, node: Node) -> int | None:
+    """Which operand of a sum is a constant."""
+    known = [j for j, arg in enumerate(node.args) if replay.constant(arg) is not None]
+    return known[0] if node.op.name == "add" and len(node.args) == 2 and len(known) == 1 else None
+
+
 def _like(value: Any, node: Node) -> Any:
     """Stretched to the shape of the node's result."""
     return value if np.shape(value) == node.shape else lookup("expand")(value, shape=node.shape)
@@ -199,11 +249,12 @@ def _turned_constants(replay: Replay, node: Node) -> Iterator[Other]:
         value = replay.constant(arg)
         if value is None or not value.ndim:
             continue
-        changes = [(-value, f"the other sign of {_shape_text(value)}", "its sign")]
+        text = _constant_text(arg, value)
+        changes = [(-value, f"the other sign of {text}", "its sign")]
         if value.ndim == 2 and value.shape[0] == value.shape[1] and not np.array_equal(value, value.T):
-            changes.append((value.T, f"the transpose of {_shape_text(value)}", "A for Aᵀ"))
+            changes.append((value.T, f"the transpose of {text}", "A for Aᵀ"))
         changes += [
-            (np.flip(value, axis), f"{_shape_text(value)} turned round along axis {axis}", "its order")
+            (np.flip(value, axis), f"{text} turned round along axis {axis}", "its order")
             for axis in range(value.ndim)
             if value.shape[axis] > 1 and value.size < 1000
         ]
@@ -215,7 +266,7 @@ def _turned_constants(replay: Replay, node: Node) -> Iterator[Other]:
             yield Other(node, run, f"with {said}", hint)
 
 
-def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
+def _other_choice(replay: Replay, node: Node) -> Iterator[Other]:
     """With one branch everywhere, or another way to choose."""
     params = node.params or {}
     for j in node.op.among or ():
@@ -227,8 +278,8 @@ def _other_choice(_: Replay, node: Node) -> Iterator[Other]:
         yield Other(node, lambda x: node.op(x, **{**params, "correction": correction}), said, "ddof")
     for axis, along in other_axes(node):
         said = f"with {node.op.name} along axis {along} in place of axis {axis}"
-        run = partial(node.op, **{**params, "dim": (along,)})
-        yield Other(node, run, said, "the axis of a sum or a softmax")
+        yield Other(node, on_axis(node, along), said, "the axis of a sum or a softmax")
+    yield from _other_runs(replay, node)
     yield from _other_numbers(node)
     place = _single_place(node)
     if place is not None:
@@ -267,8 +318,35 @@ def _cropped(node: Node, params: dict[str, Any], *args: Any) -> Any:
 def other_axes(node: Node) -> Iterator[tuple[int, int]]:
     """The axis of a reduction that keeps it, or of an operation on lines, and each other one."""
     dim, count = (node.params or {}).get("dim"), len(node.shape)
-    if len(node.args) == 1 and isinstance(dim, tuple) and len(dim) == 1 and len(node.args[0].raw_shape) == count:
-        yield from ((dim[0] % count, k) for k in range(count) if k != dim[0] % count)
+    axis = dim[0] if isinstance(dim, tuple) and len(dim) == 1 else dim if node.op.along else None
+    if len(node.args) == 1 and type(axis) is int and len(node.args[0].raw_shape) == count:
+        yield from ((axis % count, k) for k in range(count) if k != axis % count)
+
+
+def on_axis(node: Node, axis: int) -> Callable[..., Any]:
+    """The operation of a node along another axis."""
+    params = node.params or {}
+    return partial(node.op, **{**params, "dim": (axis,) if isinstance(params["dim"], tuple) else axis})
+
+
+def _other_runs(replay: Replay, node: Node) -> Iterator[Other]:
+    """From the other end, or the whole everywhere, for a running sum or its like, which begins with its operand."""
+    axis, x = (node.params or {}).get("dim"), replay.value(node.args[0])
+    if not node.op.along or type(axis) is not int or len(node.args) != 1 or x is None or node.shape[axis] < 2:
+        return
+    if not np.array_equal(x.take(0, axis), replay.values[node].take(0, axis)):
+        return
+    flip, name = lookup("flip"), node.op.name
+    last = (*(slice(None) for _ in range(axis)), slice(-1, None))
+
+    def backwards(x: Any) -> Any:
+        return flip(node.op(flip(x, dims=(axis,)), dim=axis), dims=(axis,))
+
+    def whole(x: Any) -> Any:
+        return _like(node.op(x, dim=axis)[last], node)
+
+    yield Other(node, backwards, f"with {name} from the other end", "the order in which it runs")
+    yield Other(node, whole, f"with the last entry of {name} everywhere", f"a whole sum for {name}")
 
 
 def _single_place(node: Node) -> int | None:
@@ -277,7 +355,27 @@ def _single_place(node: Node) -> int | None:
     return index[0] if len(index) == 1 and type(index[0]) is int else None
 
 
+def _one_operand(replay: Replay, node: Node) -> Iterator[Other]:
+    """With one of two operands only, where gradients flow to both or to the one left out."""
+    if len(node.args) != 2 or node.op.name not in ("add", "sub", "mul", "div", "matmul"):
+        return
+    for j, which in ((0, "first"), (1, "second")):
+        if replay.constant(node.args[1 - j]) is None and getattr(node.args[j], "raw_shape", None) == node.shape:
+            said = f"with the {which} {'term' if node.op.name in ('add', 'sub') else 'factor'} only"
+            yield Other(node, lambda x, y, j=j: (x, y)[j], said, "a term or a factor of the forward pass")
+
+
 def _without_function(_: Replay, node: Node) -> Iterator[Other]:
     """Without a function of one argument."""
     if len(node.args) == 1 and node.op.kind == "elementwise" and node.op.name not in ("neg", "cast"):
         yield Other(node, lambda x: x, f"without {node.op.name}", f"{node.op.name} where the forward pass has it")
+
+
+_MAKERS = (
+    _without_constants,
+    _constant_elsewhere,
+    _turned_constants,
+    _other_choice,
+    _without_function,
+    _one_operand,
+)

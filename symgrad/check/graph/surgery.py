@@ -187,9 +187,9 @@ class Surgeon:
                 if self.sweeps and all((node, i) in edges for edges in self.sweeps):
                     yield node, i
 
-    def moved(self, leaf: Any, node: Node, i: int, change: Any) -> list[Any] | None:
+    def moved(self, leaf: Any, node: Node, i: int, change: Any, past_idle: bool = False) -> list[Any] | None:
         """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""
-        found = []
+        found, pulled = [], self.pulled_past_idle if past_idle else self.pulled
         self.spent += CHANGE
         for edges in self.sweeps:
             local = edges[node, i]
@@ -199,21 +199,27 @@ class Surgeon:
                     other = change.instead(local.c, part)
                 if not np.all(np.isfinite(other)):
                     return None
-                found.append(self.pulled(change.to, other - part, leaf))
+                found.append(pulled(change.to, other - part, leaf))
                 continue
             with np.errstate(all="ignore"):
                 other = change(local)
             if other is None or np.shape(other) != local.c.shape or not np.all(np.isfinite(other)):
                 return None
-            found.append(self.pulled(node.args[i], other - local.c, leaf))
+            found.append(pulled(node.args[i], other - local.c, leaf))
         return found
 
-    def changed(self, leaf: Any, edges: AbstractSet[tuple[Node, int]], change: Change) -> list[Any]:
+    def changed(
+        self, leaf: Any, edges: AbstractSet[tuple[Node, int]], change: Change, past_idle: bool = False
+    ) -> list[Any]:
         """The gradients of a leaf, one per cotangent, with a change on several edges at once."""
-        found = []
+        found, idle = [], self.idle if past_idle else frozenset()
+
+        def either(local: Local) -> Any:
+            return cut(local) if (local.node, local.i) in idle else change(local)
+
         for seed in self.seeds:
             self.spent += self._weight(self.output._node)
-            sweep = _Changed(self.output._node, seed, edges, change)
+            sweep = _Changed(self.output._node, seed, edges | idle, either)
             with np.errstate(all="ignore"):
                 sweep.run()
             g = sweep.found.get(leaf)
@@ -237,8 +243,9 @@ class Surgeon:
 
         Gradients by hand leave such paths out, even where a mistake no longer lets them cancel.
         """
-        every = [edge for edge in (self.sweeps[0] if self.sweeps else ()) if all(edge in s for s in self.sweeps)]
-        return frozenset(edge for edge in every if all(_cancels(edges[edge]) for edges in self.sweeps))
+        if not self.sweeps:
+            return frozenset()
+        return frozenset.intersection(*(frozenset(_cancelling(edges)) for edges in self.sweeps))
 
     def pulled_past_idle(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
         """The gradient of a leaf for a cotangent of a value, where nothing goes along idle edges."""
@@ -279,10 +286,21 @@ class Surgeon:
         return self._weights[node]
 
 
-def _cancels(local: Local) -> bool:
-    """Whether a sum of several numbers that are not 0 hands down 0, but for rounding."""
-    size = float(np.sum(np.abs(local.g)))
-    return local.c.size < local.g.size and size > 0 and float(np.max(np.abs(local.c), initial=0.0)) <= 1e-13 * size
+def _cancelling(edges: dict[tuple[Node, int], Local]) -> Iterator[tuple[Node, int]]:
+    """Edges that hand down a sum that is 0, but for rounding, and those that bring 0 to a value together."""
+    meeting: dict[Any, list[Local]] = {}
+    for edge, local in edges.items():
+        if local.c.size < local.g.size and _is_rounding(local.c, np.sum(np.abs(local.g))):
+            yield edge
+        elif isinstance(edge[0].args[edge[1]], Node):
+            meeting.setdefault(edge[0].args[edge[1]], []).append(local)
+    for locals_ in meeting.values():
+        if len(locals_) > 1 and _is_rounding(sum(k.c for k in locals_), sum(np.sum(np.abs(k.c)) for k in locals_)):
+            yield from ((local.node, local.i) for local in locals_)
+
+
+def _is_rounding(value: Any, size: float) -> bool:
+    return size > 0 and float(np.max(np.abs(value), initial=0.0)) <= 1e-13 * size
 
 
 # ---------------------------------------------------------------------------------------------- changes
