@@ -175,8 +175,9 @@ def _constant_text(arg: Any, value: Any) -> str:
     if not np.ndim(value):
         return f"{value:.6g}"
     said = written(arg) if isinstance(arg, Node) else getattr(arg, "name", None)
-    is_known = said is not None and len(said) <= LONGEST_CONSTANT and not re.fullmatch(r"c\d+", said)
-    return said if is_known else f"an array of shape {np.shape(value)}"
+    if said is None or len(said) > LONGEST_CONSTANT or re.fullmatch(r"c\d+", said):
+        return f"an array of shape {np.shape(value)}"
+    return str(said)
 
 
 LONGEST_CONSTANT = 30
