@@ -111,6 +111,10 @@ class SingularJacobian(SymgradError, ArithmeticError, RuntimeError):
     """An equation whose solution is no differentiable function of its parameters (torch raises ``LinAlgError``)."""
 
 
+class WorkerError(SymgradError, RuntimeError):
+    """A worker process ended without an answer, or raised what pickle cannot bring home."""
+
+
 class SymgradWarning(UserWarning):
     """Base of the library's warnings."""
 

@@ -152,7 +152,7 @@ def _axes(leaves: list[Any], structure: Any, in_dims: Any, name: str) -> list[in
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
-    spread = _spread(in_dims, structure)
+    spread = spread_over(in_dims, structure)
     if spread is None:
         raise ArgumentError(
             f"{call}: in_dims is not compatible with the structure of `inputs`: an int or None stands for a whole "
@@ -183,7 +183,7 @@ def _axis(leaf: Any, dim: Any, call: str) -> int | None:
     return dim % rank
 
 
-def _spread(dims: Any, structure: Any) -> list[Any] | None:
+def spread_over(dims: Any, structure: Any) -> list[Any] | None:
     """One entry per leaf of the structure; None where ``dims`` are nested otherwise."""
     if structure == containers.LEAF:
         return None if isinstance(dims, (tuple, list, dict)) else [dims]
@@ -202,7 +202,7 @@ def _spread(dims: Any, structure: Any) -> list[Any] | None:
         rows = [dims[key] for key in keys] if isinstance(dims, dict) else list(dims)
     found: list[Any] = []
     for row, part in zip(rows, parts, strict=True):
-        below = _spread(row, part)
+        below = spread_over(row, part)
         if below is None:
             return None
         found += below
@@ -263,7 +263,7 @@ def _result_axes(structure: Any, out_dims: Any, name: str) -> list[Any]:
         )
     if structure == containers.LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    dims = _spread(out_dims, structure)
+    dims = spread_over(out_dims, structure)
     if dims is None:
         raise ArgumentError(
             f"{call}(<inputs>): out_dims is not compatible with the structure of `outputs`: it is nested as they are, "
