@@ -23,7 +23,7 @@ from symgrad.ops.linalg.matrices import diagonal as _diagonal
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.reductions.sums import norm as entries_norm
 from symgrad.tensor import FUNCTIONS
-from symgrad.tensor.binding import with_out
+from symgrad.tensor.calls import with_out
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]

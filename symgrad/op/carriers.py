@@ -66,4 +66,6 @@ def shape_of(x: Any) -> tuple[Any, ...]:
         return shape  # type: ignore[no-any-return]
     if isinstance(x, (list, tuple)):
         return (len(x), *shape_of(x[0])) if x else (0,)
+    if x is None:
+        raise TypeError("None stands where a tensor is expected")
     return ()

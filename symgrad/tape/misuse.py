@@ -10,9 +10,12 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, SymgradError
 from symgrad.tape.explaining import described
+from symgrad.tape.signatures import refusal, ways
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
 """Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
+FAILED = (*MISUSE, SymgradError)
+"""Errors of calls whose arguments are looked at."""
 
 
 def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
@@ -22,12 +25,19 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """
     if isinstance(error, (Warning, np.linalg.LinAlgError)):
         return error
-    name = name.removeprefix("nn.functional_")
-    wrong = _wrong(name, function, args, kwargs)
+    listed, method = ways(name) is not None, name.startswith("Tensor.")
+    wrong = None
+    if listed:
+        wrong = refusal(name, args[1:] if method else args, kwargs, kindly=isinstance(error, SymgradError))
+    name = name.removeprefix("nn.functional_").removeprefix("Tensor.")
+    if not listed and isinstance(error, MISUSE):
+        wrong = _wrong(name, function, args, kwargs)
     if isinstance(error, SymgradError):
         return error if wrong is None else ArgumentError(f"{wrong}\n{error}")
     if wrong is None and isinstance(error, (IndexError, ValueError)) and not _BARE.search(str(error)):
         return error
+    if wrong is None and isinstance(error, AttributeError) and "has no attribute" not in str(error):
+        return error  # the library's words on an attribute that cannot be had
     given = ", ".join([*map(_short, args), *(f"{key}={_short(value)}" for key, value in kwargs.items())])
     parameters = [str(p.replace(annotation=p.empty)) for p in _parameters(function).values()]
     called = f" It is called as {name}({', '.join(parameters)})." if parameters else ""
@@ -96,9 +106,10 @@ def _wrong(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _missing(name: str, names: list[str]) -> str:
-    """torch's sentence, with the s where torch has it."""
-    listed = ", ".join(f'"{n}"' for n in names)
-    return f"{name}() missing {len(names)} required positional argument{'s' * (len(names) == 1)}: {listed}"
+    """Python's sentence, which torch's functions have that are written in it."""
+    *most, last = map(repr, names)
+    listed = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
+    return f"{name}() missing {len(names)} required positional argument{'s' * (len(names) > 1)}: {listed}"
 
 
 def _misplaced(parameter: inspect.Parameter, value: Any) -> str | None:

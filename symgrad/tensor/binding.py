@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -26,12 +25,12 @@ from symgrad.tape.folding import folding
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.anew import read_again
 from symgrad.tape.memory.inplace import reshape_inplace
-from symgrad.tape.memory.outputs import into
 from symgrad.tape.memory.versions import Memory, kept, storage
 from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_of_several
-from symgrad.tape.misuse import MISUSE, misused, reworded
+from symgrad.tape.misuse import FAILED, misused
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
+from symgrad.tensor.calls import explained, method, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.plain import NUMBERS, OF_NUMBERS, of_numbers, plain_losses, writing
 from symgrad.tensor.turned import read_as
@@ -145,9 +144,12 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return call
 
 
-def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+def _inplace(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._inplace(function, *args, **kwargs)
+        try:
+            return self._inplace(function, *args, **kwargs)
+        except FAILED as error:
+            raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
 
     return call
 
@@ -175,43 +177,6 @@ _OUT = {
 """Single ones of other namespaces."""
 
 
-def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
-    """A function that also takes ``out=``, and arguments by torch's other ``words`` for them."""
-    code = getattr(function, "__code__", None)
-    if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        return function
-    starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-
-    @functools.wraps(function)
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
-        except MISUSE as error:
-            if (other := reworded(function, len(args), kwargs, words or {})) is not None:
-                return call(*args, out=out, **other)
-            raise misused(name, function, args, kwargs, error) from error.__cause__
-
-    alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
-    if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
-        return call
-
-    @functools.wraps(function)
-    def of_one(input: Any = _MISSING, *rest: Any, out: Any = None, x: Any = _MISSING, a: Any = _MISSING) -> Any:
-        """The same at a third of the price, by the names that torch has for the argument."""
-        if input is _MISSING or rest or x is not _MISSING or a is not _MISSING:
-            named = {key: value for key, value in (("x", x), ("a", a)) if value is not _MISSING}
-            return call(*(() if input is _MISSING else (input, *rest)), out=out, **named)
-        try:
-            return function(input) if out is None else into(out, name, function, (input,), {})
-        except MISUSE as error:
-            raise misused(name, function, (input,), {}, error) from error.__cause__
-
-    return of_one
-
-
-_MISSING: Any = object()
-
-
 def _of_two(op: Op) -> Callable[[Any, Any], Any]:
     def call(input: Any, other: Any) -> Any:
         return op(input, other)
@@ -219,24 +184,12 @@ def _of_two(op: Op) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
-    """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except MISUSE as error:
-            if (other := reworded(function, len(args), kwargs, words)) is not None:
-                return call(*args, **other)
-            raise misused(name, function, args, kwargs, error) from error.__cause__
-
-    return call
-
-
-def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reshaping(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return reshape_inplace(self, function, args, kwargs)
+        try:
+            return reshape_inplace(self, function, args, kwargs)
+        except FAILED as error:
+            raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
 
     return call
 
@@ -477,10 +430,11 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _caster(dtype: str) -> Callable[[Any], Any]:
+def _caster(name: str, dtype: str) -> Callable[[Any], Any]:
     def call(self: Any) -> Any:
         return self.to(dtype)
 
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The tensor in {dtype}."
     return call
 
@@ -508,13 +462,15 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if entry.function:
             functions[name] = with_out(name, of_numbers(call) if name in OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
-            setattr(cls, name, with_words(call, entry.words) if entry.words else call)
+            call = with_words(call, entry.words) if entry.words else call
+            setattr(cls, name, call if isinstance(entry.call, Op) else method(name, call))
     _bind_operators(cls)
     _bind_inplace(cls)
     written = [f"{name}_" for name in (*_INPLACE, *INPLACE)]
-    functions.update({f"{name}_": getattr(cls, f"{name}_") for name in (*_WRITING, "gcd", "lcm", "resize_as")})
+    in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
+    functions.update({name: explained(name, getattr(cls, name), {}) for name in in_place})
     for name, dtype in _CASTS.items():
-        setattr(cls, name, _caster(dtype))
+        setattr(cls, name, method(name, _caster(name, dtype)))
     _bind_spaces(cls)
     functions.update({name: SPACES["nn.functional"][name] for name in _PLAIN})
     functions.update({f"{name}_": writing(functions[name]) for name in _ALSO_INPLACE})
@@ -536,7 +492,7 @@ def _bind_inplace(cls: Any) -> None:
             call = of_operands(name, call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
-        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call))
+        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call), f"{name}_")
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
@@ -560,7 +516,7 @@ def _bind_spaces(cls: type) -> None:
         if space in _WITH_OUT:
             members.update({n: with_out(f"{space}_{n}", call, words[n]) for n, call in members.items()})
         else:
-            plain = {name: _explained(name, call, words[name]) for name, call in members.items()}
+            plain = {name: explained(f"{space}_{name}", call, words[name]) for name, call in members.items()}
             members.update(plain | {name: with_out(f"{space}_{name}", members[name]) for name in _OUT.get(space, ())})
 
 

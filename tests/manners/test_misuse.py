@@ -31,6 +31,36 @@ CALLS = {
     "F.gelu('a')": "gelu(): argument 'input' (position 1) must be Tensor, not str",
     "F.linear(x)": 'linear() missing 1 required positional arguments: "weight"',
     "F.linear(x, 'a')": "linear(): argument 'weight' (position 2) must be Tensor, not str",
+    "F.mse_loss(x)": "mse_loss() missing 1 required positional argument: 'target'",
+    "F.kl_div()": "kl_div() missing 2 required positional arguments: 'input' and 'target'",
+    "t.argmax(x, x)": "argmax(): argument 'dim' (position 2) must be int, not Tensor",
+    "t.amax(x, 'a')": "amax(): argument 'dim' (position 2) must be tuple of ints, not str",
+    "t.amax(x, (0, 'a'))": "amax(): argument 'dim' failed to unpack the object at pos 2 with error "
+    '"type must be tuple of ints,but got str"',
+    "t.amax(x, ('a', 0))": "amax(): argument 'dim' (position 2) must be tuple of ints, but found element of type "
+    "str at pos 0",
+    "x.permute(0, 'a')": "permute(): argument 'dims' failed to unpack the object at pos 2 with error "
+    '"type must be tuple of ints,but got str"',
+    "t.all(x, 0, 'a')": "all() received an invalid combination of arguments - got (Tensor, int, str), but "
+    "expected one of:",
+    "t.sum('a', foo=1)": "sum() received an invalid combination of arguments - got (str, foo=int), but "
+    "expected one of:",
+    "t.stack(x, 0)": "stack(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor",
+    "t.bitwise_and(x)": "bitwise_and() received an invalid combination of arguments - got (Tensor), but "
+    "expected one of:",
+    "t.abs_(x, x)": "abs_() takes 1 positional argument but 2 were given",
+    "t.t(None)": "t(): argument 'input' (position 1) must be Tensor, not NoneType",
+    "x.sum(0, keepdim='z')": "sum(): argument 'keepdim' must be bool, not str",
+    "x.sum('a')": "sum() received an invalid combination of arguments - got (str), but expected one of:",
+    "x.sum(foo=1)": "sum() received an invalid combination of arguments - got (foo=int, ), but expected one of:",
+    "x.gather(0)": 'gather() missing 1 required positional arguments: "index"',
+    "x.argmax((0, 1))": "argmax(): argument 'dim' (position 1) must be int, not tuple",
+    "x.reshape('a')": "reshape(): argument 'shape' (position 1) must be tuple of ints, not str",
+    "x.mul_('a')": "mul_(): argument 'other' (position 1) must be Tensor, not str",
+    "x.abs_(3)": "TensorBase.abs_() takes no arguments (1 given)",
+    "x.det(dim=1)": "TensorBase.det() takes no keyword arguments",
+    "x.double(1)": "double() takes 0 positional arguments but 1 was given",
+    "x.t().t_(1)": "TensorBase.t_() takes no arguments (1 given)",
 }
 
 
@@ -59,3 +89,23 @@ def test_names_it_does_not_go_by(t, word):
     """Others are refused."""
     with pytest.raises(TypeError, match="unexpected keyword argument|missing 1 required"):
         t.sin(**{word: t.ones(2)})
+
+
+def test_ways_to_call(t):
+    """Where a function can be called in several ways, the error lists them."""
+    with pytest.raises(TypeError) as raised:
+        t.ones(2).clamp("a")
+    assert str(raised.value).split("\n")[1:3] == [
+        " * (Tensor min = None, Tensor max = None)",
+        " * (Number min = None, Number max = None)",
+    ]
+
+
+def test_what_stands_for_tensors():
+    """Lists and arrays are taken for tensors, so errors about their shapes are no errors about their kind."""
+    import symgrad as sg
+
+    with pytest.raises(RuntimeError) as raised:
+        sg.matmul([1.0, 2.0], sg.ones(3))
+    assert "must be Tensor" not in str(raised.value)
+    assert sg.abs([-1.0]).tolist() == [1.0]

@@ -1,0 +1,77 @@
+"""Public functions and methods around those of the table: ``out=``, torch's other words, errors that name the call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.tape.memory.outputs import into
+from symgrad.tape.misuse import FAILED, misused, reworded
+
+
+def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
+    """A function that also takes ``out=``, and arguments by torch's other ``words`` for them."""
+    code = getattr(function, "__code__", None)
+    if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return function
+    starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+    @functools.wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
+        except FAILED as error:
+            if (other := reworded(function, len(args), kwargs, words or {})) is not None:
+                return call(*args, out=out, **other)
+            named = kwargs if out is None else {**kwargs, "out": out}
+            raise misused(name, function, args, named, error) from error.__cause__
+
+    alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
+    if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
+        return call
+
+    @functools.wraps(function)
+    def of_one(input: Any = _MISSING, *rest: Any, out: Any = None, x: Any = _MISSING, a: Any = _MISSING) -> Any:
+        """The same at a third of the price, by the names that torch has for the argument."""
+        if input is _MISSING or rest or x is not _MISSING or a is not _MISSING:
+            named = {key: value for key, value in (("x", x), ("a", a)) if value is not _MISSING}
+            return call(*(() if input is _MISSING else (input, *rest)), out=out, **named)
+        try:
+            return function(input) if out is None else into(out, name, function, (input,), {})
+        except FAILED as error:
+            raise misused(name, function, (input,), {} if out is None else {"out": out}, error) from error.__cause__
+
+    return of_one
+
+
+_MISSING: Any = object()
+
+
+def explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
+    """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except FAILED as error:
+            if (other := reworded(function, len(args), kwargs, words)) is not None:
+                return call(*args, **other)
+            raise misused(name, function, args, kwargs, error) from error.__cause__
+
+    return call
+
+
+def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose errors are about its arguments, as those of the function are."""
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(self, *args, **kwargs)
+        except FAILED as error:
+            raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
+
+    return call
