@@ -67,7 +67,7 @@ def value_and_grad(
     >>> X, y = np.arange(6.0).reshape(3, 2), np.array([1.0, 2.0, 3.0])
     >>> with sg.parallel.value_and_grad(lambda w, X, y: ((X @ w - y) ** 2).mean(), workers=1) as both:
     ...     both(np.ones(2), X, y)
-    (tensor(12., dtype=float64), tensor([17.3333, 23.3333], dtype=float64))
+    (tensor(15., dtype=float64), tensor([20., 26.], dtype=float64))
     """
     check_function(func, "parallel.value_and_grad")
     if reduction not in ("mean", "sum"):
