@@ -88,7 +88,7 @@ def ran(
         raise ArgumentError(
             f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
         )
-    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters)
+    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
     reading.span = (start, end)
     return reading, reading[result.edge()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import Any
@@ -180,7 +181,7 @@ def _joined_node(x: Term, y: Term, args: list[Term], sizes: dict[Any, int], othe
 
 
 def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    """The number that is ``v`` at some sizes and ``w`` at others, as c n, c/n, c n m, c (n-1), c √n and the like."""
+    """The number that is ``v`` at some sizes and ``w`` at others, as c n, c/n, c n m, c (n-1), c log n, c √n and the like."""
     if any(isinstance(a, (bool, str, complex)) or not v or not w for a in (v, w)):
         return None
     letters = list(sizes)
@@ -192,6 +193,13 @@ def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) ->
             c = _exact(v / Fraction(at_first) ** p)
             if c is not None and abs(float(c * Fraction(at_second) ** p) - w) <= 1e-12 * abs(w):
                 return lookup("mul")(number(c), measure) if p == 1 else lookup("div")(number(c), measure)  # type: ignore[no-any-return]
+    for measure, at_first, at_second in plain:
+        c = v / at_first
+        if abs(c * at_second - w) <= 1e-14 * abs(w):  # n log(2π) / 2, where Python made len(y) a plain number
+            return lookup("mul")(number(float(c)), measure)  # type: ignore[no-any-return]
+        c = _exact(v / math.log(at_first))
+        if c is not None and abs(float(c) * math.log(at_second) - w) <= 1e-12 * abs(w):
+            return lookup("mul")(number(c), lookup("log")(measure))  # type: ignore[no-any-return]
     for measure, at_first, at_second in plain:
         for p in (1, -1):
             found = _affine(Fraction(v) ** p, Fraction(w) ** p, at_first, at_second)

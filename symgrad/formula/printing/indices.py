@@ -13,7 +13,7 @@ from fractions import Fraction
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Piece, closed, text_of
+from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Item, Piece, closed, text_of
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import Term, constant_value, number, postorder, symbol
 from symgrad.op import lookup
@@ -38,6 +38,7 @@ def index_notation(w: Writer, t: Term) -> Piece:
     deltas: list[str] = []
     sums: list[str] = []
     factors: list[str] = []
+    below: list[Item] = []
     free = []
     for k, x in enumerate(output):
         if x in output[:k]:
@@ -55,11 +56,12 @@ def index_notation(w: Writer, t: Term) -> Piece:
         if not row:
             lead = pieces.product(lead, a)
             continue
-        entry = entry_of(w, arg, [name[x] for x in row])
+        entry = entry_of(w, arg, [name[x] for x in row], letters)
         if entry is not None:
             lead = pieces.product(lead, Piece("s", coef=entry.coef))  # all else of it has indices
-            item = closed(pieces.signed(entry.replaced(coef=Fraction(1))), OPEN + 1)
-            (sums if entry.level < MUL else factors).append(item)  # brackets are read last
+            for item in entry.above():
+                (sums if item[1] < MUL else factors).append(closed(item, OPEN + 1))  # brackets are read last
+            below += entry.bottom
             continue
         lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
         factors.append(_named(a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
@@ -68,7 +70,10 @@ def index_notation(w: Writer, t: Term) -> Piece:
         ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
         factors += [rf"\left[\mathbf{{1}}_{{{size_tex(n)}}}\right]_{{{letter}}}" for letter, n in ones]
     bound = [name[x] for x in labels if x not in output]
-    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*factors, *sums, *deltas])
+    above = [*factors, *sums]
+    if below:
+        above = [rf"\frac{{{' '.join(above) or '1'}}}{{{pieces.juxtaposed(below)[0]}}}"]
+    text = (rf"\sum_{{{' '.join(bound)}}} " if bound else "") + " ".join([*above, *deltas])
     if not output:
         return pieces.product(lead, Piece("s", text, OPEN if bound else MUL))
     made = Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}")
@@ -106,7 +111,7 @@ def root_of_squares(w: Writer, t: Term) -> Piece | None:
 def _summed(w: Writer, x: Term, dims: Sequence[int], root: bool = False) -> Piece | None:
     letters = _letters(w, x)
     name = [next(letters) for _ in range(x.ndim)]
-    entry = entry_of(w, x, name)
+    entry = entry_of(w, x, name, letters)
     if entry is None:
         return None
     item = pieces.signed(entry)
@@ -119,24 +124,47 @@ def _summed(w: Writer, x: Term, dims: Sequence[int], root: bool = False) -> Piec
     return Piece(kind, rf"\left[{text}\right]_{{{' '.join(name[k] for k in free)}}}")
 
 
-def entry_of(w: Writer, t: Term, letters: Sequence[str]) -> Piece | None:
-    """The entry of an array of three or more axes as a scalar formula; None where there is no such text for it."""
-    if t.ndim < 3 or not _by_entry(t):
+def entry_of(w: Writer, t: Term, letters: Sequence[str], more: Iterator[str]) -> Piece | None:
+    """The entry of an array that is made entry by entry as a scalar formula; None where there is no such text for it.
+
+    Of a vector or matrix it is one only where the entries of all arrays are plain, as in 1/ℓₖ²: [W x]ₖ is no shorter
+    than what it stands in.  ``more`` are letters for sums within.
+    """
+    if not t.shape or not _by_entry(t):
         return None
-    entries = _Entries(w)
-    made = entries.of(t, tuple(letters))
-    if made is None:
+    entries = _Entries(w, more)
+    sizeless, made = w.needs_sizes, entries.of(t, tuple(letters))
+    if made is None or (t.ndim < 3 and not entries.plain):
+        w.needs_sizes = sizeless  # it was a try
         return None
     entries.spell_deltas(made)
     return w.write(made)
 
 
+def by_its_entry(w: Writer, t: Term) -> Piece | None:
+    """An array of three or more axes by its entry, where that is made of the entries of smaller ones."""
+    letters = _letters(w, t)
+    name = [next(letters) for _ in range(t.ndim)]
+    entries = _Entries(w, letters)
+    sizeless, made = w.needs_sizes, entries.of(t, tuple(name))
+    if made is None or not entries.plain or entries.spread < 2 or not set(name) <= set().union(*entries.told.values()):
+        w.needs_sizes = sizeless  # it was a try
+        return None
+    entries.spell_deltas(made)
+    return Piece("t", rf"\left[{text_of(w.write(made))}\right]_{{{' '.join(name)}}}")
+
+
 class _Entries:
     """Rewrites an array that is made entry by entry as the scalar term of its entry."""
 
-    def __init__(self, w: Writer):
+    def __init__(self, w: Writer, more: Iterator[str]):
         self.w = w
+        self.more = more
         self.left = LARGEST
+        self.plain = True
+        """Whether no array is in brackets with its letters behind them."""
+        self.spread = 0
+        """How many arrays have further axes here."""
         self.told: dict[Term, set[str]] = {}
         """The letters of entries of arrays, whose text tells how many values they have."""
         self.deltas: list[tuple[Term, Term, tuple[str, ...]]] = []
@@ -171,14 +199,22 @@ class _Entries:
         value = constant_value(t)
         if value is not None:
             return number(value)
-        if t.ndim > 2 and _by_entry(t):
-            return self._through(t, letters)
+        if _by_entry(t):
+            if t.ndim > 2:
+                return self._through(t, letters)
+            left, plain, self.plain = self.left, self.plain, True
+            made = self._through(t, letters)
+            if made is not None and self.plain:
+                self.plain = plain
+                return made
+            self.left, self.plain = left, plain
         if t.op.name == "einsum" and len(t.args) > 1:
             return self._product(t, letters)
         source = _broadcast(t, letters)
-        if source is not None:
-            return self.of(*source)
-        return self._entry(t, letters) if t.ndim <= 2 else None
+        if source is None:
+            return self._entry(t, letters)
+        self.spread += 1
+        return self.of(*source)
 
     def _through(self, t: Term, letters: tuple[str, ...]) -> Term | None:
         args = []
@@ -193,14 +229,28 @@ class _Entries:
         return t.op(*args, **t.params)  # type: ignore[no-any-return]
 
     def _product(self, t: Term, letters: tuple[str, ...]) -> Term | None:
-        """The product of entries that a contraction without a sum is."""
+        """The product of entries that a contraction is, or its sum."""
         output = t.params["output"]
         name = dict(zip(output, letters, strict=True))
         rows = t.params["inputs"]
-        if len(name) < len(output) or any(x not in name for row in rows for x in row):
+        if len(name) < len(output):
             return None
+        bound = {x: next(self.more) for x in dict.fromkeys(y for row in rows for y in row) if x not in name}
+        name |= bound
+        found = len(self.deltas)
         args = [self.of(a, tuple(name[x] for x in row)) for a, row in zip(t.args, rows, strict=True)]
-        return None if None in args else functools.reduce(lookup("mul"), args)
+        if None in args:
+            return None
+        made = functools.reduce(lookup("mul"), args)
+        if not bound:
+            return made  # type: ignore[no-any-return]
+        if len(self.deltas) > found:
+            return None
+        total = symbol(f"sum {id(t)} {' '.join(letters)}", (), t.dtype)
+        self.told[total] = set(letters) & set().union(*(self.told.get(x, ()) for x in postorder([made])))
+        item = closed(pieces.signed(self.w.write(made)), MUL)
+        self.w.images[total] = Piece("s", rf"\sum_{{{' '.join(bound.values())}}} {item}", OPEN)
+        return total
 
     def _entry(self, t: Term, letters: tuple[str, ...]) -> Term:
         """A number that is written as the entry of an array."""
@@ -214,7 +264,9 @@ class _Entries:
 
     def _entry_piece(self, t: Term, letters: tuple[str, ...]) -> Piece:
         a = exact(self.w, t)
-        return Piece("s", _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters))
+        text = _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters)
+        self.plain = self.plain and not text.startswith(r"\left[")
+        return Piece("s", text)
 
 
 def _by_entry(t: Term) -> bool:

@@ -151,6 +151,7 @@ class Writer:
         return Piece("m", text, flip=(text, pieces.ATOM))
 
     def _piece(self, t: Term) -> Piece:
+        from symgrad.formula.printing.indices import by_its_entry
         from symgrad.formula.printing.ops import WRITERS, called
 
         if t.op is SYMBOL or t.op is SIZE:
@@ -159,7 +160,9 @@ class Writer:
             return pieces.number_piece(t.number)
         self._close_identities(t)
         rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name)
-        found = rule(self, t) if rule is not None else None
+        found = by_its_entry(self, t) if t.ndim > 2 and t.op.entrywise else None
+        if found is None and rule is not None:
+            found = rule(self, t)
         return called(self, t) if found is None else found
 
     def _name(self, t: Term) -> Piece:

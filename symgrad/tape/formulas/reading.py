@@ -77,10 +77,12 @@ class Reading:
         names: dict[int, str] | None = None,
         letters: dict[int, str] | None = None,
         fixed: Collection[int] = (),
+        local: bool = False,
     ):
+        self.local = local
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
-        made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {})) is not None}
+        made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {}, local)) is not None}
         self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
         self.taken = any(
             leaf.raw_shape and not _given(leaf, names or {}) for leaf in leaves
@@ -175,7 +177,7 @@ class Reading:
         for leaf in leaves:
             if id(leaf) in self.terms:
                 continue
-            recipe = _recipe(leaf, {})
+            recipe = _recipe(leaf, {}, self.local)
             if recipe is not None:
                 self.terms[id(leaf)] = self._made(recipe)
             else:
@@ -422,11 +424,15 @@ def _given(leaf: Any, given: dict[int, str]) -> bool:
     return tensor is not None and id(tensor) in given
 
 
-def _recipe(leaf: Any, given: dict[int, str]) -> Recipe | None:
+def _recipe(leaf: Any, given: dict[int, str], local: bool) -> Recipe | None:
     """How a constant without a name was made, if it still has the values of then, or what its values are plainly."""
-    if not isinstance(leaf, Source) or site_name(leaf.name, leaf.site) is not None:
+    if not isinstance(leaf, Source):
         return None
     alive = leaf.ref()
+    if local and alive is None and leaf.name is None and leaf.recipe is not None:
+        return leaf.recipe  # the name of a variable that was gone with the run
+    if site_name(leaf.name, leaf.site) is not None:
+        return None
     if _given(leaf, given):
         return None
     value = leaf.kept if alive is None else alive._value

@@ -1,4 +1,4 @@
-"""Numbers of a program as a formula has them: fractions, short decimals, roots and multiples of π to the last bit."""
+"""Numbers of a program as a formula has them: fractions, short decimals, roots, logarithms, multiples of π."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number
 from symgrad.formula.term import NUMBER, Term, as_term, number
+from symgrad.op import lookup
 from symgrad.ops.rules.constants import PI
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def read_number(term: Term, run: Canonicaliser) -> Form:
     if square is not None:
         root = _root(*square, run)
         return root if value > 0 else root.scaled(-1)
+    logarithm = _logarithm(value)
+    if logarithm is not None:
+        k, log, power = logarithm
+        return Form([Product(k, [Factor(log, (), power)], ())], ())
     exact = exact_number(value)
     if exact is None:
         return Form([Product(1, [Factor(term, ())], ())], ())
@@ -104,4 +109,18 @@ def _square(value: Any) -> tuple[Fraction, int] | None:
         root = math.sqrt(k * math.pi**power)
         if 0 < k.numerator <= LARGEST and abs(root - abs(value)) <= 2 * math.ulp(root):
             return k, power
+    return None
+
+
+def _logarithm(value: Any) -> tuple[Fraction, Term, int] | None:
+    """(k, log(c), power) for a float that is k log(c)^power but for a rounding, with a c that papers have."""
+    if not isinstance(value, float) or not 0.05 < abs(value) < 40 or len(repr(abs(value))) < 16:
+        return None
+    for c, times in ((2, 0), (2, 1), (10, 0), (3, 0), (1, 1)):
+        log = math.log(c * math.pi**times)
+        for power in (1, -1):
+            k = Fraction(value / log**power).limit_denominator(LARGEST)
+            if 0 < abs(k.numerator) <= LARGEST and abs(float(k) * log**power - value) <= 2 * math.ulp(value):
+                inside = number(c) if not times else as_term(PI) if c == 1 else as_term(lookup("mul")(c, PI))
+                return k, as_term(lookup("log")(inside)), power
     return None
