@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
