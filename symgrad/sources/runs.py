@@ -181,7 +181,7 @@ def _joined_node(x: Term, y: Term, args: list[Term], sizes: dict[Any, int], othe
 
 
 def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    """The number that is ``v`` at some sizes and ``w`` at others: c n, c/n, c n m, c (n-1), c log n, c √n and the like."""
+    """The number that is ``v`` at some sizes and ``w`` at others: c n, c/n, c n m, c (n-1), c log n, c √n."""
     if any(isinstance(a, (bool, str, complex)) or not v or not w for a in (v, w)):
         return None
     letters = list(sizes)
