@@ -237,12 +237,15 @@ class _Entries:
         bound = {x: next(self.more) for x in dict.fromkeys(y for row in rows for y in row) if x not in name}
         name |= bound
         found = len(self.deltas)
-        args = [self.of(a, tuple(name[x] for x in row)) for a, row in zip(t.args, rows, strict=True)]
-        if None in args:
-            return None
-        made = functools.reduce(lookup("mul"), args)
+        factors: list[Term] = []
+        for a, row in zip(t.args, rows, strict=True):
+            factor = self.of(a, tuple(name[x] for x in row))
+            if factor is None:
+                return None
+            factors.append(factor)
+        made: Term = functools.reduce(lookup("mul"), factors)
         if not bound:
-            return made  # type: ignore[no-any-return]
+            return made
         if len(self.deltas) > found:
             return None
         total = symbol(f"sum {id(t)} {' '.join(letters)}", (), t.dtype)

@@ -75,6 +75,9 @@ class Graph:
     def _place(self, factors: Sequence[Factor]) -> None:
         """Weights to their vertices; factors between the same vertices in the same direction are one region."""
         groups: dict[Labels, list[tuple[Term, Power]]] = {}
+        if self._is_trace(factors):
+            self.edges = [Edge(f.labels[0], f.labels[1], (Link(f.base),)) for f in factors]
+            return
         for f in factors:
             if len(f.labels) == 1:
                 self.plain.setdefault(f.labels[0], []).append((f.base, f.power))
@@ -99,6 +102,13 @@ class Graph:
                 self.loops.setdefault(a, []).append(Loop((link,)))
             else:
                 self.edges.append(Edge(a, b, (link,)))
+
+    def _is_trace(self, factors: Sequence[Factor]) -> bool:
+        """Whether all is Σ Sᵢⱼ (K⁻¹)ᵢⱼ of symmetric matrices, which papers write as tr(S K⁻¹)."""
+        if len(factors) != 2 or self.outs or set(factors[0].labels) != set(factors[1].labels):
+            return False
+        plain = all(len(set(f.labels)) == 2 and f.power == 1 and self.layout.symmetric(f.base) for f in factors)
+        return plain and any(f.base.op.name == "inv" for f in factors)
 
     # ---------------------------------------------------------------- pieces
 
