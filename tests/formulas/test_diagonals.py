@@ -75,3 +75,39 @@ def test_identities_of_any_shape_are_masks():
     want = 2 * X * (1 - np.eye(3, 5))
     np.testing.assert_allclose(found.evaluate(X=X), want)
     np.testing.assert_allclose(evaluate(found.canonical, {**found.constants, "X": X}), want)
+
+
+def _distances(X):
+    return ((X[:, None] - X[None]) ** 2).sum(-1)
+
+
+OF_DIFFERENCES = {
+    "a kernel with noise": (
+        lambda c, X, s: c @ sg.diagonal(s**2 * sg.exp(-_distances(X) / 2) + 0.1 * sg.eye(len(X), dtype=sg.float64)),
+        r"\left(\mathbf{1}^{\top} c\right) \left(s^{2} + 0.1\right)",
+    ),
+    "weights without those of pairs of one": (
+        lambda c, X, s: c @ (1 / (1 + _distances(X)) * (1 - sg.eye(len(X), dtype=sg.float64))) @ c * s,
+        r"s c^{\top} \left(\frac{1}{1 + \left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j}} - I\right) c",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_DIFFERENCES)
+def test_differences_are_zero_on_diagonals(name):
+    f, text = OF_DIFFERENCES[name]
+    rng = np.random.default_rng(4)
+    for n, m in ((5, 3), (4, 6), (7, 2)):
+        given = {"c": rng.normal(size=n), "X": rng.normal(size=(n, m)), "s": np.asarray(1.3)}
+        found = sg.formula(f, *given.values())
+        assert found.latex() == text
+        want = f(*map(sg.tensor, given.values())).numpy()
+        np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9)
+        read = from_latex(text, found.symbols, shape=())
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9)
+
+
+def test_a_logarithm_of_distances_stays_infinite_on_the_diagonal():
+    found = sg.formula(lambda c, X: c @ sg.diagonal(sg.log(_distances(X))), (4,), (4, 2))
+    assert r"\log\left(0" not in found.latex()
+    assert found.evaluate(c=np.ones(3), X=np.eye(3)) == -np.inf

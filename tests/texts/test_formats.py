@@ -151,3 +151,8 @@ def test_errors():
     with pytest.raises(FormulaError, match="unexpected|no symbol"):
         from_unicode("x + )", {"x": ()})
     assert set(FORMATS) == {"unicode", "typst", "mathml"}
+
+
+def test_slices_with_negative_ends_and_long_powers_of_ten():
+    assert sg.formula(lambda u: u[1:, :-1].sum(), (4, 4)).unicode() == "𝟏ᵀ u[1:, :−1] 𝟏"
+    assert sg.formula(lambda x: 1e9 * x + 1e7 * x**2 + 1.1e7 * x**3, 1.0).unicode() == "10⁹ x + 10⁷ x² + 11000000 x³"

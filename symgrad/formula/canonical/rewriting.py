@@ -13,6 +13,7 @@ from symgrad.formula.canonical.cases.guards import without_guards
 from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
 from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed
+from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import without_inverses
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
@@ -38,7 +39,7 @@ Rewrite = Callable[[Product, "Canonicaliser"], Product]
 def merged(p: Product, run: Canonicaliser) -> Product:
     """A product after all rewrites of factors."""
     run.steps -= 1 + len(p.factors)
-    p = once = _powers(p, run)
+    p = once = on_diagonals(_powers(p, run), run)
     names = {f.base.op.name for f in p.factors}
     for ops, rewrite in _REWRITES:
         if not ops.isdisjoint(names):

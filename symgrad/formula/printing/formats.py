@@ -116,7 +116,7 @@ def _spaced(boxes: Sequence[Box], texts: Sequence[str], call: str) -> str:
     out = ""
     for k, (box, text) in enumerate(zip(boxes, texts, strict=True)):
         before = boxes[k - 1] if k else None
-        binary = k > 1 and boxes[k - 2].kind != "sign" and boxes[k - 2].text != "for"
+        binary = k > 1 and boxes[k - 2].kind != "sign" and boxes[k - 2].text not in ("for", ":", ",", "[", "(", ";")
         out += ("" if before is None else _gap(before, box, binary, call)) + text
     return out
 
@@ -127,7 +127,7 @@ def _gap(before: Box, box: Box, binary: bool, call: str) -> str:
     if before.kind == "prefix" and before.text != "∑":
         return ""
     if box.kind == "plain" and box.text in (",", ";", ":", "]", ")"):
-        return ""
+        return " " if box.text == ":" and before.text == "," else ""
     if before.kind == "plain" and before.text in (":", "[", "("):
         return ""
     if _is_accent(box) and before.kind == "word":

@@ -120,8 +120,8 @@ def shown(piece: Piece) -> tuple[int, Item]:
         above, core = [*piece.top, *core], []
     else:
         above = list(piece.top)
-    above = [(str(size.numerator), ATOM)] * (size.numerator != 1) + above
-    below = [(str(size.denominator), ATOM)] * (size.denominator != 1) + list(piece.bottom)
+    above = [_whole_item(size.numerator)] * (size.numerator != 1) + above
+    below = [_whole_item(size.denominator)] * (size.denominator != 1) + list(piece.bottom)
     if below:
         numerator = juxtaposed(above)[0] if above else "1"
         lead: list[Item] = [(rf"\frac{{{numerator}}}{{{juxtaposed(below)[0]}}}", POWER)]
@@ -133,6 +133,12 @@ def shown(piece: Piece) -> tuple[int, Item]:
         return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], core[0][1])
     items = lead + core
     return sign, juxtaposed(items) if items else ("1", ATOM)
+
+
+def _whole_item(value: int) -> Item:
+    """A whole number; a power of ten that is long to count as such."""
+    text = str(value)
+    return (rf"10^{{{len(text) - 1}}}", POWER) if len(text) > 6 and text.rstrip("0") == "1" else (text, ATOM)
 
 
 def signed(piece: Piece) -> Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from symgrad.formula.canonical.normal import Factor, Form
+from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.scalars.imaginary import conjugate
 from symgrad.formula.structures import is_hermitian, is_symmetric
 from symgrad.formula.term import SYMBOL, Term
@@ -21,6 +21,8 @@ class Symmetries:
         self.run = run
         self.differences: set[Term] = set()
         """Arrays such as xᵢₖ - xⱼₖ, which are their own negatives when their first two axes change places."""
+        self.diagonals: dict[Term, Product | None] = {}
+        """The numbers that diagonals of what is made of them are."""
         self._symmetric: dict[Term, bool] = {}
         self._hermitian: dict[Term, bool] = {}
 
