@@ -79,6 +79,7 @@ _LAZY = {
     "digest": "symgrad.formulas",
     "draw": "symgrad.draw",
     "element": "symgrad.formulas.elements",
+    "from_fx": "symgrad.programs",
     "from_jax": "symgrad.programs",
     "from_jaxpr": "symgrad.programs",
     "from_latex": "symgrad.formulas.typed",

@@ -19,29 +19,34 @@ class Slot(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A function with its arguments (slots and constants), the slots of its results, and what it is called there."""
+    """A function with its arguments (slots and constants), the slots of its results, and what it is called there.
+
+    ``kept``: it runs even if nothing reads its results, because it changes an argument.
+    """
 
     run: Callable[..., Any]
     args: tuple[Any, ...]
     outs: tuple[int, ...]
     name: str
+    kept: bool = False
 
 
 class ImportedFunction:
     """A function of arrays and tensors that runs the steps of a program.
 
     ``names`` are its arguments, ``shapes`` theirs; ``steps`` is what it runs.  It takes arrays, numbers and tensors of
-    these shapes, by position, and raises ``ShapeError`` for others.
+    these shapes (None: of any), and raises ``ShapeError`` for others.  ``entering`` makes values of the arguments.
     """
 
     def __init__(
         self,
         name: str,
         names: Sequence[str],
-        shapes: Sequence[tuple[int, ...]],
+        shapes: Sequence[tuple[int, ...] | None],
         steps: Sequence[Step],
         results: Sequence[Any],
         several: bool,
+        entering: Callable[[Any], Any] | None = None,
     ):
         self.__name__ = name
         self.names = list(names)
@@ -49,6 +54,7 @@ class ImportedFunction:
         self.steps = needed(steps, results)
         self.results = list(results)
         self.several = several
+        self.entering = entering or _as_array
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in self.names]
         )
@@ -61,8 +67,8 @@ class ImportedFunction:
             raise ArgumentError(f"{self.__name__}({', '.join(self.names)}): {error}.") from None
         values: dict[int, Any] = {}
         for k, (name, shape) in enumerate(zip(self.names, self.shapes, strict=True)):
-            values[k] = np.asarray(given[name]) if isinstance(given[name], (list, float, int)) else given[name]
-            if tuple(shape_of(values[k])) != tuple(shape):
+            values[k] = self.entering(given[name])
+            if shape is not None and tuple(shape_of(values[k])) != tuple(shape):
                 raise ShapeError(
                     f"{self.__name__}: {name} has shape {tuple(shape_of(values[k]))} where the program was made for "
                     f"{tuple(shape)}; import it again with arguments of that shape."
@@ -77,12 +83,16 @@ class ImportedFunction:
         return f"<{self.__name__}({', '.join(self.names)}) in {len(self.steps)} operations>"
 
 
+def _as_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, (list, float, int)) else value
+
+
 def needed(steps: Sequence[Step], results: Sequence[Any]) -> list[Step]:
     """The steps whose results are read."""
     read = {r.number for r in results if isinstance(r, Slot)}
     kept = []
     for step in reversed(steps):
-        if read.intersection(step.outs):
+        if step.kept or read.intersection(step.outs):
             kept.append(step)
             read.update(a.number for a in step.args if isinstance(a, Slot))
     return kept[::-1]
