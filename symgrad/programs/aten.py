@@ -155,7 +155,8 @@ WRITTEN: dict[str, Callable[..., Any]] = {
     "slice": _slice, "convolution": _convolution, "native_layer_norm": _layer_norm,
     "_native_batch_norm_legit_no_training": _batch_norm, "_to_copy": _to_copy, "nll_loss_forward": _nll_loss,
     "max_pool2d_with_indices": _pooled, "_assert_tensor_metadata": _nothing, "_assert_scalar": _nothing,
-    "_trilinear": _trilinear, "sym_size": lambda x, dim: x.shape[dim], "copy": lambda x, y, *_: sg.broadcast_to(y.to(x.dtype), x.shape),
+    "_trilinear": _trilinear,
+    "sym_size": lambda x, dim: x.shape[dim], "copy": lambda x, y, *_: sg.broadcast_to(y.to(x.dtype), x.shape),
     "index": lambda x, places: x[tuple(slice(None) if p is None else p for p in places)],
 }  # fmt: skip
 """Calls whose arguments or results are not those of the function that users call."""

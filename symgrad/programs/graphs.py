@@ -110,7 +110,8 @@ def _decomposed(program: Any) -> Any:
             "the exported program has a block under no_grad(), which is not read; give from_fx() the module itself, "
             "from_fx(module, x, ...), or write detach() there."
         )
-    if any(n.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default) for n in nodes):
+    stopping = torch.ops.aten.detach.default, torch.ops.aten.detach_.default, torch.ops.aten.alias.default
+    if any(n.target in stopping for n in nodes):
         return program
     for _ in range(2):
         unknown = [n.target for n in program.graph.nodes if n.op == "call_function" and not _is_known(n.target)]
