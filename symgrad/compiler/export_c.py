@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +17,9 @@ from symgrad.compiler.targets.c.texts import literal, type_of
 from symgrad.compiler.targets.c.writer import Writer, once
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
-from symgrad.formula.term import postorder
+from symgrad.formula.term import NUMBER, SIZE, postorder
 
+_WORD = re.compile(r"\b[^\W\d]\w*")
 _WIDTH = 112
 """Columns of a line of stored numbers."""
 
@@ -91,11 +93,14 @@ def _outputs(program: Compiled) -> list[Output]:
 def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
     """The function: sizes, arguments and results as parameters; declarations, conditions, statements, the way out."""
     terms = [o.term for o in outputs]
+    writer.plain = _plain(terms)
     made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False)
     names = _result_names(outputs)
     writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
     conditions = [f"{size} >= {least}" for size, least in writer.least.items()] + _constant_sizes(program, writer)
-    lines = [f"    {kind} *{name} = NULL;" for name, kind in writer.memory.items()]
+    lines = [f"    {kind} *{name};" for name, kind in writer.memory.items()]
+    # What is to be freed stands in one array: a compiler that follows hundreds of pointers to ``done`` takes minutes.
+    lines += [f"    void *held[{len(writer.memory)}] = {{0}};"] * bool(writer.memory)
     lines += [f"    {kind} {name} = 0;" for name, kind in writer.scalars.items()]
     for a, i in zip(_arguments(program), inputs, strict=True):
         if a.default is not None and not np.ndim(a.default):
@@ -107,15 +112,30 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
     lines += [f"    if (!({c})) return 2;" for c in conditions]
     lines += ["", *writer.lines]
     lines += ["done:"] if jumps else []
-    lines += [f"    free({name});" for name in writer.memory]
+    lines += [f"    for (int k = 0; k < {len(writer.memory)}; k++) free(held[k]);"] * bool(writer.memory)
     lines += ["    return status;" if jumps else "    return 0;"]
     parameters = [f"ptrdiff_t {letter}" for letter in writer.letters.values()]
+    used = set(_WORD.findall("\n".join(lines)))
+    unused: list[str] = []
     for a, i in zip(_arguments(program), inputs, strict=True):
         if a.default is None:
             kind = type_of(a.dtype, a.name)
-            parameters.append(f"const {kind} *{writer.names[i.term]}" if a.shape else f"{kind} {writer.names[i.term]}")
+            name = writer.names[i.term]
+            parameters.append(f"const {kind} *{name}" if a.shape else f"{kind} {name}")
+            unused += [name] * (name not in used)
+    unused = [letter for letter in writer.letters.values() if letter not in used] + unused
+    lines[:0] = [f"    (void){name};" for name in unused]
     parameters += [f"{type_of(o.dtype, 'a result')} *{name}" for name, o in zip(names, outputs, strict=True)]
     return f"int {program.name}({', '.join(parameters)})\n{{\n" + "\n".join(lines) + "\n}"
+
+
+def _plain(terms: Sequence[Any]) -> set[Any]:
+    """Numbers made of sizes alone, such as ``n - 0.5``: Python computes them in double precision."""
+    found: set[Any] = set()
+    for term in postorder(terms):
+        if term.op in (NUMBER, SIZE) or (term.args and not term.shape and found.issuperset(term.args)):
+            found.add(term)
+    return found
 
 
 def _constant_sizes(program: Compiled, writer: Writer) -> list[str]:

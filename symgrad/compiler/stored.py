@@ -140,6 +140,8 @@ def _encoded(term: Term, key: str, value: Any) -> Any:
     """A parameter of an op as JSON; what JSON has no form for is a dict with its kind as only key."""
     if value is None or value.__class__ in (bool, int):
         return value
+    if isinstance(value, int):  # a size of a tensor that the program holds for alone
+        return int(value)
     if value.__class__ is float:
         return value if np.isfinite(value) else {"float": str(value)}
     if value.__class__ is str and (_WORD.fullmatch(value) or _is_size(value) or term.op is SYMBOL):

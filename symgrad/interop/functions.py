@@ -379,6 +379,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.det: lambda a: front_of("det")(a),
     np.linalg.slogdet: lambda a: front_of("slogdet")(a),
     np.linalg.solve: lambda a, b: matrices.solve(a, b),
-    np.linalg.cholesky: lambda a, /, *, upper=False: front_of("cholesky")(a).mT if upper else front_of("cholesky")(a),
+    np.linalg.cholesky: lambda a, /, *, upper=False: matrices.cholesky(a).mH if upper else matrices.cholesky(a),
     np.linalg.norm: _norm,
 }

@@ -16,7 +16,7 @@ from symgrad.compiler.program import Compiled
 from symgrad.errors import CompileError
 from symgrad.ops.shapes.sizes import size_value
 
-WARNINGS = ("-std=c99", "-Wall", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _KINDS = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64, "bool": ctypes.c_bool}
 
 

@@ -182,6 +182,47 @@ def test_names_and_places_of_c(tmp_path):
 
 
 @needs_cc
+def test_arguments_that_a_derivative_does_not_read_make_no_warning(tmp_path):
+    """The compiler runs with -Wextra and -Werror; y and the size q are in no formula of the Hessian."""
+    args = rng.random(3), rng.random((5, 3)), rng.random(5), rng.random(7)
+    program = sg.compile(sg.func.hessian(lambda w, X, y, held: ((X @ w - y) ** 2).sum() + held.sum()), *args).program
+    text = text_of(program, tmp_path)
+    assert "(void)y;" in text
+    outs, status = called(library([text], tmp_path), program, text, *args)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], 2 * args[1].T @ args[1])
+
+
+@needs_cc
+def test_numbers_made_of_sizes_are_computed_in_double_precision(tmp_path):
+    """``n - 1.001`` is a Python number in the function and in the NumPy program."""
+    x = rng.random(6) * 9
+    program = sg.compile(lambda x: sg.clamp(x, 0, x.shape[0] - 1.001) * (x.shape[0] / 3), x).program
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, x)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], np.clip(x, 0, 6 - 1.001) * 2, rtol=1e-15)
+
+
+@needs_cc
+def test_memory_of_long_programs_is_freed_from_one_array(tmp_path):
+    """Hundreds of pointers that are followed to the end of a function took compilers minutes."""
+
+    def f(x):
+        for k in range(60):
+            x = sg.cumsum(sg.sin(x) + k, 0)
+        return x
+
+    x = rng.random(4)
+    program = sg.compile(f, x).program
+    text = text_of(program, tmp_path)
+    assert len(re.findall(r"^done:\n    for .* free\(held\[k\]\);\n    return status;", text, re.MULTILINE)) == 1
+    outs, status = called(library([text], tmp_path), program, text, x)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], program(x))
+
+
+@needs_cc
 def test_single_precision(tmp_path):
     args = rng.random(4).astype(np.float32), rng.random((3, 4)).astype(np.float32)
     program = sg.compile(sg.func.grad(lambda x, A: (sg.sigmoid(A @ x) * sg.sqrt(x.sum())).sum()), *args).program

@@ -113,8 +113,31 @@ def definite(n):
     return A @ A.T + n * np.eye(n)
 
 
+def arm(q, links):
+    c, s = sg.cos(q), sg.sin(q)
+    p = links[0]
+    for k in range(3):
+        turn = sg.stack([sg.stack([c[k], -s[k]]), sg.stack([s[k], c[k]])])
+        p = turn @ p + links[k] * q[:2].sum()
+    return p
+
+
+def poses(X, i, z):
+    c, s = sg.cos(X[i][:, 2]), sg.sin(X[i][:, 2])
+    d = X[:-1, :2] - X[1:, :2]
+    return ((c * d[:, 0] + s * d[:, 1] - z) ** 2).sum() + (s * d[:, 1]).sum()
+
+
+def robust(x, y):
+    small = sg.abs(x**3) < 1
+    return sg.where(small, 0.5 * x**6, sg.abs(x**3) - 0.5).mean() + sg.logaddexp(0 * y, x).sum() + np.logaddexp(0, x)[0]
+
+
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
 CASES = {
+    "arm": (sg.func.jacrev(arm), lambda k: (rng.random(3), rng.random((3, 2)))),
+    "poses": (sg.func.grad(poses), lambda k: (rng.random((5 + k, 3)), np.arange(4 + k), rng.random(4 + k))),
+    "robust": (sg.func.grad(robust), lambda k: (3 * rng.random(5 + k) - 1.5, rng.random(5 + k))),
     "logistic": (
         sg.func.value_and_grad(logistic),
         lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),

@@ -103,6 +103,7 @@ PROGRAMS = {
     "complex": (lambda z: (z * (1 + 2j)).abs().sum(), (x + 1j * x,)),
     "indices": (lambda x, k: x[k][::-1, None] * x[[0, 2, 1]] + x[..., 1:].sum(), (x, np.array([2, 0]))),
     "a size alone": (lambda x: x.mean() / (x.shape[0] - 1), (x,)),
+    "a size that is fixed": (lambda v, A: sg.linalg.cross(v.expand(A.shape), A, dim=-1), (x, rng.random((4, 3)))),
     "stable": (sg.func.grad(lambda x: (sg.exp(x) / (1 + sg.exp(x))).sum()), (x,)),
     "an ordered dict": (lambda x: OrderedDict(b=x + 1, a=x), (x,)),
     "not used": (sg.func.grad(lambda x, y: (x**3).sum(), argnums=(0, 1)), (x, C)),

@@ -93,6 +93,14 @@ CASES = {
 }
 
 
+def test_numpys_cholesky_is_not_torchs_old_one(recwarn):
+    """No word of ``torch.cholesky`` being deprecated, and ``upper=True`` is Lᴴ of a complex matrix."""
+    A = np.array([[3.0, 1 + 1j], [1 - 1j, 4.0]])
+    for upper in (False, True):
+        np.testing.assert_allclose(np.linalg.cholesky(sg.tensor(A), upper=upper), np.linalg.cholesky(A, upper=upper))
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_value_and_gradient(case):
     function, at = CASES[case]

@@ -28,7 +28,7 @@ MATH = frozenset(_MATH_WORDS.split())
 _TAKEN_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true "
-    "false main status done s malloc free calloc NULL INFINITY NAN abs div exit printf gamma y0 y1 yn j0 j1 jn "
+    "false main status done held s malloc free calloc NULL INFINITY NAN abs div exit printf gamma y0 y1 yn j0 j1 jn "
     "signbit isnan isinf isfinite remainder round frexp ldexp modf scalbn logb ilogb nearbyint fdim fma"
 )
 _OURS = re.compile(r"[ikt]\d+|out\d*|.*_t")

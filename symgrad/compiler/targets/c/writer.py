@@ -34,6 +34,7 @@ class Writer:
         letters = dict.fromkeys(x for i in inputs for s in i.shape if isinstance(s, str) for x in sorted(letters_of(s)))
         self.letters = {letter: c_name(letter, taken) for letter in letters}
         self.kinds = {i.term: type_of(i.dtype, i.name) for i in inputs}
+        self.plain: set[Term] = set()
         self.lines: list[str] = []
         self.memory: dict[str, str] = {}
         self.scalars: dict[str, str] = {}
@@ -127,8 +128,10 @@ class Writer:
     # -------------------------------------------------------------------------------------- entries
 
     def kind(self, term: Term) -> str:
-        """The type of an array's entries; numbers without a dtype are doubles."""
-        return "double" if term.dtype is None else type_of(term.dtype, f"{term.op.name}()")
+        """The type of an array's entries; numbers without a dtype, and what is made of sizes alone, are doubles."""
+        if term.dtype is None or (term in self.plain and term.dtype.kind == "f"):
+            return "double"
+        return type_of(term.dtype, f"{term.op.name}()")
 
     def cast(self, text: str, own: str, kind: str) -> str:
         """An expression of one type as one of another."""
@@ -243,9 +246,10 @@ class Writer:
         if not shape:
             self.scalars[name] = kind
             return name
+        held = f"held[{len(self.memory)}]"
         self.memory[name] = kind
         count = " * ".join(closed(self.size(s)) for s in shape if s != 1) or "1"
-        self.line(f"if (!({name} = room(sizeof *{name}, {count}))) {{ status = 1; goto done; }}")
+        self.line(f"if (!({name} = {held} = room(sizeof *{name}, {count}))) {{ status = 1; goto done; }}")
         return name
 
     def copied(self, term: Term, operand: Any, kind: str) -> str:
@@ -287,7 +291,7 @@ class Writer:
             old = now.get(name)
             if old in self.memory:
                 self.line(f"free({old});")
-                self.line(f"{old} = NULL;")
+                self.line(f"held[{list(self.memory).index(old)}] = NULL;")
             now[name] = new
         for output, operand, target in zip(outputs, program.results, targets, strict=True):
             self.result(output, self._prepared(_renamed(operand, now)), target)

@@ -13,13 +13,11 @@ _SAME = [
     "arcsinh",
     "arccos",
     "arctan",
-    "arctan2",
     "arctanh",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
     "ceil",
-    "copysign",
     "cos",
     "cosh",
     "deg2rad",
@@ -28,11 +26,7 @@ _SAME = [
     "expm1",
     "floor",
     "floor_divide",
-    "fmax",
-    "fmin",
     "fmod",
-    "gcd",
-    "hypot",
     "isfinite",
     "isin",
     "isinf",
@@ -40,18 +34,11 @@ _SAME = [
     "isneginf",
     "isposinf",
     "isreal",
-    "lcm",
     "log",
     "log10",
     "log1p",
     "log2",
-    "logaddexp",
-    "logaddexp2",
-    "logical_and",
     "logical_not",
-    "logical_or",
-    "logical_xor",
-    "nextafter",
     "rad2deg",
     "real",
     "imag",
@@ -73,7 +60,22 @@ _SAME = [
     "diagonal",
     "diag",
     "trace",
+]
+_PAIRED = [
+    "arctan2",
+    "fmax",
+    "fmin",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "nextafter",
     "heaviside",
+    "gcd",
+    "lcm",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "copysign",
 ]
 _RENAMED = {
     "absolute": "abs",
@@ -121,8 +123,6 @@ _KERNELS_OF_TORCH = {
     "complex_of": "complex",
     "complex_values": "view_as_complex",
     "parts_of_complex": "view_as_real",
-    "heaviside": "heaviside",
-    "logaddexp": "logaddexp",
     "logsigmoid": "nn.functional.logsigmoid",
     "logcumsumexp": "logcumsumexp",
     "matrix_exp": "linalg.matrix_exp",
@@ -172,11 +172,22 @@ def _bounded(name: str, end: str) -> object:
     return bounded
 
 
+def _paired(name: str) -> object:
+    """A function of two arrays, which takes no plain numbers in torch."""
+
+    def paired(x: Text, y: Text) -> str:
+        if x.plain and y.plain:
+            raise Missing(f"np.{name}")
+        first = f"torch.full_like({y}, {x})" if x.plain else x
+        return f"torch.{name}({first}, {f'torch.full_like({x}, {y})' if y.plain else y})"
+
+    return paired
+
+
 def _where(condition: str, x: Text, y: Text) -> str:
     first = str(x)
     if x.plain and y.plain:
-        kind = "float64" if "." in f"{x}{y}" or "inf" in f"{x}{y}" or "nan" in f"{x}{y}" else "int64"
-        first = _number(x, kind)
+        first = _number(x, "int64" if x.whole and y.whole else "float64")
     if not isinstance(ast.parse(condition, mode="eval").body, ast.Compare):
         condition = f"{_closed(condition)} != 0"  # numbers are no conditions in torch
     return f"torch.where({condition}, {first}, {y})"
@@ -235,6 +246,7 @@ def _fourier(name: str) -> object:
 
 CALLS = {
     **{name: f"torch.{name}" for name in _SAME},
+    **{name: _paired(name) for name in _PAIRED},
     **{name: f"torch.{other}" for name, other in {**_RENAMED, **_KERNELS_OF_TORCH}.items()},
     "sum": _over("sum"),
     "mean": _over("mean"),
@@ -266,9 +278,9 @@ CALLS = {
     "pad": _pad,
     "take_along_axis": _take_along,
     "full": lambda shape, value, dtype=None: f"torch.full({shape}, {value}{_dtype(dtype)}{DEVICE})",
-    "zeros": lambda shape, dtype=None: f"torch.zeros({shape}{_dtype(dtype)}{DEVICE})",
-    "ones": lambda shape, dtype=None: f"torch.ones({shape}{_dtype(dtype)}{DEVICE})",
-    "eye": lambda n, m=None, dtype=None: f"torch.eye({n}{'' if m is None else f', {m}'}{_dtype(dtype)}{DEVICE})",
+    "zeros": lambda shape, dtype="'float64'": f"torch.zeros({shape}{_dtype(dtype)}{DEVICE})",
+    "ones": lambda shape, dtype="'float64'": f"torch.ones({shape}{_dtype(dtype)}{DEVICE})",
+    "eye": lambda n, m=None, dtype="'float64'": f"torch.eye({n}{'' if m is None else f', {m}'}{_dtype(dtype)}{DEVICE})",
     "arange": lambda *ends, dtype=None: f"torch.arange({', '.join(ends)}{_dtype(dtype)}{DEVICE})",
     "array": lambda values, dtype=None: f"torch.tensor({values}{_dtype(dtype)}{DEVICE})",
     "linalg.svd": _svd,

@@ -39,9 +39,10 @@ class Missing(Exception):
 
 
 class Text(str):
-    """Source of an argument; ``plain`` where it is a Python number or a size."""
+    """Source of an argument; ``plain`` where it is a Python number or a size, ``whole`` where that is an integer."""
 
     plain: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Rewriter(ast.NodeTransformer):
         self.aliases = aliases
         self.first = first
         self.plain: set[str] = set()
+        self.whole: set[str] = set()
         self.helpers: dict[str, None] = {}
 
     # -------------------------------------------------------------------------------------- plain numbers
@@ -100,18 +102,40 @@ class Rewriter(ast.NodeTransformer):
             return name in ("float", "len", "complex") or name.startswith("math.")
         return isinstance(node, ast.Attribute) and node.attr in ("inf", "nan", "pi", "e")
 
+    def is_whole(self, node: ast.expr) -> bool:
+        """Whether a plain number is an integer."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int)
+        if isinstance(node, ast.Name):
+            return node.id in self.whole
+        if isinstance(node, ast.UnaryOp):
+            return self.is_whole(node.operand)
+        if isinstance(node, ast.BinOp):
+            return (
+                not isinstance(node.op, (ast.Div, ast.Pow)) and self.is_whole(node.left) and self.is_whole(node.right)
+            )
+        if isinstance(node, ast.Call):
+            return ast.unparse(node.func) == "len"
+        return isinstance(node, ast.Subscript) and self.is_plain(node)
+
     # -------------------------------------------------------------------------------------- statements
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """Remembers which names are plain numbers."""
+        """``h[1:] = x`` is ``h = index_put(h, x, 1:)``; remembers what plain numbers are, and which are whole."""
         (target,) = node.targets
-        if not self.kernel and isinstance(target, ast.Subscript):
-            raise Missing("an assignment to entries")
         value = node.value
+        if not self.kernel and isinstance(target, ast.Subscript):
+            name = ast.unparse(target.value)
+            value = _parsed(f"index_put({name}, {ast.unparse(value)}, {ast.unparse(_index(target.slice))})")
+            node.targets, node.value = [ast.Name(name, ast.Store())], self.visit(value)
+            return node
         sizes = isinstance(value, ast.Attribute) and value.attr == "shape"
         node.value = self.visit(value)
+        names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
         if sizes or self.is_plain(node.value):
-            self.plain.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+            self.plain |= names
+        if sizes or self.is_whole(node.value):
+            self.whole |= names
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
@@ -226,6 +250,7 @@ class Rewriter(ast.NodeTransformer):
         new = self.visit(node)
         text = Text(ast.unparse(new))
         text.plain = self.is_plain(new)
+        text.whole = text.plain and self.is_whole(new)
         return text
 
 
