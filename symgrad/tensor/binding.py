@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import AutogradError, DtypeError, ShapeError
+from symgrad.errors import AutogradError, DtypeError, NotAnOperand, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.op.fronts import by_place, names_in_order, of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
@@ -144,12 +144,24 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return call
 
 
-def _inplace(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return self._inplace(function, *args, **kwargs)
         except FAILED as error:
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
+
+    return call
+
+
+def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator in place, which leaves what is no operand to Python's own error."""
+
+    def call(self: Any, other: Any) -> Any:
+        try:
+            return self._inplace(function, other)
+        except NotAnOperand:
+            return NotImplemented
 
     return call
 
@@ -540,14 +552,14 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__{name}__", forward)
         setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
         if name != "matmul":
-            setattr(cls, f"__i{name}__", _inplace(function))
+            setattr(cls, f"__i{name}__", _assigning(function))
     for name in COMPARISONS:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
     for name, public in _BITS.items():
         function = _rewriting(public, FRONTS[public].call)
         setattr(cls, f"__{name}__", _forward(cls, function))
         setattr(cls, f"__r{name}__", _reflected(function))
-        setattr(cls, f"__i{name}__", _inplace(function))
+        setattr(cls, f"__i{name}__", _assigning(function))
     cls.__neg__ = cls.neg
     cls.__abs__ = cls.abs
     cls.__invert__ = inverted

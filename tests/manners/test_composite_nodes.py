@@ -169,3 +169,12 @@ def test_names_of_layers(t):
     assert picked.grad_fn.next_functions[0][0].variable is table
     assert functional.embedding_bag(t.tensor([[0, 2]]), table).grad_fn.name() == "EmbeddingBagBackward0"
     assert functional.rms_norm(table, (3,)).grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_float_power_casts_what_is_narrow(t, dtype):
+    """Numbers in double precision are taken as they are, without a node for a cast."""
+    x = t.tensor([1.0, 2.0], dtype=getattr(t, dtype), requires_grad=True)
+    node = t.float_power(x, x * 1).grad_fn
+    names = [type(found).__name__ for found, _ in node.next_functions]
+    assert names == (["ToCopyBackward0"] * 2 if dtype == "float32" else ["AccumulateGrad", "MulBackward0"])

@@ -109,3 +109,10 @@ def test_what_stands_for_tensors():
         sg.matmul([1.0, 2.0], sg.ones(3))
     assert "must be Tensor" not in str(raised.value)
     assert sg.abs([-1.0]).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("change", ["x += None", "x -= 'a'", "x **= 'a'", "x //= None", "x @= None"])
+def test_operators_in_place(t, change):
+    """What is no operand gets Python's own error."""
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        exec(change, {"x": t.ones(2, 2)})

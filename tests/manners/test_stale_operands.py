@@ -186,6 +186,34 @@ def test_operands_that_are_read_again(t, call, change):
     assert x.grad.reshape(-1).tolist() == pytest.approx(there.grad.reshape(-1).tolist())
 
 
+@pytest.mark.parametrize("change", ["x.data.mul_(0.5)", "x.data = x.data * 0.5"])
+@pytest.mark.parametrize(
+    ("call", "slopes"),
+    [
+        ("x.prod()", [1.2, 0.6]),  # the product there was, divided by what there is
+        ("x.median()", [0.0, 1.0]),  # the entry that is by now what the median was
+        ("x.median(dim=1)[0]", [1.0, 0.0]),  # a place, which stays
+        ("x.logit(0.1)", [1 / (0.15 * 0.85), 1 / (0.3 * 0.7)]),
+        ("t.float_power(x, 3.0)", [3 * 0.15**2, 3 * 0.3**2]),
+    ],
+)
+def test_results_are_kept_and_operands_read_again(t, call, slopes, change):
+    """What is made of an operand and the result takes the one as it is by then, and the other as it was."""
+    x = t.tensor([[0.3, 0.6]], dtype=t.float64, requires_grad=True)
+    y = eval(call, {"t": t, "x": x})
+    exec(change, {"x": x})
+    (g,) = t.autograd.grad(y.sum(), x)
+    assert g.tolist() == [pytest.approx(slopes)]
+
+
+def test_vectors_of_an_update_are_read_again(t):
+    """The slope of an outer product that is added is the other vector as it is by then."""
+    x, y = t.tensor([0.3, 0.6], requires_grad=True), t.tensor([1.0, 2.0], requires_grad=True)
+    out = t.addr(t.zeros(2, 2), x, y)
+    x.data = x.data * 0.5
+    assert t.autograd.grad(out.sum(), y)[0].tolist() == pytest.approx([0.45, 0.45])
+
+
 @pytest.mark.parametrize(
     ("call", "change"),
     [

@@ -201,7 +201,7 @@ def ldexp(input: Any, other: Any) -> Any:
 def float_power(input: Any, exponent: Any) -> Any:
     """input^exponent in double precision (complex when either is)."""
     kind = np.complex128 if is_complex(input, exponent) else np.float64
-    base, top = (cast(x, kind) if hasattr(x, "dtype") else x for x in (input, exponent))
+    base, top = (cast(x, kind) if getattr(x, "dtype", kind) != kind else x for x in (input, exponent))
     return power(base, top)
 
 

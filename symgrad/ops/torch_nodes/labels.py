@@ -510,7 +510,10 @@ _ANEW = """
     glu hardshrink hardsigmoid hardtanh relu6 smooth_l1_loss softplus soft_margin_loss softshrink threshold huber_loss
     binary_cross_entropy_with_logits multi_margin_loss pdist
 """
-ANEW = frozenset(("dist", "cdist", "pdist", "hardshrink", "mvlgamma", *(f"nn.functional.{n}" for n in _ANEW.split())))
+_PLAIN_ANEW = """
+    dist cdist pdist hardshrink mvlgamma addr prod median nanmedian logit special.logit float_power
+"""
+ANEW = frozenset((*_PLAIN_ANEW.split(), *(f"nn.functional.{n}" for n in _ANEW.split())))
 """Functions of several ops whose derivative torch makes of their arguments, which it reads as they are by then."""
 
 _LOSSES = ("nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")

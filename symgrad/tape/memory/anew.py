@@ -73,8 +73,9 @@ def read_anew(node: Node) -> None:
             return
         values.append(value)
         changed = changed or (value is not was and isinstance(value, np.ndarray)) or changed_since(value, since)
-    if changed:
-        _replace(node, _made_again(row, values)._node)
+    made = _made_again(row, values) if changed else None
+    if isinstance(made, Recorded):  # no extremes with their places, which stay where they were
+        _replace(node, made._node)
 
 
 def _made_again(row: Any, values: list[Any]) -> Any:
