@@ -92,8 +92,9 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
         if term.shape and a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
             for big, v in (a.args, a.args[::-1]):
                 small = _broadcast((v, u))
-                if big.shape == term.shape and small is not None and len(small) < len(big.shape):
-                    dtype = v.dtype if is_weak(u) else u.dtype if is_weak(v) else term.dtype
+                dtype = v.dtype if is_weak(u) else u.dtype if is_weak(v) else term.dtype
+                smaller = big.shape == term.shape and small is not None and len(small) < len(big.shape)
+                if smaller and _as_precise(dtype, term.dtype):
                     factor = _regrouped(make(a.op, (v, u), {}, small, dtype), (v, u))
                     return make(a.op, (big, factor), {}, term.shape, term.dtype)
         for a, b in (args, args[::-1]):
@@ -105,6 +106,11 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
             ):
                 return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
     return _rebuilt(term, args)
+
+
+def _as_precise(dtype: Any, like: Any) -> bool:
+    """Whether numbers of one dtype have the digits of another: a factor in single precision does not come first."""
+    return dtype is not None and is_floating(dtype) and bool(np.finfo(dtype).eps == np.finfo(like).eps)
 
 
 def _changed(term: Term, args: tuple[Any, ...]) -> Term:

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import float64
-from symgrad.formula.term import SHORT, Term, apply, constant_value, full, number
-from symgrad.op import lookup
+from symgrad.formula.term import SHORT, SYMBOL, Term, apply, constant_value, full, make, number, rebuilt
+from symgrad.op import Op, lookup
 
 
 def _zero(term: Term) -> bool:
@@ -154,3 +154,39 @@ SHORT |= {
         _short_linear,
     ),
 }  # fmt: skip
+
+
+def _as_run(short: Callable[[Any, Any, Any, Any], Term | None]) -> Callable[[Any, Any, Any, Any], Term | None]:
+    """The shortcut, but for zeros that come of a zero and something unknown."""
+
+    def kept(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+        found = short(t, shape, dtype, params)
+        return None if found is not None and _zero(found) and _unknown(t) else found
+
+    return kept
+
+
+_AS_RUN = {**SHORT, **{name: _as_run(SHORT[name]) for name in ("mul", "div", "einsum")}}
+
+
+def _unknown(args: Any) -> bool:
+    return any(constant_value(a) is None for a in args)
+
+
+def as_run(op: Op, args: tuple[Term, ...], params: dict[str, Any]) -> Any:
+    """The term of an op that a program ran: 0 · x and 0 / x stay, which are nan where x is infinite or 0.
+
+    In derivatives a factor of 0 says that nothing arrives, whatever the other one is; a program multiplies it.
+    """
+    found = apply(op, args, params, _AS_RUN)
+    if not (op.spelled and isinstance(found, Term) and _zero(found) and _unknown(args)):
+        return found
+    # The definition is worked out with symbols in place of the zeros.
+    marks = {a: make(SYMBOL, (), {"name": f"_{k}"}, a.shape, a.dtype) for k, a in enumerate(args) if _zero(a)}
+    zeros = {mark: a for a, mark in marks.items()}
+    spelled = apply(op, tuple([marks.get(a, a) for a in args]), params)
+
+    def change(term: Term, parts: tuple[Any, ...]) -> Term:
+        return zeros[term] if term in zeros else make(term.op, parts, term.params, term.shape, term.dtype)
+
+    return rebuilt([spelled], change)[0]

@@ -235,7 +235,12 @@ SHORT: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = {}
 """What a term of an op is short for, ``(args, shape, dtype, params)`` to a term or None; see ``shortcuts``."""
 
 
-def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def apply(
+    op: Op,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    shortcuts: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = SHORT,
+) -> Any:
     """Apply an op to terms: infer shape and dtype, drop what does nothing, and intern."""
     terms = tuple([a if a.__class__ is Term else as_term(a) for a in args])
     if op.spelled:
@@ -244,7 +249,7 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         raise FormulaError(f"op {op.name!r} states no shape rule")
     shape = tuple(op.infer(*[t.shape for t in terms], **params))
     dtype = _infer_dtype(op, terms, params)
-    rule = SHORT.get(op.name)
+    rule = shortcuts.get(op.name)
     short = None if rule is None else rule(terms, shape, dtype, params)
     return short if short is not None else make(op, terms, params, shape, dtype)
 

@@ -66,6 +66,8 @@ def loses(scalar: Term, better: Term) -> bool:
     """
     order = postorder([scalar])
     marks = [t for t in order if t.op is SYMBOL]
+    if not marks:
+        return False
     names = [str(mark.name) for mark in marks]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]

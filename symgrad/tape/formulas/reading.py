@@ -17,6 +17,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
+from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
@@ -333,7 +334,7 @@ class Reading:
         if op.define_symbolic is not None:
             return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
         params = self.params(node)
-        found = apply(op, args, params) if args else op(**params)
+        found = as_run(op, args, params) if args else op(**params)
         return self._typed(found, node) if isinstance(found, Term) else as_term(found)
 
     def _typed(self, term: Term, node: Node) -> Term:

@@ -1,0 +1,39 @@
+"""Programs compute what the calls did, also where a shorter formula would have another value."""
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate
+
+ZEROS = {
+    "0 x": lambda x: 0 * x,
+    "x 0": lambda x: x * 0.0,
+    "0 / x": lambda x: 0 / x,
+    "0 / x sin x": lambda x: 0 / x * sg.sin(x),
+    "1 + zeros x": lambda x: 1 + sg.zeros_like(x) * x,
+    "zeros / x": lambda x: sg.zeros_like(x) / x,
+    "einsum": lambda x: sg.einsum("i,i->i", sg.zeros_like(x), x),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_zeros_meet_what_is_infinite_or_zero_as_they_do_eagerly(name):
+    f = ZEROS[name]
+    x = np.array([0.0, 1.0, -np.inf, np.nan])
+    t = sg.tensor(x, requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        out = f(t)
+        np.testing.assert_array_equal(sg.compile(f, x)(x), out.detach().numpy())
+        np.testing.assert_array_equal(evaluate(out.term, {"x": x}), out.detach().numpy())
+
+
+def test_a_factor_in_single_precision_is_widened_before_it_is_multiplied():
+    def loss(x):
+        spread = x * 2 * sg.linspace(0, 1, 4)  # float32 beside a float64 array
+        return (sg.maximum(x, 2) * 0.7).sum() + (spread * 0.7).sum()
+
+    x = np.arange(12.0).reshape(3, 4)
+    t = sg.tensor(x, requires_grad=True)
+    loss(t).backward()
+    np.testing.assert_allclose(sg.compile(sg.func.grad(loss), x)(x), t.grad.numpy(), rtol=1e-15)
