@@ -109,18 +109,19 @@ class _Functions:
         "sigmoid": lambda x, y: y * (1 - y),
         "abs": lambda x, y: mpmath.sign(x) if x else mpmath.nan,
     }
+    CALLS: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        "exp": _exp,
+        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+        "abs": abs,
+        "log1p": lambda x: mpmath.log(1 + x),
+        "expm1": lambda x: mpmath.exp(x) - 1,
+    }
 
     def __getattr__(self, name: str) -> Callable[[Exact], Exact]:
         if name not in self.RULES:
             raise AttributeError(name)
         rule = self.RULES[name]
-        call = {
-            "exp": _exp,
-            "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
-            "abs": abs,
-            "log1p": lambda x: mpmath.log(1 + x),
-            "expm1": lambda x: mpmath.exp(x) - 1,
-        }.get(name) or getattr(mpmath, name)
+        call = self.CALLS.get(name) or getattr(mpmath, name)
 
         def apply(x: Exact) -> Exact:
             y = call(x.value)

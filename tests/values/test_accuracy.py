@@ -11,6 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.formula.accurate import accurate
 from symgrad.proving.naive import BEYOND, LIMIT, NAMES, Case, compiled, eager, evaluated
+from tests.values.naive_first import FIRST_ONE, FIRST_TWO
 from tests.values.naive_more import MORE_ONE, MORE_TWO
 
 
@@ -56,6 +57,72 @@ def test_more_formulas_keep_their_digits(name):
 @pytest.mark.parametrize("name", ALSO)
 def test_more_formulas_keep_their_digits_at_many_points(name):
     _check(Case(name))
+
+
+FIRST = {
+    "1 - cos(x)^2": "the square of a sine",
+    "log(1-e^x)": "1 - e^w is -(e^w - 1)",
+    "1 - erf x": "the other tail",
+    "acos(1-x)": "the inverse cosine by 1 - u and 1 + u",
+    "1/x - 1/y": "a quotient by the larger number first",
+    "log(e^x+e^y) - y": "an exponent that is added to a logarithm of several",
+}
+"""Some of :mod:`tests.values.naive_first`, and what keeps their digits."""
+assert {*FIRST} <= {*FIRST_ONE, *FIRST_TWO}
+
+
+@pytest.mark.parametrize("name", [n for k, n in enumerate(FIRST) if k != 2])
+def test_formulas_typed_first_keep_their_digits(name):
+    _check(Case(name, many=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIRST)
+def test_formulas_typed_first_keep_their_digits_at_many_points(name):
+    _check(Case(name))
+
+
+@pytest.mark.parametrize(
+    ("f", "at", "want", "slope"),
+    [
+        (lambda x: sg.cos(x + 1) - sg.cos(x), 1e18, None, None),
+        (lambda x: sg.sqrt(1 - sg.cos(x)), 1e-200, 7.0710678118654752e-201, 0.70710678118654752),
+        (lambda x: sg.acosh(1 + x), 1e-18, 1.4142135623730950e-9, None),
+        (lambda x: sg.tan(x) - x, 1e-5, 3.3333333334666667e-16, 1.0000000000666667e-10),
+        (lambda x: sg.log2(1 + x), 1e-20, 1.4426950408889634e-20, 1.4426950408889634),
+    ],
+)
+def test_waves_and_their_inverses(f, at, want, slope):
+    import mpmath
+
+    x = np.array([at])
+    value = sg.compile(f, x)(x)
+    if want is None:
+        with mpmath.workdps(60):
+            want = float(mpmath.cos(mpmath.mpf(at) + 1) - mpmath.cos(mpmath.mpf(at)))
+    np.testing.assert_allclose(value, [want], rtol=2e-15)
+    if slope is not None:
+        np.testing.assert_allclose(sg.compile(sg.func.grad(lambda x: f(x).sum()), x)(x), [slope], rtol=1e-15)
+
+
+def test_losses_of_sure_predictions_keep_their_digits():
+    """The multiple of the logit that stands beside log(1 + e^x) cancels where the label is 0 or 1."""
+    x, y = np.array([41.0, -41.0, 400.0, 0.3]), np.array([1.0, 0.0, 1.0, 0.25])
+    f = lambda x, y: y * x - sg.log(1 + sg.exp(x))  # noqa: E731
+    want = [-1.5628821893349888e-18, -1.5628821893349888e-18, -np.exp(-400.0), 0.25 * 0.3 - np.log1p(np.exp(0.3))]
+    np.testing.assert_allclose(sg.compile(f, x, y)(x, y), want, rtol=2e-15)
+    slope = sg.compile(sg.func.grad(lambda x, y: f(x, y).sum()), x, y)(x, y)
+    np.testing.assert_allclose(
+        slope,
+        [1.5628821893349888e-18, -1.5628821893349888e-18, np.exp(-400.0), 0.25 - 1 / (1 + np.exp(-0.3))],
+        rtol=2e-15,
+    )
+
+
+def test_shares_of_sums_have_slopes_where_one_is_small():
+    x, y = np.array([0.3]), np.array([-3e-17])
+    by_x, _ = sg.compile(sg.func.grad(lambda x, y: (x / (x + y)).sum(), argnums=(0, 1)), x, y)(x, y)
+    np.testing.assert_allclose(by_x, -3e-17 / 0.3**2, rtol=1e-15)
 
 
 def _check(case):

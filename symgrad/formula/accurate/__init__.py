@@ -43,7 +43,8 @@ def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Te
     (np.float64(nan), np.float64(1.0))
     """
     order = postorder(roots) if order is None else order
-    named = rebuilt(roots, _named, order, only=_NAMED)
+    sums = {"add", "sub"} if any(t.op.name in _TAILS for t in order) else set()
+    named = rebuilt(roots, _named, order, only=_NAMED | sums)
     if named != list(roots):
         order = postorder(named)
     roots = named
@@ -77,14 +78,32 @@ def _tells(term: Term, telling: tuple[str, ...]) -> bool:
 
 
 def _meets(terms: Iterable[Term]) -> bool:
-    """Whether an activation meets its own argument, or one of nearly the same, in a sum or quotient: x - tanh(x)."""
+    """Whether an activation meets its own argument, or one of nearly the same, in a sum or quotient: x - tanh(x).
+
+    Or quotients by the same sum meet, as in the derivative of x/(x + y), 1/(x + y) - x/(x + y)².
+    """
     for term in terms:
+        if term.op.name in ("add", "sub") and _divisors(term.args[0]) & _divisors(term.args[1]):
+            return True
         if term.op.name in ("add", "sub", "div"):
             one, two = (_argument(a) for a in term.args)
             bare = [a for a, (_, active) in zip(term.args, (one, two), strict=True) if not active]
             if one[0] & two[0] and (one[1] or two[1]) and all(map(_bare, bare)):
                 return True
     return False
+
+
+def _divisors(term: Term) -> set[Term]:
+    """The sums by which a quotient divides."""
+    found: set[Term] = set()
+    while term.op.name in ("div", "neg", "reciprocal", "scaled_reciprocal"):
+        if term.op.name == "div":
+            found.add(term.args[1])
+        elif term.op.name != "neg":
+            found.add(term.args[0])
+            break
+        term = term.args[0]
+    return {t for t in found if t.op.name in ("add", "sub")}
 
 
 def _bare(term: Term) -> bool:
@@ -115,6 +134,8 @@ def _remade(term: Term, args: tuple[Any, ...]) -> Term:
 
 _NAMED = CANDIDATES | {"ratio", "shifted_exp"}
 """Names of the ops that :func:`_named` looks at."""
+_TAILS = frozenset({"erf", "erfc", "ndtr"})
+"""Distribution functions: where they occur, it looks at sums, too."""
 
 
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
@@ -125,6 +146,8 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
     Other spellings entry by entry are found later, where digits are lost.
     """
     made = _remade(term, args)
+    if made.op.name in ("add", "sub") and made.args[0].number == 1 and made.args[1].op.name in _TAILS:
+        made = _complement(made)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
     if made.op.name == "shifted_exp":
@@ -135,6 +158,17 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
             return lookup("softmax")(x, dim=total.params["dim"][0])
     other = respelled(made)
     return made if other is None or other[0].op.entrywise else other[0]
+
+
+def _complement(term: Term) -> Term:
+    """1 ± f(u) of distribution functions f as the other tail."""
+    u = term.args[1]
+    name, minus = u.op.name, term.op.name == "sub"
+    if name == "erf":
+        return lookup("erfc")(u.args[0] if minus else -u.args[0])  # type: ignore[no-any-return]
+    if minus and name == "erfc":
+        return lookup("erf")(u.args[0])  # type: ignore[no-any-return]
+    return lookup("ndtr")(-u.args[0]) if minus and name == "ndtr" else term
 
 
 def _readable(term: Term) -> bool:

@@ -10,7 +10,7 @@ from symgrad.formula.accurate.ratios import Ratio, key_of
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
 from symgrad.formula.accurate.waves import sums as pieces
-from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added
+from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added, monomial
 from symgrad.formula.term import number
 from symgrad.op import lookup
 
@@ -152,6 +152,10 @@ def _of_exponentials(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[
     if rest or len(sums) != len(inner.factors):
         return None
     waves = waves_of(writer, left, sums)
+    for k, piece in enumerate(waves.pieces):
+        if (piece.numbers or {}).get(piece.highest) == -1:  # 1 - e^w
+            waves.pieces[k] = piece.times(Fraction(-1))
+            inner = Ratio(inner.number * (-1) ** piece.power, inner.monomial, inner.factors)
     w = writer.polynomial(waves.w)
     size = Size(writer, waves.w)
     whole, sign = _sum_of_logs(writer, waves, inner.number, w, size)
@@ -182,13 +186,18 @@ def _at_one(waves: Waves, value: Fraction) -> Fraction | None:
     return value
 
 
-def _sum_of_logs(writer: Writer, waves: Waves, value: Fraction, w: Any, size: Any) -> tuple[Any, int]:
-    """The logarithm as a sum, and 1 or -1 where its argument is positive for positive or negative w only."""
+def _sum_of_logs(
+    writer: Writer, waves: Waves, value: Fraction, w: Any, size: Any, linear: bool = True
+) -> tuple[Any, int]:
+    """The logarithm as a sum, and 1 or -1 where its argument is positive for positive or negative w only.
+
+    Without ``linear``, less what the powers of e in front give.
+    """
     parts: list[tuple[Any, bool]] = []
     turns = 1 if value > 0 else -1
     changes = False
     up, down = waves.exponents()
-    if up or down:
+    if linear and (up or down):
         parts.append(_linear(writer, waves, up, down, w, size))
     for piece in waves.pieces:
         if piece.kind == -1:
@@ -279,8 +288,14 @@ def _take_exponents(writer: Writer, poly: Polynomial, m: Monomial, c: Fraction, 
     except TooLong:
         return
     taken = {x: poly[x] for x in w if x in poly and x not in found.used}
-    if not taken or len({taken.get(x, Fraction(0)) / w[x] for x in w}) != 1:
+    if not taken:
+        _take_multiples(writer, poly, m, c, found)
         return
+    if len({taken.get(x, Fraction(0)) / w[x] for x in w}) != 1:  # log(e^x + e^y) - y is log(1 + e^(x - y))
+        terms = [writer._exponent(x) for key in sums for x, _ in key] if set(sums.values()) == {1} else []
+        if not any(e == times(taken, -1 / c) for e in terms):
+            _take_multiples(writer, poly, m, c, found)
+            return
     product = Ratio(Fraction(1))
     for x, d in taken.items():
         exp = writer.field.generator("exp", x)
@@ -288,6 +303,34 @@ def _take_exponents(writer: Writer, poly: Polynomial, m: Monomial, c: Fraction, 
     made = logarithm(writer, writer.field.times(inner, product))
     found.used |= {m, *taken}
     found.terms.append((writer.scaled(abs(c), made), c < 0))
+
+
+def _take_multiples(writer: Writer, poly: Polynomial, m: Monomial, c: Fraction, found: Joined) -> None:
+    """c·log(Σ …) and products with its exponent: x y - log(1 + e^x) is x (y - 1) - log(1 + e^-x) for x > 0."""
+    inner = writer.field.generators[m[0][0]].inner
+    sums = {k: n for k, n in inner.factors.items() if any(writer._exponent(x) for x, _ in k)}
+    waves = waves_of(writer, writer._exponent(inner.monomial), sums)
+    if len(waves.w) != 1 or len(sums) != len(inner.factors):
+        return
+    (base,) = waves.w
+    less = tuple((g, -p) for g, p in base)
+    apart = {k: d for k, d in poly.items() if k not in found.used and k != m and _divides(writer, k, less)}
+    if not apart:
+        return
+    w = writer.polynomial(waves.w)
+    whole, sign = _sum_of_logs(writer, waves, inner.number, w, Size(writer, waves.w), linear=False)
+    if whole is None or sign:
+        return
+    sides = [writer.polynomial(added([times(side_, c), apart])) for side_ in waves.exponents()]
+    found.used |= {m, *apart}
+    found.terms.append((_call("where", _call("gt", w, number(0)), *sides), False))
+    found.terms.append((writer.scaled(abs(c), whole), c < 0))
+
+
+def _divides(writer: Writer, m: Monomial, less: Monomial) -> bool:
+    """Whether a monomial of variables is a multiple of what ``less`` is one over."""
+    rest = monomial((*m, *less))
+    return all(p > 0 for _, p in rest) and all(writer.field.generators[g].kind == "variable" for g, _ in m)
 
 
 def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:

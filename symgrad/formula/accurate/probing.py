@@ -25,12 +25,13 @@ _SIZES += [0.11, 0.27, 0.4999, 0.5001, 0.73, 0.9, 0.9999, 1.0001, 1.9, 3.3, 7.7,
 _SIZES += [101.0, 361.0, 710.2, 720.0, 1.5e308]
 _FAR = np.array([s * x for x in _SIZES for s in (1, -1)] + [0.6180339, 5e-9, -1.0])
 _CLOSE = np.array([s * x for x in (1e-170, 1e-9, 0.3, 1.1, 12.0, 300.0, 1e9, 1e160, 1.5e308) for s in (1, -1)])
+_LABELS = np.array([1.0, 41.0, 0.0, -41.0])
 
 
 def probes(k: int) -> Any:
-    """Values of the variable number ``k``: in another order for each, then such that all are close."""
+    """Values of the variable number ``k``: in another order for each, then such that all are close, or 0 and 1."""
     step = (k + 1) * np.arange(_FAR.size) % _FAR.size  # their number is prime, so all of them come
-    return np.concatenate([_FAR[step], _CLOSE, _CLOSE * (1 - k * 2.0**-30)])
+    return np.concatenate([_FAR[step], _CLOSE, _CLOSE * (1 - k * 2.0**-30), np.roll(_LABELS, k), np.roll(_LABELS, -k)])
 
 
 def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any]:

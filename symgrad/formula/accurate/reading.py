@@ -11,7 +11,7 @@ from symgrad.formula.accurate.ratios import Field, Ratio
 from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong
 from symgrad.formula.term import NUMBER, Term, postorder
 
-FUNCTIONS = frozenset({"log", "sin", "cos", "atan"})
+FUNCTIONS = frozenset({"log", "sin", "cos", "atan", "acos", "acosh"})
 """Functions of one argument that stay what they are."""
 
 
@@ -186,6 +186,7 @@ _RULES: dict[str, Rule] = {
     "log1p": lambda r, t, a: r.function("log", r.field.plus([_ONE, a[0]])),
     "sigmoid": lambda r, t, a: r.logistic(a[0]),
     "tanh": lambda r, t, a: _tanh(r, a[0]),
+    "tan": lambda r, t, a: r.quotient(r.function("sin", a[0]), r.function("cos", a[0])),
     "sinh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], -1)),
     "cosh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], 1)),
     "softplus": lambda r, t, a: r.softplus(a[0]),
@@ -194,7 +195,7 @@ _RULES: dict[str, Rule] = {
     "hypot": lambda r, t, a: r.sqrt(r.field.plus([r.field.power(x, 2) for x in a])),
 }
 DEFINED = {"gated", "softplus_slope", "sigmoid_slope", "tanh_slope", "one_less_square", "logsigmoid_slope"}
-DEFINED |= {"by_divisor", "squared_error"}
+DEFINED |= {"by_divisor", "squared_error", "log2", "log10"}
 """Ops that are read as what they are made of."""
 READABLE = frozenset(_RULES) | FUNCTIONS | DEFINED
 

@@ -76,11 +76,28 @@ class Writer:
                 c, more = self._factor(dict(key), n, len(a.factors) + len(items) > 1)
                 value *= c
                 items += more
+        if not powers and not waves and (apart := self._over_both(a)) is not None:
+            return apart
         if powers or waves:
             from symgrad.formula.accurate.waves import exponentials
 
             return exponentials(self, value, items, self._exponent(monomial(powers)), waves)
         return self.product(value, items)
+
+    def _over_both(self, a: Ratio) -> Any:
+        """(x - y)/(x y), by the larger number first: the quotient by the smaller one may overflow."""
+        if len(a.monomial) != 2 or list(a.factors.values()) != [1] or {p for _, p in a.monomial} != {-1}:
+            return None
+        ((key, _),) = a.factors.items()
+        (g, _), (h, _) = a.monomial
+        if {m for m, _ in key} != {((g, Fraction(1)),), ((h, Fraction(1)),)} or not {g, h} <= self.field.below(
+            [a.monomial]
+        ):
+            return None  # of variables only: differences of roots have conjugates
+        x, y = self._generator(g), self._generator(h)
+        larger = call("gt", call("abs", x), call("abs", y))
+        big, small = call("where", larger, x, y), call("where", larger, y, x)
+        return self.scaled(a.number, self._sum(dict(key)) / big / small)
 
     def _plain(self, a: Ratio, g: int, p: Fraction) -> Items:
         """A generator to a power; |x|/x is the sign of x."""
@@ -157,12 +174,28 @@ class Writer:
             from symgrad.formula.accurate.logarithms import logarithm
 
             return logarithm(self, made.inner)
+        if made.kind in ("acos", "acosh"):
+            return self._inverse_cosine(made.kind, made.inner)
         return call(made.kind, self(made.inner))
+
+    def _inverse_cosine(self, kind: str, inner: Ratio) -> Any:
+        """acos u by 1 - u and 1 + u, and acosh u by u - 1, where these are known better than by u."""
+        one = Ratio(Fraction(1))
+        minus, plus = (self.field.plus([one, self.field.times(Ratio(Fraction(s)), inner)]) for s in (-1, 1))
+        if kind == "acos":
+            return number(2) * call("atan2", call("sqrt", self(minus)), call("sqrt", self(plus)))
+        u, above = self(inner), self(self.field.times(Ratio(Fraction(-1)), minus))
+        near = number(2) * call("asinh", call("sqrt", above) / call("sqrt", number(2)))
+        return call("where", call("lt", u, number(4)), near, call("acosh", u))
 
     def _root(self, poly: Polynomial) -> Any:
         """√(a² + b²) without squares, and √(a² - b²) from its factors."""
         pair = self.squares(poly)
         if pair is None:
+            ratio = self.field.ratio(poly)
+            turn = self._half_angle(dict(next(iter(ratio.factors)))) if list(ratio.factors.values()) == [1] else None
+            if turn is not None and not ratio.monomial and turn[0] * ratio.number > 0:
+                return call("sqrt", number(2 * abs(ratio.number))) * call("abs", turn[1])
             return call("sqrt", self.polynomial(poly))
         (a, c), (b, d) = pair
         if c > 0 and d > 0:
@@ -201,6 +234,9 @@ class Writer:
 
     def _factor(self, poly: Polynomial, n: int, busy: bool) -> tuple[Fraction, Items]:
         """A sum to a power, as a number and factors; ``busy``: among others, which may make up for its size."""
+        sine = self._sine(poly)
+        if sine is not None:
+            return poly[()] ** n, [(sine, 2 * n)]
         pair = self.squares(poly)
         if pair is not None:
             (a, c), (b, d) = pair
@@ -225,7 +261,7 @@ class Writer:
         if far is not None:
             term, scale, degree = far
             return Fraction(1), [(scale, degree * n), (term, n)]
-        for write in (self._angle, self._sum):
+        for write in (self._angle, self._turned, self._sum):
             term = write(poly)
             if term is not None:
                 break
@@ -264,6 +300,13 @@ class Writer:
         half = self(self.field.times(Ratio(Fraction(1, 2)), self.field.generators[g].inner))
         one, other = poly[()], poly[((g, Fraction(1)),)]
         return int(one), call("cos" if one == other else "sin", half)
+
+    def _sine(self, poly: Polynomial) -> Any:
+        """sin u of c - c·cos² u."""
+        squares = [m[0][0] for m in poly if len(m) == 1 and m[0][1] == 2 and self._kind(m) == "cos"]
+        if len(poly) != 2 or not squares or poly.get(()) != -poly[((squares[0], Fraction(2)),)]:
+            return None
+        return call("sin", self(self.field.generators[squares[0]].inner))
 
     def _kind(self, m: Monomial) -> str:
         return self.field.generators[m[0][0]].kind if m else ""
@@ -324,6 +367,28 @@ class Writer:
         apart_ = call("logical_and", call("lt", call("minimum", *sizes), number(1e-9)), call("gt", size, number(1)))
         across = call("lt", call("sign", x) * call("sign", y), number(0))
         return call("where", call("logical_or", apart_, across), call("atan", x) - call("atan", y), angle)
+
+    def _turned(self, poly: Polynomial) -> Any:
+        """sin a - sin b and cos a - cos b for close a and b, by sin((a - b)/2) and the angle b and half of that."""
+        kinds = {self._kind(m) if len(m) == 1 and m[0][1] == 1 else "" for m in poly}
+        if len(poly) != 2 or kinds not in ({"sin"}, {"cos"}) or set(poly.values()) != {Fraction(1), Fraction(-1)}:
+            return None
+        a, b = (self.field.generators[m[0][0]].inner for m, _ in sorted(poly.items(), key=lambda row: -row[1]))
+        if b.factors and not a.factors:  # the sum is rounded: the angle that is none is added to
+            negative = self._turned({m: -c for m, c in poly.items()})
+            return None if negative is None else -negative
+        apart = self.field.plus([a, self.field.times(Ratio(Fraction(-1)), b)])
+        if len(apart.factors) > 1 or any(len(key) > 2 or n != 1 for key, n in apart.factors.items()):
+            return None
+        x, half = self(b), self(self.field.times(Ratio(Fraction(1, 2)), apart))
+        (s, c), (u, v) = ((call("sin", w), call("cos", w)) for w in (x, half))
+        if kinds == {"sin"}:
+            near, far = 2 * u * (c * v - s * u), call("sin", self(a)) - s
+        else:
+            near, far = -2 * u * (s * v + c * u), call("cos", self(a)) - c
+        return near if apart.number and not apart.monomial and not apart.factors else call(
+            "where", call("lt", call("abs", half), number(1)), near, far
+        )  # fmt: skip
 
     def _sum(self, poly: Polynomial) -> Any:
         """Functions times polynomials, added up; logarithms are joined first."""

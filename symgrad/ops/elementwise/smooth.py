@@ -97,6 +97,7 @@ log2: Op = _smooth(
     single=smooth(kernels.log2),
     regular=(0, "{} > 0"),
     c="log2({0})",
+    loses="digits",
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -109,6 +110,7 @@ log10: Op = _smooth(
     single=smooth(np.log10),
     regular=(0, "{} > 0"),
     c="log10({0})",
+    loses="digits",
     doc="Logarithm to base 10.",
 )
 log1p: Op = _smooth(
@@ -202,6 +204,7 @@ tan: Op = _smooth(
     parity="odd",
     overflows=True,
     c="tan({0})",
+    loses="digits",
     doc="Tangent (radians).",
 )
 asin: Op = _smooth(
@@ -225,6 +228,7 @@ acos: Op = _smooth(
     single=libms(np.arccos),
     regular=(0, "abs({}) < 1"),
     c="acos({0})",
+    loses="digits",
     doc="Inverse cosine.",
 )
 atan: Op = _smooth(
@@ -300,6 +304,7 @@ acosh: Op = _smooth(
     single=libms(np.arccosh),
     regular=(0, "{} > 1"),
     c="acosh({0})",
+    loses="digits",
     doc="Inverse hyperbolic cosine.",
 )
 atanh: Op = _smooth(
