@@ -7,6 +7,7 @@ Saved values are freed by backward; the structure stays for as long as something
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from typing import Any
 
@@ -235,10 +236,12 @@ class Shaped:
 
     def sizes(self, dim: tuple[int, ...]) -> int:
         """Number of entries along ``dim``; marked as a size where the result is recorded."""
+        if not self.record:
+            return math.prod([self.shape[k] for k in dim])
         count = Size(1)
         for k in dim:
             count = count * Size(self.shape[k])
-        return count if self.record else int(count)
+        return count
 
     def full_like(self, value: int) -> Any:
         """A constant array of this shape and dtype."""

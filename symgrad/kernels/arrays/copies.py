@@ -24,3 +24,12 @@ def copied(x: Any, dtype: Any = None) -> Any:
         if steps != out.strides and all(alike):
             out = np.lib.stride_tricks.as_strided(out, strides=steps)
     return out[()]
+
+
+def spread(x: Any, shape: tuple[int, ...]) -> Any:
+    """``np.broadcast_to``; of a single number, as the gradient of a sum is, at a fifth of its price."""
+    if getattr(x, "ndim", 1) or x.dtype.kind not in "fc":
+        return np.broadcast_to(x, shape)
+    made: Any = np.ndarray(shape, x.dtype, np.asarray(x), 0, (0,) * len(shape))
+    made.flags.writeable = False
+    return made

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.dtypes import float32, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.arrays.index import _delta
@@ -171,20 +172,11 @@ def _compiled(inputs: tuple[Labels, ...], output: Labels, order: Any, single: bo
     text = plan_text(inputs, output, names, "shape", order).replace("np.broadcast_to(", "spread(")
     # The text is made from integer labels alone; nothing of a user's reaches it.
     source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
-    known = {"np": np, "_delta": _delta, "spread": _spread}
+    known = {"np": np, "_delta": _delta, "spread": kernels.spread}
     if single:
         source = ast.fix_missing_locations(_InSingle().visit(source))
         known |= {"total": summed, "in_turn": einsum_in_turn, "product": matmul}
     return eval(compile(source, "<contraction>", "eval"), known)  # type: ignore[no-any-return]  # noqa: S307
-
-
-def _spread(x: Any, shape: tuple[int, ...]) -> Any:
-    """``np.broadcast_to``; of a single number, as the gradient of a sum is, at a fifth of its price."""
-    if getattr(x, "ndim", 1) or x.dtype.kind not in "fc":
-        return np.broadcast_to(x, shape)
-    made: Any = np.ndarray(shape, x.dtype, np.asarray(x), 0, (0,) * len(shape))
-    made.flags.writeable = False
-    return made
 
 
 class _InSingle(ast.NodeTransformer):

@@ -40,6 +40,8 @@ def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
             return reshape_op(g, shape=shape)
         raise AutogradError(f"A gradient of shape {tuple(got)} does not fit a value of shape {tuple(shape)}.")
     axes = tuple(range(lead)) + tuple(k + lead for k, size in enumerate(shape) if size == 1 and got[k + lead] != 1)
+    if g.__class__ is np.ndarray and not is_narrow(g.dtype):
+        return sum_op.run(g, dim=axes, keepdim=True).reshape(shape)[()]
     if axes:
         # Arrays of half precision are added in float32, as tensors are: NumPy would round every partial sum.
         half = g.__class__ is np.ndarray and is_narrow(g.dtype)

@@ -26,6 +26,7 @@ from symgrad.tape.backward.freed import nothing_saved
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
+from symgrad.tape.backward.straight import straight
 from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import read_anew
@@ -247,7 +248,7 @@ class Sweep:
                 continue
             rules = node.rules
             if rules is None or careful or g.__class__ is masked or (masks and node in masks):
-                self._careful(node, g)
+                self._aside(node, g, careful)
                 continue
             saved = node.saved
             if saved is freed:
@@ -346,6 +347,11 @@ class Sweep:
         return full
 
     # -------------------------------------------------------------------------------------- the careful path
+
+    def _aside(self, node: Node, g: Any, careful: bool) -> None:
+        """A node whose rules are not called on the spot."""
+        if careful or g.__class__ is Masked or node in self.masks or not straight(self, node, g):
+            self._careful(node, g)
 
     def _careful(self, node: Node, g: Any) -> None:
         """A node with hooks, structural zeros, a wanted gradient, or a recorded sweep."""
