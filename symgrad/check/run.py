@@ -12,7 +12,8 @@ from symgrad.check.asking.arrays import as_array, as_written, is_differentiable
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library
-from symgrad.check.asking.kinds import kind_of, known_kind, signature_text, takes, vjp_function
+from symgrad.check.asking.jax_calls import jax_followed
+from symgrad.check.asking.kinds import filled, kind_of, known_kind, signature_text, takes, vjp_function
 from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
 from symgrad.check.asking.objects import of_one_object, with_forward
 from symgrad.check.asking.outputs import (
@@ -108,11 +109,14 @@ def check(
     label = _name_of(f)
     if kwargs:
         f, grad = partial(f, **kwargs), partial(grad, **kwargs) if callable(grad) else grad
+    grad = filled(grad, args) if kind in (None, "gradient") else grad
+    asked = grad if isinstance(grad, str) else None
     if isinstance(grad, str):
         if kind not in (None, "vjp"):
             raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
         args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
-    question = Question(followable(f), grad, args, argnums, Arguments(f, args, names), label, rtol, method)
+    written_for = jax_followed(followable(f), asked, args)
+    question = Question(written_for, grad, args, argnums, Arguments(f, args, names), label, rtol, method)
     f = question.f
     _require_numbers(question.flat)
     out = None if kind == "gradient" and not of_one_object(f, grad) else probed(f, question.flat)
@@ -239,7 +243,10 @@ def _check_jacobian(question: Question, out: Any) -> Report:
             compared(given, Derivative("jacobian", method=q.method), "jacobian", q.label + path_text(path), q.rtol)
         )
     if not reports:
-        raise ArgumentError(f"{several_text(out) if several else 'f gave no'} floating-point array to differentiate.")
+        said = several_text(out) if several else f"f gave a {type(out).__name__}, which is"
+        raise ArgumentError(
+            f"{said} no floating-point array to differentiate; give a function that makes one of it, with np.asarray()."
+        )
     return joined(q.label, reports)
 
 

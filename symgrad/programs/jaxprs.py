@@ -47,11 +47,19 @@ def from_jaxpr(closed_jaxpr: Any, names: Sequence[str] | None = None) -> Importe
             f"from_jaxpr() takes a closed jaxpr, as jax.make_jaxpr(f)(x) gives it, not {type(closed_jaxpr).__name__}; "
             "from_jax(f, x) takes a function."
         )
+    return _imported(closed_jaxpr, names)
+
+
+def _imported(closed_jaxpr: Any, names: Sequence[str] | None, met: list[str] | None = None) -> ImportedFunction:
+    """As :func:`from_jaxpr`, without looking at the argument.
+
+    With ``met`` functions with another derivative than that of their body leave their names there, and are not refused.
+    """
     jaxpr = closed_jaxpr.jaxpr
     given = list(names) if names is not None else [f"x{k}" for k in range(len(jaxpr.invars))]
     if len(given) != len(jaxpr.invars):
         raise ArgumentError(f"the jaxpr has {len(jaxpr.invars)} arguments, and {len(given)} names are given.")
-    reader = _Reader(len(given))
+    reader = _Reader(len(given), met)
     results = reader.inline(jaxpr, closed_jaxpr.consts, [Slot(k) for k in range(len(given))])
     shapes = [tuple(v.aval.shape) for v in jaxpr.invars]
     return ImportedFunction("f", given, shapes, reader.finished(results), results, len(results) != 1)
@@ -71,13 +79,21 @@ def from_jax(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     >>> x.grad  # doctest: +SKIP
     tensor([1.0000, 0.4200])
     """
+    return of_bodies(f, args)
+
+
+def of_bodies(f: Callable[..., Any], args: Sequence[Any], met: list[str] | None = None) -> Callable[..., Any]:
+    """As :func:`from_jax`; with ``met``, what functions compute counts, whatever derivative they have of their own.
+
+    The names of those whose derivative is another one are left there.
+    """
     import jax
 
-    leaves, form = jax.tree_util.tree_flatten(args)
+    leaves, form = jax.tree_util.tree_flatten(tuple(args))
     arrays = [a.numpy(force=True) if isinstance(a, sg.Tensor) else a for a in leaves]
     closed, shape = jax.make_jaxpr(f, return_shape=True)(*jax.tree_util.tree_unflatten(form, arrays))
     plain = len(leaves) == len(args)
-    program = from_jaxpr(closed, _names(f, len(args)) if plain else None)
+    program = _imported(closed, _names(f, len(args)) if plain else None, met)
     program.__name__ = getattr(f, "__name__", "f") if getattr(f, "__name__", "").isidentifier() else "f"
     single = jax.tree_util.treedef_is_leaf(jax.tree_util.tree_structure(shape))
     if plain and single:
@@ -111,9 +127,10 @@ def _names(f: Callable[..., Any], count: int) -> list[str] | None:
 class _Reader:
     """The steps of a jaxpr, collected with a stack of its own, however deep its calls are."""
 
-    def __init__(self, taken: int):
+    def __init__(self, taken: int, met: list[str] | None):
         self.steps: list[Step] = []
         self.taken = taken
+        self.met = met
 
     def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Collect the steps of a jaxpr and of those that it calls; the slots and constants of its results."""
@@ -146,13 +163,22 @@ class _Reader:
             branch = params["branches"][which]
             return branch.jaxpr, branch.consts, values[1:]
         if name in CUSTOM and not _is_relu(eqn):
-            _check_rule(eqn)
+            self.look_through(eqn)
         elif name not in CALLS:
             return None
         inner = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
         if inner is None:
             return None
         return (inner.jaxpr, inner.consts, values) if hasattr(inner, "consts") else (inner, (), values)
+
+    def look_through(self, eqn: Any) -> None:
+        """Refuse a function with a rule of its own, or note its name, unless the rule is that of its body."""
+        try:
+            _check_rule(eqn)
+        except UnsupportedFunction:
+            if self.met is None:
+                raise
+            self.met.append(_name(eqn))
 
     def add(self, eqn: Any, values: list[Any], frame: _Frame) -> None:
         """One step for a primitive."""
@@ -296,11 +322,16 @@ def _check_rule(eqn: Any) -> None:
         want = jax.grad(functools.partial(total, lambda *xs: _run(eqn, xs)), argnums=by)(*parts)
         have = jax.grad(functools.partial(total, body), argnums=by)(*parts)
         if not all(np.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True) for a, b in zip(want, have, strict=True)):
-            name = getattr(inner.jaxpr.debug_info, "func_name", "a function")
             raise UnsupportedFunction(
-                f"{name} ({eqn.primitive.name}) has a derivative of its own, which is not that of what "
+                f"{_name(eqn)} ({eqn.primitive.name}) has a derivative of its own, which is not that of what "
                 "it computes; write it as an autograd.Function of symgrad, or without the rule."
             )
+
+
+def _name(eqn: Any) -> str:
+    """The name of a function with a rule of its own."""
+    inner = eqn.params.get("call_jaxpr", eqn.params.get("fun_jaxpr"))
+    return str(getattr(inner.jaxpr.debug_info, "func_name", "a function"))
 
 
 def _solver(eqn: Any) -> Callable[..., Any]:

@@ -115,3 +115,93 @@ def test_this_library():
     assert report.diagnosis.kind == "swapped"
     with pytest.raises(ArgumentError, match="leave out kind"):
         check(Twice.apply, "symgrad", X, X, kind="jvp")
+
+
+@pytest.mark.peer
+def test_functions_of_jax_are_followed():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    @jax.custom_vjp
+    def norm(x):
+        return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    def norm_backward(x, g):
+        return ((g - g.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5),)
+
+    norm.defvjp(lambda x: (norm(x), x), norm_backward)
+    report = check(norm, "jax", RNG.normal(size=(3, 4)))
+    assert report.method.startswith("the exact derivative")
+    assert "as argument of div is missing" in report.diagnosis.sentence, report
+    assert "forward in norm" in str(report)
+
+    @jax.custom_jvp
+    def wave(x, y):
+        return jnp.sin(x) * y
+
+    wave.defjvp(lambda p, t: (wave(*p), jnp.cos(p[0]) * p[1] * t[0] - jnp.sin(p[0]) * t[1]))
+    x, y = RNG.normal(size=(2, 3))
+    assert "wrong sign" in check(wave, "jax", x, y)["y"].diagnosis.sentence
+
+    def loss(p, X):
+        return jnp.mean(jax.nn.relu(X @ p["W"]) @ p["v"])
+
+    p, X = {"W": RNG.normal(size=(3, 4)), "v": RNG.normal(size=4)}, RNG.normal(size=(5, 3))
+    assert check(loss, jax.grad(loss), p, X).method.startswith("the exact derivative")
+    report = check(lambda x: jnp.sum(jnp.sin(x) ** 2), lambda x: 2 * np.sin(x), x)
+    assert report.diagnosis.sentence == "The derivative of sin is left out, in sin(x)."
+
+
+@pytest.mark.peer
+def test_loops_of_jax_are_measured():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def product(x):
+        return jax.lax.scan(lambda c, t: (c * jnp.sin(t), c), 1.0, x)[0]
+
+    report = check(product, jax.grad(product), RNG.normal(size=4))
+    assert report.ok
+    assert report.method.startswith("complex-step")
+
+
+@pytest.mark.peer
+def test_sparse_jacobians_of_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    D = sparse.diags_array([np.ones(4), -np.ones(3)], offsets=[0, 1], format="csr")
+    A, x = D.toarray(), RNG.normal(size=4)
+
+    def f(x):
+        return np.sin(A @ x)
+
+    for form in ("csr", "coo", "csc"):
+        assert check(f, lambda x, form=form: (sparse.diags_array(np.cos(A @ x)) @ D).asformat(form), x)
+    assert "sin is left out" in check(f, lambda x: D, x).diagnosis.sentence
+    linear = sparse.linalg.LinearOperator
+
+    def jacobian(x, c=1):
+        return linear((4, 4), matvec=lambda v: c * np.cos(A @ x) * (A @ v), rmatvec=lambda v: A.T @ (np.cos(A @ x) * v))
+
+    assert check(f, jacobian, x)
+    assert "2 times" in check(f, lambda x: jacobian(x, 2), x).diagnosis.sentence
+
+
+def test_gradients_that_are_written_into_an_array():
+    def into(x, grad):
+        grad[:] = 2 * x
+
+    def vjp(x, grad):
+        return grad * 2 * x
+
+    x = RNG.normal(size=3)
+    for written in (into, vjp):  # the name alone does not tell
+        assert check(lambda x: (x**2).sum(), written, x)
+        assert "1/3" in check(lambda x: 3 * (x**2).sum(), written, x).diagnosis.sentence
+
+
+def test_a_gradient_that_writes_into_the_cotangent_is_told():
+    def into(x, g):
+        g[:] = 2 * x
+
+    with pytest.raises(ArgumentError, match="call that parameter out"):
+        check(lambda x: (x**2).sum(), into, RNG.normal(size=3))

@@ -19,6 +19,8 @@ _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 def as_array(value: Any) -> Any:
     """A NumPy array of anything array-like: tensors of this library, torch's, JAX's, lists and numbers."""
     value = inner(value) if isinstance(value, Array) else value
+    if type(value).__module__.startswith("scipy.sparse"):
+        return _of_scipy(value)
     if isinstance(value, Recorded):
         return np.asarray(value._value)
     if hasattr(value, "detach") and hasattr(value, "cpu"):
@@ -31,6 +33,18 @@ def as_array(value: Any) -> Any:
         raise ArgumentError(
             f"a gradient must be an array of numbers; its rows have different lengths: {error}"
         ) from error
+
+
+def is_operator(value: Any) -> bool:
+    """Whether a value is a linear map of SciPy, which is a Jacobian, though it can be called."""
+    return type(value).__module__.startswith("scipy.sparse.linalg") and hasattr(value, "matmat")
+
+
+def _of_scipy(value: Any) -> Any:
+    """A sparse matrix of SciPy, or a linear map, with all of its entries."""
+    if not is_operator(value):
+        return np.asarray(value.toarray())
+    return np.stack([np.ravel(value.matvec(unit)) for unit in np.eye(value.shape[1])], 1)
 
 
 def is_array_like(value: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.arrays import as_array, is_differentiable, is_operator
 from symgrad.check.asking.nested import Arguments
 from symgrad.check.asking.outputs import output_parts
 from symgrad.errors import ArgumentError
@@ -36,7 +36,7 @@ def kind_of(grad: Any, flat: Arguments, out: Any) -> str:
     if not several and not np.ndim(as_array(out)):
         return "gradient"
     value = grad(*flat.whole([_copy(a) for a in flat.args])) if callable(grad) else grad
-    if callable(value) or (isinstance(value, (tuple, list)) and value and callable(value[-1])):
+    if _is_pullback(value) or (isinstance(value, (tuple, list)) and value and _is_pullback(value[-1])):
         return "vjp"
     if several:
         return "jacobian"
@@ -49,6 +49,34 @@ def kind_of(grad: Any, flat: Arguments, out: Any) -> str:
     if all(g == x for g, x in pairs) and int(np.prod(shape)) == 1:
         return "gradient"
     return "elementwise" if pairs and all(g == shape and _stretches(x, shape) for g, x in pairs) else "jacobian"
+
+
+def _is_pullback(value: Any) -> bool:
+    return callable(value) and not is_operator(value)
+
+
+BUFFERS = ("out", "grad", "gradient", "jac", "jacobian", "result", "dest")
+"""What people call the last parameter of a function that writes a gradient there."""
+
+
+def filled(grad: Any, args: Sequence[Any]) -> Any:
+    """``grad(x, out)``, which writes into an array as NLopt's functions do, as a function that gives it.
+
+    It is one if it gives None: a vjp whose cotangent has such a name gives its result.
+    """
+    count, named = len(args), parameters(grad) if callable(grad) else []
+    if len(named) != count + 1 or named[-1] not in BUFFERS or takes(grad, count) or not is_differentiable(args[0]):
+        return grad
+
+    def gradient(*values: Any) -> Any:
+        buffer = np.zeros_like(as_array(values[0]))
+        made = grad(*values, buffer)
+        return buffer if made is None else made
+
+    try:
+        return gradient if grad(*map(_copy, args), np.zeros_like(as_array(args[0]))) is None else grad
+    except Exception:  # noqa: BLE001  (it wants something else there)
+        return grad
 
 
 def takes(f: Callable[..., Any], count: int) -> bool:
@@ -95,7 +123,15 @@ def vjp_function(f: Callable[..., Any], grad: Any, count: int) -> Callable[..., 
         if takes(grad, count) and not takes(grad, count + 1):
             made = grad(*args)
             return (made[-1] if isinstance(made, (tuple, list)) else made)(cotangent)
-        return grad(*args, cotangent) if last else grad(cotangent, *args)
+        try:
+            return grad(*args, cotangent) if last else grad(cotangent, *args)
+        except TypeError as error:
+            if "item assignment" not in str(error) or np.ndim(as_array(cotangent)):
+                raise
+            raise ArgumentError(
+                f"grad{signature_text(grad)} was called as a vjp, with the cotangent {float(cotangent):.4g}, and wrote "
+                "into it. If it writes the gradient there, call that parameter out, or give a function that returns it."
+            ) from error
 
     return vjp
 
