@@ -124,10 +124,14 @@ class Recorded:
             self._extra = Extra()
         return self._extra
 
-    def source(self, saved: bool = False) -> Source:
-        """How this tensor appears as a constant of other tensors' graphs; ``saved``: with its value."""
+    def source(self, saved: bool | None = None) -> Source:
+        """How this tensor appears as a constant of other tensors' graphs; ``saved``: with its value.
+
+        Raises AutogradError where an inference tensor would be saved, or claims to be no constant: the fast paths,
+        which say whether they save it, leave that to the careful one.
+        """
         extra = self.more()
-        if saved and extra.inference and not MODE.local.closed:
+        if saved is not None and extra.inference and (extra.claims or (saved and not MODE.local.closed)):
             raise AutogradError(INFERENCE_SAVED)
         if WATCH.count:
             note_constant(self)
@@ -144,7 +148,7 @@ class Recorded:
                 extra.source.kept = self._value
         return extra.source
 
-    def edge(self, saved: bool = False) -> Any:
+    def edge(self, saved: bool | None = None) -> Any:
         """What a node stores for this argument: the node it came from, the leaf itself, or a constant's record."""
         node: Any = self._node
         if node is not None:

@@ -330,3 +330,23 @@ def test_calls_by_name_once_there_was_an_inference_tensor(t):
     assert t.cumsum(input=x, dim=0).tolist() == t.cumsum(dim=0, input=x).tolist() == [1.0, 5.0, 7.0]
     assert t.cumprod(input=x, dim=0).tolist() == [1.0, 4.0, 8.0]
     assert t.logcumsumexp(input=x, dim=0).tolist()[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "slopes"),
+    [
+        ("x + w", [1.0, 1.0]),
+        ("w + x", [1.0, 1.0]),
+        ("x * 1 + w", [1.0, 1.0]),
+        ("x - w", [-1.0, -1.0]),
+        ("t.sub(w, x)", [1.0, 1.0]),
+        ("t.sub(x, w, alpha=2)", [-2.0, -2.0]),
+    ],
+)
+def test_inference_leaf_beside_what_is_tracked(t, call, slopes):
+    """An inference tensor that claims to require grad gets its gradient beside others that require it, too."""
+    with t.inference_mode():
+        w = t.tensor([1.0, 2.0], requires_grad=True)
+    x = t.tensor([3.0, 4.0], requires_grad=True)
+    y = eval(call, {"t": t, "w": w, "x": x})
+    assert t.autograd.grad(y.sum(), w)[0].tolist() == slopes
