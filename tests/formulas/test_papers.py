@@ -326,3 +326,47 @@ def test_a_stacked_matrix_prints_entry_by_entry():
         r"\sin\left(a\right) & \cos\left(a\right) \end{bmatrix}"
     )
     assert from_latex(text, [symbols(sg.formula(lambda a: a * 2, 0.3).term)[0]]).shape == (2, 2)
+
+
+def cell(W, x, c):
+    """Half of an LSTM cell: three gates of one product."""
+    i, f, g = (W @ x).chunk(3)
+    return (sg.sigmoid(f) * c + sg.sigmoid(i) * sg.tanh(g)).sum()
+
+
+def gates(X, W):
+    i, g = (X @ W).chunk(2, 1)
+    return (sg.sigmoid(i) * g).sum()
+
+
+def pinball(q, y, tau):
+    return sg.maximum(tau * (y - q), (tau - 1) * (y - q)).sum()
+
+
+JOINED = {
+    "gates": (cell, ((6, 4), (4,), (2,)), (
+        r"\begin{bmatrix} t_{1} \odot t_{2} \odot \left(1 - t_{2}\right) \\ "
+        r"c \odot t_{3} \odot \left(1 - t_{3}\right) \\ "
+        r"t_{2} \odot \left(1 - t_{1}^{\odot 2}\right) \end{bmatrix} x^{\top}"
+    )),
+    "gates of rows": (gates, ((5, 3), (3, 4)), (
+        r"\begin{bmatrix} \left(X W\right)_{[:, 2:4]} \odot t_{1} \odot \left(1 - t_{1}\right) & t_{1} "
+        r"\end{bmatrix} W^{\top}"
+    )),
+    "a quantile": (pinball, ((4,), (4,), ()), r"1 - \tau - \operatorname{Heaviside}\left(y - q\right)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_parts_that_are_side_by_side_are_joined(name):
+    f, shapes, part = JOINED[name]
+    rng = np.random.default_rng(6)
+    args = [rng.normal(size=shape) if shape else np.asarray(0.3) for shape in shapes]
+    found = sg.formula(f, *args, wrt=0)
+    text = found.latex()
+    assert part in text
+    want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
+    given = dict(zip(f.__code__.co_varnames, args, strict=False))
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9, atol=1e-12)

@@ -18,7 +18,7 @@ from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import without_inverses
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
-from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, size_factors
+from symgrad.formula.canonical.normal import Factor, Form, Product, constant_form, plain_power, size_factors
 from symgrad.formula.canonical.scalars.identities import logistic_quotient
 from symgrad.formula.canonical.scalars.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
 from symgrad.formula.canonical.scalars.meetings import without_root
@@ -405,6 +405,10 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
             p = run.product(difference)
             whole = Form([Product(1 if p.coef > 0 else -1, p.factors, p.out)], shape)
             return run.elementwise(op, [whole, Form((), shape)], {}, shape)
+    if name == "step" and args[0].terms and not args[1].terms and run.stepped(args[0]):
+        # Heaviside(-u) = 1 - Heaviside(u), at 0 too, beside one of u.
+        other = run.elementwise(op, [args[0].scaled(-1), args[1]], {}, shape)
+        return run.plus([constant_form(1), other], (1, -1), shape)
     form = args[0]
     if name == "erfc" and form.terms and all(p.coef < 0 for p in form.terms):
         # erfc(-u/√2) = 2Φ(u), always.

@@ -30,6 +30,7 @@ from symgrad.formula.canonical.budget import (
 from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
+from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_units
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
@@ -92,6 +93,8 @@ class Canonicaliser:
     def __init__(self) -> None:
         self.lowest: set[Term] = set()
         """Terms that are fractions in lowest terms already."""
+        self.steps_of: set[Any] = set()
+        """What step functions were taken of, by the keys of forms."""
         self.forms: dict[Term, Form] = {}
         self.insides: dict[Term, Form] = {}
         self.products: dict[Term, Form] = {}
@@ -177,6 +180,10 @@ class Canonicaliser:
             whole = both_halves(found, self)
             if whole is not found:
                 return self.sum_of(whole, shape)
+        if sum(any(f.base.op.name in ("put", "embed") for f in p.factors) for p in found) > 1:
+            together = side_by_side(found, shape, self)
+            if together is not None:
+                return self.sum_of(together, shape)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
@@ -262,6 +269,13 @@ class Canonicaliser:
         """Whether a multiple of a sum is an opaque factor already."""
         scale = Fraction(content(form.terms))
         return any(self._form_key(form.scaled(sign / scale)) in self._atoms for sign in (1, -1))
+
+    def stepped(self, form: Form) -> bool:
+        """Whether there is a step function of the negative of a form; else one of the form is noted."""
+        if self._form_key(form.scaled(-1)) in self.steps_of:
+            return True
+        self.steps_of.add(self._form_key(form))
+        return False
 
     def _is_difference(self, form: Form) -> bool:
         """Whether an array is its own negative when its first two axes change places."""

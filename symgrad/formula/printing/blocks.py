@@ -15,6 +15,7 @@ from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, matrix
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.reading.values import Value, op, value_of
 from symgrad.formula.term import Term, full
+from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
 
@@ -57,6 +58,16 @@ def _of_numbers(w: Writer, t: Term) -> Piece | None:
     if t.ndim == 2 and len(rows[0]) < 2:
         return None
     return _framed("m" if t.ndim == 2 else "c", [[text_of(exact(w, x)) for x in row] for row in rows])
+
+
+@writes("embed")
+def _embedded(w: Writer, t: Term) -> Piece | None:
+    """What stands in a range, as if it were put there."""
+    axis, start, (x,) = t.params["dim"], t.params["start"], t.args
+    if isinstance(start, str) or isinstance(x.shape[axis], str) or isinstance(t.shape[axis], str):
+        return None
+    part = slice(start or None, None if start + x.shape[axis] == t.shape[axis] else start + x.shape[axis])
+    return _placed(w, lookup("put")(x, index=Index((*[slice(None)] * axis, part)), shape=t.shape))
 
 
 @writes("put")
