@@ -181,9 +181,9 @@ class Canonicaliser:
             if whole is not found:
                 return self.sum_of(whole, shape)
         if sum(any(f.base.op.name in ("put", "embed") for f in p.factors) for p in found) > 1:
-            together = side_by_side(found, shape, self)
-            if together is not None:
-                return self.sum_of(together, shape)
+            row = side_by_side(found, shape, self)
+            if row is not None:
+                return self.sum_of(row, shape)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:
