@@ -63,7 +63,7 @@ class Solution(Function):
         rows: list[Any] = [None] * len(leaves)
         if not wanted:
             return (None, None, *rows)
-        if _quiet(g, point, *leaves):
+        if quiet(g, point, *leaves):
             factor = problem.factor(point, leaves)
             pulled = factor.pulled(wanted, -factor.solve(g._value, True))
         else:
@@ -80,7 +80,7 @@ class Solution(Function):
         point, *leaves = ctx.saved_tensors
         moving = [k for k, t in enumerate(tangents[2:]) if t is not None and is_floating(leaves[k].dtype)]
         moves = tuple(tangents[k + 2] for k in moving)
-        if _quiet(point, *leaves, *moves):
+        if quiet(point, *leaves, *moves):
             factor = ctx.problem.factor(point, leaves)
             return plain(Tensor, factor.solve(-factor.pushed(moving, moves)._value, False))
         across = _by_leaves(ctx.problem, point, leaves, moving)
@@ -88,7 +88,7 @@ class Solution(Function):
         return system(ctx.problem, False, -right, point, leaves)
 
 
-def _quiet(*values: Any) -> bool:
+def quiet(*values: Any) -> bool:
     """Whether nobody will differentiate what is made of these now: numbers do, which are kept for the next time."""
     if watching() is not None or not all(isinstance(v, Recorded) for v in values):
         return False

@@ -29,6 +29,12 @@ from symgrad.tensor import Tensor
 class Layout:
     """How the unknown is nested, and how it lies in a point."""
 
+    called, start = "the unknown", "x0"
+    advice = (
+        "an equation needs as many entries as its unknown. Give x0 the shape of the solution (for more equations than "
+        "unknowns, minimise the sum of squares with argmin)."
+    )
+
     def __init__(self, structure: Any, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[Any]):
         self.structure = structure
         self.shapes = tuple(shapes)
@@ -46,8 +52,8 @@ class Layout:
         leaves, structure = containers.flatten(tree)
         if containers.without_settings(structure) != containers.without_settings(self.structure):
             raise ShapeError(
-                f"{what} is nested as {containers.shown(structure)}, the unknown as {containers.shown(self.structure)};"
-                " an equation has as many entries as its unknown."
+                f"{what} is nested as {containers.shown(structure)}, {self.called} as "
+                f"{containers.shown(self.structure)}: {self.advice}"
             )
         leaves = [self._fitted(leaf, k, what) for k, leaf in enumerate(leaves)]
         if self.direct:
@@ -68,14 +74,12 @@ class Layout:
             return leaf  # its sizes may be letters; the run on numbers was looked at
         if tuple(shape_of(leaf)) != shape:
             raise ShapeError(
-                f"{what} has shape {tuple(shape_of(leaf))}, the unknown has shape {shape}: an equation needs as many "
-                "entries as its unknown. Give x0 the shape of the solution (for more equations than unknowns, minimise "
-                "the sum of squares with argmin)."
+                f"{what} has shape {tuple(shape_of(leaf))}, {self.called} has shape {shape}: {self.advice}"
             )
         if leaf.dtype.kind == "c" and dtype.kind != "c":
             raise DtypeError(
-                f"{what} is complex ({leaf.dtype}) and the unknown is real ({dtype}). Start from a complex x0 "
-                "(x0 + 0j), or make an equation of its real part."
+                f"{what} is complex ({leaf.dtype}) and {self.called} is real ({dtype}). Start from a complex "
+                f"{self.start} ({self.start} + 0j), or make an equation of its real part."
             )
         return leaf if leaf.dtype == dtype else leaf.to(dtype)
 
@@ -83,13 +87,13 @@ class Layout:
         """The tree of a point."""
         if self.direct:
             return point if self.structure == containers.LEAF else containers.unflatten(self.structure, iter([point]))
-        leaves, start = [], 0
+        leaves, at = [], 0
         for shape, dtype in zip(self.shapes, self.dtypes, strict=True):
             count = int(np.prod(shape, dtype=int))
             halves = []
             for _ in range(2 if dtype.kind == "c" else 1):
-                halves.append(point[start : start + count].reshape(shape))
-                start += count
+                halves.append(point[at : at + count].reshape(shape))
+                at += count
             whole = halves[0] if len(halves) == 1 else lookup("complex")(*halves)
             leaves.append(whole if whole.dtype == dtype else whole.to(dtype))
         return containers.unflatten(self.structure, iter(leaves))
@@ -224,15 +228,21 @@ class Problem:
         """Raise where f uses something that moves and is no parameter: its derivative would be lost."""
         with enable_grad():
             out = self._called(_tensor(point), [_tensor(v) for v in leaves])
-        for leaf in containers.flatten(out)[0]:
-            moves = hasattr(leaf, "tangent")
-            if moves or (self.watched and isinstance(leaf, Recorded) and leaf._requires_grad):
-                raise ArgumentError(
-                    f"{self.__name__} uses a tensor from outside of its arguments that "
-                    f"{'forward mode follows' if moves else 'requires grad'}, and the derivative by it would be lost. "
-                    f"Pass it as a parameter: {self.kind.replace('linear', 'solve')}({self.__name__}, ..., w) with "
-                    f"{self.__name__}(x, ..., w), or detach() it."
-                )
+        name = self.__name__
+        call = f"{self.kind.replace('linear', 'solve')}({name}, ..., w) with {name}(x, ..., w)"
+        refuse_lost(out, name, call, self.watched)
+
+
+def refuse_lost(out: Any, name: str, call: str, watched: bool) -> None:
+    """Raise where what a function gave moves, though none of its arguments does; ``call`` is what to write instead."""
+    for leaf in containers.flatten(out)[0]:
+        moves = hasattr(leaf, "tangent")
+        if moves or (watched and isinstance(leaf, Recorded) and leaf._requires_grad):
+            raise ArgumentError(
+                f"{name} uses a tensor from outside of its arguments that "
+                f"{'forward mode follows' if moves else 'requires grad'}, and the derivative by it would be lost. "
+                f"Pass it as a parameter: {call}, or detach() it."
+            )
 
 
 def _value(v: Any) -> Any:
@@ -275,12 +285,25 @@ class Linear:
 def check_unknown(tree: Any, name: str) -> tuple[Layout, Any]:
     """``(layout, point)`` of a start: values alone, for nothing is differentiated by a start."""
     leaves, structure = containers.flatten(tree)
+    bare = []
+    for leaf in leaves:
+        while hasattr(leaf, "tangent"):
+            leaf = leaf.primal
+        bare.append(leaf.detach() if getattr(leaf, "requires_grad", False) else leaf)
+    layout, point = tracked(containers.unflatten(structure, iter(bare)), name)
+    if isinstance(point, Tensor) and point._node is None and (point._extra is None or not point._extra.name):
+        point = plain(Tensor, point._value)
+        point.more().name = "x0"
+    return layout, point
+
+
+def tracked(tree: Any, name: str) -> tuple[Layout, Any]:
+    """``(layout, point)`` of a nested value."""
+    leaves, structure = containers.flatten(tree)
     if not leaves:
         raise ArgumentError(f"{name} holds no arrays; give it the structure and the shapes of the solution.")
     found = []
     for leaf, path in zip(leaves, containers.paths(structure, name), strict=True):
-        while hasattr(leaf, "tangent"):
-            leaf = leaf.primal
         if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, bool):
             leaf = np.complex128(leaf) if isinstance(leaf, complex) else np.float64(leaf)
         if not hasattr(leaf, "dtype"):
@@ -290,11 +313,6 @@ def check_unknown(tree: Any, name: str) -> tuple[Layout, Any]:
                 f"{path} has dtype {leaf.dtype}; solutions of equations are floating or complex. Start from floats "
                 "(x0.double(), 1.0 in place of 1)."
             )
-        kept = _array(leaf)
-        found.append(kept.detach() if getattr(kept, "requires_grad", False) else kept)
+        found.append(_array(leaf))
     layout = Layout(structure, [tuple(shape_of(x)) for x in found], [np.dtype(x.dtype) for x in found])
-    point = layout.pack(containers.unflatten(structure, iter(found)), name)
-    if isinstance(point, Tensor) and point._node is None and (point._extra is None or not point._extra.name):
-        point = plain(Tensor, point._value)
-        point.more().name = "x0"
-    return layout, point
+    return layout, layout.pack(containers.unflatten(structure, iter(found)), name)

@@ -15,7 +15,9 @@ from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import name_latex
 from symgrad.formulas import formula
 from symgrad.func import jacobian
+from symgrad.implicit.adjoints import Adjoint
 from symgrad.implicit.equations import Solution
+from symgrad.implicit.flows import Odeint
 from symgrad.implicit.problems import Problem
 from symgrad.sources.running import head_latex
 from symgrad.tape import containers
@@ -117,10 +119,11 @@ class Theorem:
         return f"$$\n{self.latex()}\n$$"
 
 
-def theorem(x: Any) -> Theorem:
+def theorem(x: Any) -> Theorem | Adjoint:
     r"""The implicit function theorem for a solution ``x`` (or one of its parts) of this module's functions.
 
-    It shows the derivative by every parameter with named Jacobians, and the formulas of these.  Raises
+    For a solution of ``odeint`` it is the adjoint (:class:`Adjoint`), of its steps or of the equation.  It shows the
+    derivative by every parameter with named Jacobians, and the formulas of these.  Raises
     ``ArgumentError`` where x is not, or no longer, a solution that the tape knows.
 
     >>> import symgrad as sg
@@ -148,10 +151,13 @@ def theorem(x: Any) -> Theorem:
         if isinstance(function, type) and issubclass(function, Solution):
             ctx = (node.params or {})["run"].ctx
             return Theorem(ctx.problem, ctx.at)
+        if function is Odeint:
+            ctx = (node.params or {})["run"].ctx
+            return Adjoint(ctx.flow, ctx.march, ctx.at)
         stack += [arg for arg in node.args if hasattr(arg, "args")]
     raise ArgumentError(
-        "theorem() takes what root, fixed_point, argmin or solve gave, while one of their parameters requires grad "
-        "(solve of a matrix is linalg.solve)."
+        "theorem() takes what root, fixed_point, argmin, solve or odeint gave, while one of their parameters requires "
+        "grad (solve of a matrix is linalg.solve)."
     )
 
 
