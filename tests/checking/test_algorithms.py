@@ -100,6 +100,20 @@ def softmax_that_is_shifted_and_along_the_wrong_axis():
     return loss, grad, lambda z: grad(z, 0), RNG.normal(size=(4, 3))
 
 
+@mistake("as argument of div is missing", argnums=0)
+def softmax_that_is_shifted_and_without_its_sum():
+    def loss(z, w):
+        e = np.exp(z - z.max(1, keepdims=True))
+        return (w * (e / e.sum(1, keepdims=True))).sum()
+
+    def grad(z, w, whole=1):
+        e = np.exp(z - z.max(1, keepdims=True))
+        p = e / e.sum(1, keepdims=True)
+        return p * (w - whole * (p * w).sum(1, keepdims=True))
+
+    return loss, grad, lambda z, w: grad(z, w, 0), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))
+
+
 @mistake("is taken for its transpose", "each time the line runs", argnums=0)
 def forward_algorithm_of_a_chain():
     def loss(b, A):
@@ -281,3 +295,23 @@ def test_the_headline_is_of_the_argument_whose_mistake_has_a_name():
     assert report["x"].diagnosis.kind in ("unknown", "place")
     assert report.diagnosis is report["y"].diagnosis
     assert report.headline.startswith("d f / d y")
+
+
+def test_sizes_without_a_common_letter_do_not_stop_a_diagnosis():
+    """``x[:, ::2]`` is as long as ``c``, which the formula cannot know."""
+
+    def f(x, c, s):
+        a, b = x[:, ::2], x[:, 1::2]
+        return np.tanh(np.concatenate([a * c - b * s, a * s + b * c], 1)).sum()
+
+    def grad(x, c, s, sign=1):
+        a, b = x[:, ::2], x[:, 1::2]
+        d = 1 - np.tanh(np.concatenate([a * c - b * s, a * s + b * c], 1)) ** 2
+        g = np.empty_like(x)
+        g[:, ::2] = d[:, :2] * c + sign * d[:, 2:] * s
+        g[:, 1::2] = d[:, 2:] * c - d[:, :2] * s
+        return g
+
+    x, c, s = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
+    assert check(f, grad, x, c, s)
+    assert "wrong sign" in check(f, lambda *args: grad(*args, -1), x, c, s).diagnosis.sentence

@@ -491,7 +491,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _factor,
 )
 
-_PAST_IDLE: tuple[Callable[[Case], Diagnosis | None], ...] = (turned, entries_shared, every_round, variant)
+_PAST_IDLE: tuple[Callable[[Case], Diagnosis | None], ...] = (path, turned, entries_shared, every_round, variant)
 
 
 def _past_idle(case: Case) -> Diagnosis | None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.graph.lines import is_alone, written
-from symgrad.errors import FormulaError
+from symgrad.errors import FormulaError, SymgradError
 from symgrad.formula.term import describe as describe_term
 from symgrad.ops.rules.fitting import fit
 from symgrad.tape.backward.engine import QuietSweep
@@ -418,11 +418,15 @@ def text_of(output: Any, edge: Any) -> str:
     """The formula of an edge; where it is too long for a sentence, what the function says there, or the operation."""
     from symgrad.formula.sympy.texts import text
 
-    term = Reading([output._node])[edge]
     try:
+        term = Reading([output._node])[edge]
         found = text(term)
     except FormulaError:
         return written(edge) or describe_term(term)
+    except (
+        SymgradError
+    ):  # sizes that the formula has no common letter for, as of x[::2] beside an array of half its size
+        return written(edge) or (edge.op.name if isinstance(edge, Node) else "an argument")
     kept = _KEPT_AXIS.fullmatch(found)
     found = kept[1] if kept and _is_balanced(kept[1]) else found
     if len(found) > SHORT:
