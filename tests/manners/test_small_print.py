@@ -305,3 +305,32 @@ def test_sign_of_truth_values_has_memory_of_its_own(t):
     x = t.tensor([False, True])
     x.sign().fill_(True)
     assert x.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("call", "kernel"),
+    [
+        ("z.cummax(0)", "cummax_cpu"),
+        ("z.cummin(0)", "cummin_cpu"),
+        ("z.median()", "median_cpu"),
+        ("z.nanmedian()", "median_cpu"),
+        ("z.amax()", "max_values_cpu"),
+        ("z.amin()", "min_values_cpu"),
+    ],
+)
+def test_kernels_that_complex_numbers_do_not_have(t, call, kernel):
+    """The error names the function that was called, and no part of it."""
+    with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'ComplexFloat'"):
+        eval(call, {"z": t.tensor([1 + 1j, 2.0])})
+
+
+def test_changed_and_joined_without_entries(t):
+    """A recorded pass through a change in place gets by with what nothing came of."""
+    x = t.zeros(0, requires_grad=True)
+    part = x[1:]
+    total = part + x
+    total[:-1] += -1.5
+    joined = t.hstack([total, part])
+    (g,) = t.autograd.grad((joined * joined).sum(), part, create_graph=True)
+    assert g.shape == (0,)
+    assert not g.requires_grad

@@ -68,8 +68,18 @@ argtop_op = _order(
     k=2,
     largest=True,
 )
-argcummax_op = _order("argcummax", kernels.argcummax, "Places of the running maximum; the last of equal ones.")
-argcummin_op = _order("argcummin", kernels.argcummin, "Places of the running minimum; the last of equal ones.")
+argcummax_op = _order(
+    "argcummax",
+    kernels.argcummax,
+    "Places of the running maximum; the last of equal ones.",
+    refuses={"c": "cummax_cpu"},
+)
+argcummin_op = _order(
+    "argcummin",
+    kernels.argcummin,
+    "Places of the running minimum; the last of equal ones.",
+    refuses={"c": "cummin_cpu"},
+)
 
 
 def _at(name: str, input: Any, indices: Any, dim: int, keepdim: bool) -> Named:
@@ -206,7 +216,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @front("nanmedian")
-@refusing("bc")
+@refusing({"bc": "median_cpu"})
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The (lower) median of the entries that are numbers."""
     return _middle("nanmedian", input, dim, keepdim)

@@ -54,7 +54,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         lambda x, dim, keepdim: kernel(x, dim, keepdims=keepdim),
         (shared_by_ties(name),),
         infer=reduced_shape,
-        refuses="c",
+        refuses={"c": f"{name[1:]}_values_cpu"},
         mixes="dim",
         domain="real",
         kinks=("ties",),

@@ -409,9 +409,10 @@ class Sweep:
             self._run_whole(node, whole, g, zeros)
             return
         results, inputs, inner = self.contributions(node, bits, g, zeros)
-        if role == "change" and self.create_graph and g._requires_grad:
+        if role == "change" and self.create_graph and getattr(g, "_requires_grad", False):
             # torch copies them into the gradient of the base, and the copy has the history of what it is copied into.
-            results = [c if c is None or c._requires_grad else beside(c, g) for c in results]
+            # What a rule made of nothing, as cat's of an empty part, is an array.
+            results = [c if c is None or getattr(c, "_requires_grad", False) else beside(c, g) for c in results]
         elif role == "empty" and self.create_graph:
             results = [still(c) for c in results]  # torch's zeros that nothing was put into
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
