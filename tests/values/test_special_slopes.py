@@ -127,3 +127,16 @@ def test_ends():
     sg.special.zeta(s, 1.0).sum().backward()
     np.testing.assert_array_equal(s.grad.numpy()[0], 0)
     np.testing.assert_allclose(s.grad.numpy()[1], -math.log(2) * 2.0**-400, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("order", "limit"), [(1, 8), (2, 8), (3, 8)])
+def test_derivatives_of_i0e_near_zero(order, limit):
+    """A series of one sign; it goes over into an integral at 6."""
+    points = np.array([1e-8, 0.03, 0.7, 1.9, 4.2, 5.99, 6.01, 17.0, 40.0])
+    found = kernels.bessel_ie_slope(points, 0, order)
+    with mpmath.workdps(40):
+        for x, got in zip(points, found, strict=True):
+            turns = range(2 * order + 1)
+            terms = [(-1) ** j * math.comb(2 * order, j) * mpmath.besseli(abs(j - order), x) for j in turns]
+            want = mpmath.exp(-mpmath.mpf(float(x))) * sum(terms) / (2**order)
+            assert abs(mpmath.mpf(float(got)) - want) <= limit * np.spacing(abs(float(want))), (x, got, float(want))

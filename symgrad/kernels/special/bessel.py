@@ -240,11 +240,24 @@ def bessel_ie(x: Any, n: int) -> Any:
     return (out * (np.sign(x) if n % 2 else 1)).astype(x.dtype, copy=False)[()]
 
 
+def scaled_kummer(x: Any, k: int) -> Any:
+    """The k-th derivative of e^-x I_0(x) for x >= 0: (-2)^k (1/2)_k/k! times e^-2x M(1/2, k + 1, 2x) (DLMF 10.39.5).
+
+    All terms of the series have one sign.
+    """
+    top = 2 * float(np.max(x, initial=0))
+    count = int(top + 8 * math.sqrt(top)) + 16
+    series = horner(2 * x, [(j - 0.5) / (j * (k + j)) for j in range(1, count)])
+    first = math.prod(-(2 * j - 1) / j for j in range(1, k + 1))
+    return first * np.exp(-2 * x) * series
+
+
 def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
     """The k-th derivative of e^(-|x|) I_n(x), k > 0, with sign(0) = 0 at its kink.
 
     That of its integral (DLMF 10.32.3), of (cos θ - 1)^k e^(x (cos θ - 1)) cos nθ: nearly of one sign where x is large
-    against n².  Below, half the sum of the neighbouring orders less the one between, k times; far out Hankel's series.
+    against n².  Below, half the sum of the neighbouring orders less the one between, k times; far out Hankel's series;
+    of the orders 0 and 1 and small x a series, which is the fastest.
     """
     x = np.asarray(x)
     if x.size > 32768:
@@ -252,11 +265,15 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
     size = np.abs(x.astype(np.float64))
     limit = 24.0 + 2 * n * n + 8 * k
     out = np.array(size)  # nan stays
-    low = size <= max(1.0, n * n / 8)
+    first = (size <= 6) & (n < 2)
+    if first.any():
+        near = size[first]
+        out[first] = scaled_kummer(near, k) if n == 0 else scaled_kummer(near, k) + scaled_kummer(near, k + 1)
+    low = (size <= max(1.0, n * n / 8)) & ~first
     if low.any():
         terms = [(-1) ** j * math.comb(2 * k, j) * bessel_ie(size[low], abs(n + j - k)) for j in range(2 * k + 1)]
         out[low] = sum(terms) / 2**k
-    middle = ~low & (size <= limit)
+    middle = ~low & ~first & (size <= limit)
     if middle.any():
         near = size[middle]
         count = int(4.5 * math.sqrt(np.max(near))) + n // 2 + 12 + k
@@ -265,7 +282,7 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
         weight = away**k * np.cos(n * angle) / count
         pieces = np.array_split(near, 1 + near.size * count // 2**21)
         out[middle] = np.concatenate([np.exp(piece[:, None] * away) @ weight for piece in pieces])
-    beyond = ~low & (size > limit)
+    beyond = ~low & ~first & (size > limit)
     if beyond.any():
         far = size[beyond]
         ratios = [((2 * j - 1) ** 2 - 4 * n * n) / (8 * j) * (j - 0.5 + k) / (j - 0.5) for j in range(1, 21)]

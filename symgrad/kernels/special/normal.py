@@ -211,7 +211,10 @@ def ndtri_slope(x: Any, n: int = 1) -> Any:
     p = x.astype(np.float64)
     with np.errstate(all="ignore"):
         y = ndtri(p)
-        first = 1 / (np.minimum(p, 1 - p) * inverse_mills(-np.abs(y)))
+        first = np.asarray(math.sqrt(2 * math.pi) * np.exp(y * y / 2))
+        tail = np.asarray(np.abs(y) > 1.2)  # in between, the rounding of y hardly counts
+        if tail.any():
+            first[tail] = 1 / (np.minimum(p[tail], 1 - p[tail]) * inverse_mills(-np.abs(y[tail])))
         out = first**n * np.polyval(quantile_powers(n, 1), y)
     ends = np.where(p == 0, (-1.0) ** (n - 1) * np.inf, np.where(p == 1, np.inf, np.nan))
     return np.where((p > 0) & (p < 1), out, ends).astype(x.dtype, copy=False)[()]
@@ -228,7 +231,10 @@ def erfinv_slope(x: Any, n: int = 1) -> Any:
     p = x.astype(np.float64)
     with np.errstate(all="ignore"):
         y = erfinv(p)
-        first = math.sqrt(math.pi) / 2 * erfcx(np.abs(y)) / (1 - np.abs(p))
+        first = np.asarray(math.sqrt(math.pi) / 2 * np.exp(y * y))
+        tail = np.asarray(np.abs(y) > 0.8)
+        if tail.any():
+            first[tail] = math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / (1 - np.abs(p[tail]))
         out = first**n * np.polyval(quantile_powers(n, 2), y)
     ends = np.where(p == -1, (-1.0) ** (n - 1) * np.inf, np.where(p == 1, np.inf, np.nan))
     return np.where(np.abs(p) < 1, out, ends).astype(x.dtype, copy=False)[()]
@@ -245,7 +251,10 @@ def erfcinv_slope(x: Any, n: int = 1) -> Any:
     p = x.astype(np.float64)
     with np.errstate(all="ignore"):
         y = erfcinv(p)
-        first = -math.sqrt(math.pi) / 2 * erfcx(np.abs(y)) / np.minimum(p, 2 - p)
+        first = np.asarray(-math.sqrt(math.pi) / 2 * np.exp(y * y))
+        tail = np.asarray(np.abs(y) > 0.8)
+        if tail.any():
+            first[tail] = -math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / np.minimum(p[tail], 2 - p[tail])
         out = first**n * np.polyval(quantile_powers(n, 2), y)
     ends = np.where(p == 0, (-1.0) ** n * np.inf, np.where(p == 2, -np.inf, np.nan))
     return np.where((p > 0) & (p < 2), out, ends).astype(x.dtype, copy=False)[()]
