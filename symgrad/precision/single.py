@@ -469,8 +469,10 @@ def sinc(x: Any) -> Any:
 
 
 def ndtr(x: Any) -> Any:
-    """The standard normal distribution function by the error function."""
-    return (1 + kernels.erf(x * np.float32(math.sqrt(0.5)))) * np.float32(0.5)
+    """The standard normal distribution function by the error function; left of -4 by the tail, which that loses."""
+    out = (1 + kernels.erf(x * np.float32(math.sqrt(0.5)))) * np.float32(0.5)
+    tail = np.asarray(x) < -4
+    return np.where(tail, kernels.ndtr(x), out)[()] if tail.any() else out
 
 
 def cast(x: Any, dtype: Any) -> Any:
@@ -553,10 +555,10 @@ def tanh_slope(g: Any, y: Any) -> Any:
 
 
 def dsinc(x: Any) -> Any:
-    """The derivative of sinc, every step rounded; 0 where πx² is."""
+    """The derivative of sinc, every step rounded; near 0, where the steps lose three digits or all, by its series."""
     t, below = np.float32(math.pi) * x, x * x * np.float32(math.pi)
-    zero = below == 0
-    return np.where(zero, np.float32(0), (t * _cos(t) - _sin(t)) / np.where(zero, np.float32(1), below))[()]
+    zero = np.abs(t) < np.float32(0.0625)
+    return np.where(zero, kernels.dsinc(x), (t * _cos(t) - _sin(t)) / np.where(zero, np.float32(1), below))[()]
 
 
 @np.errstate(all="ignore")

@@ -22,7 +22,6 @@ from symgrad.ops.elementwise.smooth import softplus as softplus_op
 from symgrad.ops.nn import neurons
 from symgrad.ops.reductions.softmax import log_softmax, softmax
 from symgrad.ops.reductions.wide import rounded_once
-from symgrad.ops.rules.constants import exact
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import chunk
 from symgrad.ops.shapes.shaping import axis_of, reshape
@@ -81,10 +80,11 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 
 @_activation()
+@rounded_once
 def hardsigmoid(input: Any) -> Any:
-    """x/6 + 1/2 between -3 and 3, 0 and 1 outside."""
+    """(x + 3)/6 between -3 and 3, 0 and 1 outside."""
     outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
-    return by_pieces(where((input > -3) & (input < 3), input / 6 + exact(1) / 2, outside), input)
+    return by_pieces(where((input > -3) & (input < 3), (input + 3) / 6, outside), input)
 
 
 @_activation()
