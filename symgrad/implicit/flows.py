@@ -110,13 +110,12 @@ class Odeint(Function):
         if isinstance(g, Formal):
             raise FormulaError("the derivative of a solution is found from values")
         wanted = [k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
+        args = list(ctx.saved_tensors)
         if flow.adjoint == "continuous":
-            *args, path = ctx.saved_tensors
-            found = _by_adjoint(flow, g, path, args, wanted)
-        elif quiet(g, *ctx.saved_tensors):
-            found = _by_steps(flow, ctx.march, g, list(ctx.saved_tensors), wanted)
+            found = _by_adjoint(flow, g, args.pop(), args, wanted)
+        elif quiet(g, *args):
+            found = _by_steps(flow, ctx.march, g, args, wanted)
         else:
-            args = list(ctx.saved_tensors)
             _, pull = vjp(_moving(_whole(flow, ctx.march), args, wanted), *(args[k] for k in wanted))
             found = dict(zip(wanted, pull(g), strict=True))
         return (None, *(found.get(k) for k in range(len(ctx.needs_input_grad) - 1)))
@@ -124,12 +123,10 @@ class Odeint(Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         """The tangent of the steps, or the variational equation."""
-        flow = ctx.flow
+        flow, args = ctx.flow, list(ctx.saved_tensors)
         moves = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
         if flow.adjoint == "continuous":
-            *args, path = ctx.saved_tensors
-            return _by_variation(flow, path, args, moves)
-        args = list(ctx.saved_tensors)
+            return _by_variation(flow, args.pop(), args, moves)
         across = _moving(_whole(flow, ctx.march), args, list(moves))
         return jvp(across, tuple(args[k] for k in moves), tuple(moves.values()))[1]
 

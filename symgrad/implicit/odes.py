@@ -14,6 +14,7 @@ from symgrad.implicit.flows import Flow, Odeint, blocks_of, rows_of
 from symgrad.implicit.problems import Given, refuse_lost, tracked
 from symgrad.implicit.tableaus import METHODS, Control
 from symgrad.op import shape_of
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
@@ -76,12 +77,17 @@ def odeint(
         raise ArgumentError(f"odeint() takes a function first, not {type(f).__name__} ({f!r:.40}).")
     layout, start = tracked(y0, "y0")
     layout.called, layout.start, layout.advice = "y0", "y0", _ADVICE
-    times = _times(t)
+    times = t if isinstance(t, Jet) else _times(t)
     control = _control(method, rtol, atol, step_size, max_steps, layout)
     if adjoint not in ("discrete", "continuous"):
         raise ArgumentError(f"odeint(adjoint={adjoint!r}): it is 'discrete' or 'continuous'.")
     flow = Flow(f, layout, Given(params), control, adjoint, tfirst)
     leaves = Given.leaves(params)
+    if any(isinstance(leaf, Jet) for leaf in (start, times, *leaves)):
+        raise ArgumentError(
+            "odeint: an argument is followed along a Taylor path (func.jet, func.taylor), and solutions have no Taylor "
+            "coefficients here; nest func.jvp or func.grad for higher derivatives."
+        )
     _refuse_captured(flow, start, times, leaves)
     return rows_of(layout, Odeint.apply(flow, start, times, *leaves))
 

@@ -244,6 +244,21 @@ def test_theorem():
     assert "Odeint" in str(odeint(pendulum, Y0, [0.0, 1.0], A, k).expr)
 
 
+@pytest.mark.parametrize("adjoint", ADJOINTS)
+def test_checkpoints_and_other_ways_through(adjoint):
+    def last(k):
+        return odeint(lambda y, t, k: -k * y, np.ones(2), np.array([0.0, 1.0]), k, adjoint=adjoint)[-1]
+
+    (k,) = leaves([0.5, 1.0])
+    sg.utils.checkpoint.checkpoint(lambda k: last(k).sum(), k, use_reentrant=False).backward()
+    assert np.allclose(k.grad.numpy(), -np.exp([-0.5, -1.0]))
+    H = sg.func.hessian_operator(lambda k: last(k).sum(), k.detach()).toarray()
+    assert np.allclose(H, np.diag(np.exp([-0.5, -1.0])), atol=1e-6)
+    assert np.allclose(sg.func.linearize(last, k.detach())[1](np.ones(2)).numpy(), k.grad.numpy())
+    with pytest.raises(ArgumentError, match="Taylor path"):
+        sg.func.nth_derivative(lambda k: last(k).sum(), 2)(0.5)
+
+
 def test_programs_and_pickles():
     def last(k):
         return odeint(lambda y, t, k: -k * y, 1.0, np.array([0.0, 1.0]), k)[-1]
