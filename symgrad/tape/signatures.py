@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.notices import notice_once
 from symgrad.op import carrier_of
 
 _WORDS = {
@@ -139,6 +140,26 @@ def refusal(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: bo
     given = ", ".join([*map(_kind, args), *named]) + (", " if kwargs and not args else "")
     ends = f" {shown[0]}" if len(shown) == 1 else " one of:" + "".join(f"\n * {way}" for way in shown)
     return f"{name}() received an invalid combination of arguments - got ({given}), but expected{ends}"
+
+
+def as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call in a way that torch has given up, ``add(x, 2, y)``, as it is called now; None of others.
+
+    torch takes such a call, and says once that it is old.
+    """
+    found = ways(name) or ()
+    old = next((way for way in found if way.hidden and _misfit(name, way, args, kwargs, False) is None), None)
+    if old is None:
+        return None
+    given = {p.name: value for p, value in zip(old.parameters, args, strict=False)} | kwargs
+    new = next(way for way in found if not way.hidden)
+    called = name.removeprefix("Tensor.")
+    notice_once(
+        f"This overload of {called} is deprecated:\n\t{called}{old}\nConsider using one of the following signatures "
+        f"instead:\n\t{called}{new}"
+    )
+    placed = tuple(given.pop(p.name) for p in new.parameters if not p.keyword)
+    return placed, given
 
 
 def _misfit(name: str, way: Way, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: bool) -> str | None:

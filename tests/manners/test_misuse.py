@@ -116,3 +116,43 @@ def test_operators_in_place(t, change):
     """What is no operand gets Python's own error."""
     with pytest.raises(TypeError, match="unsupported operand type"):
         exec(change, {"x": t.ones(2, 2)})
+
+
+OLD = {
+    "t.add(x, 2, y)": "t.add(x, y, alpha=2)",
+    "x.sub(2, y)": "x.sub(y, alpha=2)",
+    "(x * 1).add_(2, y)": "x.add(y, alpha=2)",
+    "t.addmm(2, x, 3, y, y)": "t.addmm(x, y, y, beta=2, alpha=3)",
+    "t.addmm(2, x, y, y)": "t.addmm(x, y, y, beta=2)",
+    "x.addmm(2, 3, y, y)": "x.addmm(y, y, beta=2, alpha=3)",
+    "t.addcmul(x, 0.5, y, y)": "t.addcmul(x, y, y, value=0.5)",
+    "(x * 1).addcdiv_(0.5, y, y)": "x.addcdiv(y, y, value=0.5)",
+    "x.addr(2, 3, y[0], y[1])": "x.addr(y[0], y[1], beta=2, alpha=3)",
+}
+
+
+@pytest.mark.filterwarnings("ignore:This overload of")
+@pytest.mark.parametrize("call", OLD)
+def test_calls_with_factors_in_front(t, call):
+    """Factors once stood among the operands; such calls are taken as they are written now."""
+    found = []
+    for text in (call, OLD[call]):
+        x, y = t.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True), t.tensor([[2.0, 1.0], [0.5, 4.0]])
+        out = eval(text, {"t": t, "x": x, "y": y})
+        (g,) = t.autograd.grad(out.sum(), x)
+        found.append((out.tolist(), g.tolist()))
+    assert found[0] == found[1]
+
+
+def test_the_old_call_is_told_of():
+    import symgrad as sg
+    from symgrad import notices
+
+    notices.set_warn_always(True)
+    try:
+        with pytest.warns(
+            UserWarning, match=r"This overload of add is deprecated:\n\tadd\(Number alpha, Tensor other\)"
+        ):
+            sg.ones(2).add(2, sg.ones(2))
+    finally:
+        notices.set_warn_always(False)
