@@ -165,10 +165,13 @@ def _folded(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _float(term: Term, values: Sequence[Any]) -> Term | None:
     numbers = [math.pi if isinstance(v, str) else float(v) if isinstance(v, Fraction) else v for v in values]
     with np.errstate(all="ignore"):
+        floats = [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in numbers]
         try:
-            value = term.op.kernel(
-                *(float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in numbers)
-            )
+            value = term.op.kernel(*floats)
+        except ZeroDivisionError:  # of Python's numbers; NumPy's divide as IEEE says
+            if any(isinstance(v, complex) for v in floats):
+                return None
+            value = term.op.kernel(*map(np.float64, floats))
         except (ArithmeticError, ValueError):
             return None
     if np.ndim(value) or np.asarray(value).dtype.kind not in "bfc":

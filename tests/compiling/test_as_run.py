@@ -37,3 +37,19 @@ def test_a_factor_in_single_precision_is_widened_before_it_is_multiplied():
     t = sg.tensor(x, requires_grad=True)
     loss(t).backward()
     np.testing.assert_allclose(sg.compile(sg.func.grad(loss), x)(x), t.grad.numpy(), rtol=1e-15)
+
+
+ENDLESS = {
+    "full_like": lambda x: sg.full_like(x, -np.inf),
+    "pad": lambda x: sg.nn.functional.pad(x, (1, 2), value=-np.inf),
+    "pad with nan": lambda x: sg.nn.functional.pad(x, (1, 2), value=np.nan),
+    "max_pool1d": lambda x: sg.nn.functional.max_pool1d(x[None], 2, padding=1),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_infinite_numbers_and_nan_among_the_settings_of_an_op(name):
+    f = ENDLESS[name]
+    x = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, 2.0]])
+    program = sg.compile(f, x)
+    np.testing.assert_array_equal(program(x), f(sg.tensor(x)).numpy())

@@ -61,3 +61,14 @@ def test_a_slope_by_no_rows_is_infinite():
         warnings.simplefilter("error")
         assert program(2.0, np.ones(0)) == np.inf
     assert program(2.0, np.ones(4)) == 0.25
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_traced_on_no_entries(name):
+    empty = np.zeros((0, 3), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = sg.compile(sg.func.grad(FUNCTIONS[name]), empty)(empty)
+        of_line = sg.compile(sg.func.grad(lambda x: x.std(0, correction=0)), empty[:, 0])(empty[:, 0])
+    assert found.dtype == of_line.dtype == np.float32
+    assert found.shape == empty.shape

@@ -151,3 +151,8 @@ def test_the_slope_of_a_largest_multiple_asks_for_the_sign_of_the_difference(abo
 def canonical_text(term: Term) -> str:
     """The formula as a line of Unicode."""
     return spelled(latex(term), "unicode").replace("−", "-")
+
+
+def test_a_divisor_of_zero_is_printed():
+    assert latex(x / 0) == r"\frac{1}{0} x"
+    assert latex(symbol("u") / 0) == r"\frac{u}{0}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -89,6 +90,10 @@ class Writer:
                     )
 
     def _params(self, op: Op, params: dict[str, Any]) -> dict[str, Any]:
+        for value in params.values():
+            if isinstance(value, float) and not math.isfinite(value):
+                params = {k: _Endless(v) if isinstance(v, float) else v for k, v in params.items()}
+                break
         if not op.size_params:
             return params
         out = dict(params)
@@ -330,6 +335,18 @@ class Plain:
             text = op.code(*marks, **self.writer._params(op, term.params))
             self.known[key] = text.count(marks[i]) == 1
         return self.known[key]
+
+
+class _Endless(float):
+    """A float that may be infinite or nan, which texts name by its source."""
+
+    def __repr__(self) -> str:
+        return number_text(float(self))
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
 
 
 class _Kind:

@@ -229,6 +229,8 @@ def product(a: Piece, b: Piece) -> Piece:
 
 def quotient(a: Piece, b: Piece) -> Piece:
     """Anything over a scalar."""
+    if not b.coef:  # x / 0 is infinite or nan, and printed as it is
+        b = Piece("s", top=(("0", ATOM),))
     if a.kind != "s":
         return a.with_lead(1 / b.coef, b.bottom, b.above())
     return Piece("s", coef=a.coef / b.coef, top=(*a.above(), *b.bottom), bottom=(*a.bottom, *b.above()))

@@ -332,6 +332,7 @@ ratio: Op = elementwise(
     kernels.ratio,
     quotient,
     lambda out, x, y: -(out * (1 / y)) if x.__class__ is int and x == 1 else -(out / y),
+    weak=False,
     public=(),
     dtypes="float",
     domain="nonzero",
