@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError
 from symgrad.explaining.answer import at_text, number_text
 from symgrad.explaining.ranking import contributions
@@ -63,7 +64,7 @@ class ErrorBars:
         """Decimal digits that are right."""
         with np.errstate(all="ignore"):
             relative = self.bars / np.abs(self.value)
-            most = -math.log10(np.finfo(self.value.dtype).eps / 2)
+            most = -math.log10(finfo(self.value.dtype).eps / 2)
             found = np.where(self.bars == 0, most, np.where(self.value == 0, 0.0, -np.log10(relative)))
         return np.clip(np.nan_to_num(found), 0.0, most)
 
@@ -120,15 +121,16 @@ def _listed(array: Any) -> Any:
 
 
 def _most(dtype: Any) -> float:
-    return -math.log10(float(np.finfo(dtype).eps) / 2)
+    return -math.log10(float(finfo(dtype).eps) / 2)
 
 
 def ulp(value: Any) -> Any:
     """The unit in the last place of every entry, in float64; of 0 that of the smallest normal number."""
     value = np.abs(np.asarray(value))
-    kind = np.finfo(value.dtype)
-    with np.errstate(all="ignore"):
-        return np.asarray(np.spacing(np.clip(value, kind.tiny, kind.max)), float)
+    kind = finfo(value.dtype)
+    held = np.clip(value.astype(float), float(kind.tiny), float(kind.max))
+    _, exponents = np.frexp(held)  # np.spacing knows no bfloat16
+    return np.where(np.isnan(held), np.nan, np.ldexp(float(kind.eps), exponents - 1))
 
 
 def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
@@ -156,21 +158,21 @@ def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
     >>> bool(sg.errorbars(z).digits > 14)
     True
     """
-    if not isinstance(t, Recorded) or t._value.dtype.kind not in "fc":
+    if not isinstance(t, Recorded) or not is_floating(t._value.dtype):
         raise ArgumentError("errorbars(t): t is a floating-point tensor: a computed value, or a gradient.")
     if samples < 2:
         raise ArgumentError(f"errorbars(samples={samples}): at least 2 samples are needed.")
     run, name = _program(t), called(t)
     value = np.asarray(run(None, None))
     rng = np.random.default_rng(seed)
-    eps = float(np.finfo(value.dtype).eps)
+    eps = float(finfo(value.dtype).eps)
     spread = _spread(lambda: run(_noise(rng, 1.0), None), value, samples)
     delta = max(_SMALL, math.sqrt(eps))
     moved = _spread(lambda: run(None, _noise(rng, delta, scaled=False)), value, max(samples // 3, 2))
-    norm = float(np.sqrt(np.sum(np.abs(value.astype(float if value.dtype.kind == "f" else complex)) ** 2)))
+    norm = float(np.sqrt(np.sum(np.abs(value.astype(complex if value.dtype.kind == "c" else float)) ** 2)))
     with np.errstate(all="ignore"):
         condition = float(np.sqrt(np.sum(moved**2))) / (delta * norm) if norm else math.inf
-    number = value.size == 1 and value.dtype.kind == "f" and t._node is not None
+    number = value.size == 1 and value.dtype.kind != "c" and t._node is not None
     return ErrorBars(name, value, _WIDE * spread, condition, contributions(t.edge()) if number else ((), ()))
 
 
@@ -207,7 +209,7 @@ def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[[Any], Any]:
     """Relative changes at random: up to ``size`` times the precision of each array, or (``scaled`` off) up to it."""
 
     def change(value: Any) -> Any:
-        unit = float(np.finfo(value.dtype).eps) if scaled else 1.0
+        unit = float(finfo(value.dtype).eps) if scaled else 1.0
         wide = np.asarray(value).astype(complex if value.dtype.kind == "c" else float)
         return (wide * (1 + size * unit * rng.uniform(-1, 1, wide.shape))).astype(value.dtype)[()]
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.explaining.replay import Edge, Pass, Replay, entry_by_entry, rounds
 from symgrad.explaining.scene import Scene, largest, leaf_name
 from symgrad.tape.graph import Node
@@ -69,7 +70,7 @@ def contributions(root: Any) -> tuple[list[Contribution], list[Contribution]]:
 def _moved(done: Pass, place: Any) -> Any:
     """|v · v̄| per entry of a value; None for what has no adjoint."""
     value = done.replay.value(place)
-    if getattr(value, "dtype", None) is None or value.dtype.kind not in "fc":
+    if getattr(value, "dtype", None) is None or not is_floating(value.dtype):
         return None
     seeds = [seed for root, seed in done.roots if root is place]
     edges = done.into.get(place, [])
@@ -84,6 +85,6 @@ def _moved(done: Pass, place: Any) -> Any:
 def _terms(done: Pass, edge: Edge) -> float:
     """The same for what an operation adds up: its terms are rounded, too."""
     value = done.replay.value(edge.node.args[edge.i])
-    if getattr(value, "dtype", None) is None or value.dtype.kind not in "fc":
+    if getattr(value, "dtype", None) is None or not is_floating(value.dtype):
         return 0.0
     return float(np.sqrt(np.sum(np.abs(np.asarray(value) * edge.c) ** 2)))

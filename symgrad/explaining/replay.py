@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, FormulaError, SymgradError
 from symgrad.ops.rules.kinks import under
 from symgrad.tape.backward.engine import QuietSweep
@@ -97,7 +98,7 @@ class Replay:
             return edge
         if id(edge) not in self._given:
             value = self._of_leaf(edge)
-            self._given[id(edge)] = value if self.leaf is None or value.dtype.kind not in "fc" else self.leaf(value)
+            self._given[id(edge)] = value if self.leaf is None or not is_floating(value.dtype) else self.leaf(value)
         return self._given[id(edge)]
 
     def _of_leaf(self, edge: Any) -> Any:
@@ -159,7 +160,7 @@ def _require_room(nodes: Sequence[Node]) -> None:
 
 
 def _noised(value: Any, noise: Any) -> Any:
-    return noise(value) if getattr(value, "dtype", None) is not None and value.dtype.kind in "fc" else value
+    return noise(value) if getattr(value, "dtype", None) is not None and is_floating(value.dtype) else value
 
 
 def _kept(node: Node, saved: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.explaining.answer import at_text, number_text
 from symgrad.explaining.bars import called, errorbars, ulp
@@ -114,7 +115,7 @@ def verify(t: Any, digits: int = 30) -> Verification:
     >>> found.ok, bool(found.ulps.max() < 4)
     (True, True)
     """
-    if not isinstance(t, Recorded) or t._value.dtype.kind not in "fc":
+    if not isinstance(t, Recorded) or not is_floating(t._value.dtype):
         raise ArgumentError("verify(t): t is a floating-point tensor: a computed value, or a gradient.")
     value = np.asarray(t._value)
     try:
@@ -140,7 +141,7 @@ def differences(value: Any, found: Any) -> tuple[Any, Any]:
     off, size = np.zeros(value.shape), np.array(np.abs(value), value.real.dtype)
     for at in np.ndindex(value.shape):
         number, other = value[at].item(), mpmath.mpmathify(found[at])
-        off[at] = _difference(mpmath, number, other, float(np.finfo(value.dtype).max))
+        off[at] = _difference(mpmath, number, other, float(finfo(value.dtype).max))
         if off[at] < math.inf:
             size[at] = max(size[at], float(abs(other)) if other == other else 0.0)
     return off, ulp(size)

@@ -141,3 +141,30 @@ def test_condition_numbers_by_leaf():
     assert found.leaves[0].at in ((0,), (2,))
     assert "By leaf: x 2e+08, y 1." in str(found)
     assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("dtype", [sg.bfloat16, sg.float16])
+def test_half_precisions_have_bars_and_are_verified(dtype):
+    x = sg.tensor([0.1, 0.2, 0.3, -1.5], dtype=dtype, requires_grad=True)
+    y = (sg.tanh(x) ** 2).sum()
+    y.backward()
+    for t in (y, x.grad):
+        found, bars = sg.verify(t), sg.errorbars(t)
+        assert found.ok
+        assert found.ulps.max() < 16
+        assert 0 < bars.digits.min() < bars.digits.max() + 1e-9 <= 4
+        assert bars.ulps.min() > 0.5
+    assert sg.errorbars(y).operations
+    unit = sg.finfo(dtype).eps
+    assert abs(float(sg.errorbars(y).bars / sg.errorbars(y).ulps) - unit / 2) < 1e-6  # one ulp of a number below 1
+
+
+def test_units_in_the_last_place_are_those_of_numpy():
+    from symgrad.explaining.bars import ulp
+
+    for dtype in (np.float16, np.float32, np.float64):
+        info = np.finfo(dtype)
+        numbers = np.array([1, 0.99, 3, 1e-3, info.tiny, 2 * info.tiny, 0.9 * info.max], dtype)
+        assert np.array_equal(ulp(numbers), np.spacing(numbers).astype(float))
+        assert ulp(dtype(0)) == float(np.spacing(info.tiny))
+        assert np.isnan(ulp(dtype("nan")))
