@@ -14,23 +14,24 @@ from symgrad.parallel.work import Arguments, Gradients
 from symgrad.tape.modes import no_grad
 
 
-def try_reduction(job: Gradients, given: Arguments, arrays: Sequence[Any], size: int) -> None:
+def try_reduction(job: Gradients, given: Arguments, arrays: Sequence[Any], size: int) -> bool:
     """Raise ``ArgumentError`` where the chunks of a batch do not make the whole in the way that was said.
 
-    A function that fails on few examples, or is not finite there, is taken as it was described.
+    A function that fails on few examples, or is not finite there, is taken as it was described.  The answer is False
+    where the trial says nothing, as of a function that is 0: then the next call tries again.
     """
     if size < 2:
-        return
+        return False
     end = min(size, 5)
     middle = end // 2
     try:
         whole, left, right = (_value(job, given, arrays, span) for span in ((0, end), (0, middle), (middle, end)))
         near = float(finfo(whole.dtype).eps) ** 0.5 * 10 * float(abs(whole) + abs(left) + abs(right))
     except Exception:  # noqa: BLE001  (anything that a function raises)
-        return  # what is wrong with the arguments or the result the chunks will say, and at which examples
+        return False  # what is wrong with the arguments or the result the chunks will say, and at which examples
     made = {"sum": left + right, "mean": (middle * left + (end - middle) * right) / end}
     if not np.isfinite([whole, left, right]).all():
-        return
+        return False
     said = "mean" if job.mean else "sum"
     fitting = [name for name, value in made.items() if abs(value - whole) <= near]
     if said not in fitting:
@@ -47,6 +48,7 @@ def try_reduction(job: Gradients, given: Arguments, arrays: Sequence[Any], size:
             f"and reduction={said!r} of its values on {middle} and {end - middle} of them gives "
             f"{float(made[said]):.6g}: {advice}."
         )
+    return len(fitting) == 1
 
 
 def _value(job: Gradients, given: Arguments, arrays: Sequence[Any], span: tuple[int, int]) -> Any:

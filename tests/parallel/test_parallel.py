@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from dataclasses import dataclass
 
@@ -392,6 +393,16 @@ def test_a_function_that_is_not_reduced_as_was_said():
         value_and_grad(lambda w, X: (X @ w).mean(), workers=1, reduction="sum")(W, X)
     with pytest.raises(ArgumentError, match="penalty"):
         value_and_grad(lambda w, X: (X @ w).sum() + w @ w, workers=1, reduction="sum")(W, X)
+    zero = value_and_grad(lambda w, X: ((X @ w) ** 2).sum(), workers=1)
+    zero(0 * W, X)  # nothing is said by a function that is 0
+    zero(0 * W, X)
+    zero(0 * W, X)
+    with pytest.raises(ArgumentError, match="reduction='sum'"):
+        zero(W, X)
+    penalty = value_and_grad(lambda w, X: (X**2).sum() + w @ w, workers=1, reduction="sum")
+    penalty(0 * W, X)
+    with pytest.raises(ArgumentError, match="penalty"):
+        penalty(W, X)
     value_and_grad(lambda w, X: (X @ w).mean() + w @ w, workers=1)(W, X)
     value_and_grad(lambda w, X: (X @ w).sum() + w @ w, workers=1, reduction="sum", verify=False)(W, X)
 
@@ -459,6 +470,54 @@ def test_an_object_in_a_forked_process_begins_anew():
         child.join(10)
         assert child.exitcode == 0
         assert bits(both(W, X, Y)) == want
+
+
+@forks
+def test_threads_take_turns():
+    found = []
+    with two(loss) as both:
+        threads = [threading.Thread(target=lambda: found.append(bits(both(W, X, Y)))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [bits(value_and_grad(loss, workers=1)(W, X, Y))] * 4
+
+
+KILLED = """
+import multiprocessing, os, signal
+import numpy as np
+import symgrad as sg
+
+both = sg.parallel.value_and_grad(lambda w, X: (X @ w).mean(), workers=2, start_method="fork")
+both(np.ones(3), np.ones((32, 3)))
+print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _lives(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:  # nobody may have taken note of the end yet
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().split(")")[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@forks
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+def test_workers_end_with_a_parent_that_is_killed():
+    done = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    children = [int(pid) for pid in done.stdout.split()]
+    assert len(children) == 2
+    end = time.monotonic() + 20
+    while any(map(_lives, children)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(_lives, children))
 
 
 INTERRUPTED = """
