@@ -50,7 +50,7 @@ def evidence(x, k):
 
 CASES = {
     "lengths of a kernel": (relevance, ("+m", "nm"), (
-        r"e^{-\frac{1}{2} \left[\sum_{k} \frac{\left(X_{i k} - X_{j k}\right)^{2}}{\mathrm{ell}_{k}^{2}}\right]_{i j}}"
+        r"e^{-\frac{1}{2} \left[\sum_{k} \frac{\left(X_{i k} - X_{j k}\right)^{2}}{\ell_{k}^{2}}\right]_{i j}}"
     )),
     "a tensor of low rank": (canonical_polyadic, ("nk", "mk", "pk", "nmp"), (
         r"\sum_{i j k} \left(T_{i j k} - \sum_{l} A_{i l} B_{j l} C_{k l}\right)^{2}"

@@ -47,8 +47,11 @@ GREEK = frozenset(
         "Phi",
         "Psi",
         "Omega",
+        "ell",
     ]
 )
+"""Names of letters that LaTeX has commands for: the Greek ones, and the ℓ of length scales."""
+
 _ALIASES = {"lam": "lambda", "lamda": "lambda", "lmbda": "lambda", "eps": "epsilon"}
 _ACCENTS = {"hat": "hat", "bar": "bar", "tilde": "tilde", "dot": "dot", "vec": "vec"}
 _INDEXED = re.compile("[A-Z](?:[a-z]|[x-z]{2})")
@@ -62,6 +65,7 @@ _UNICODE = dict(zip(_GREEK_LETTERS, _GREEK_NAMES.split(), strict=True))
 GREEK_LETTERS = {
     **{name: letter for letter, name in _UNICODE.items()},
     "Upsilon": "ϒ", "varepsilon": "ϵ", "vartheta": "ϑ", "varpi": "ϖ", "varrho": "ϱ", "varsigma": "ς", "varphi": "ϕ",
+    "ell": "ℓ",
 }  # fmt: skip
 """The letter of each name."""
 

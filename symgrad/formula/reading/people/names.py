@@ -71,7 +71,7 @@ def _below(tokens: Sequence[str], k: int) -> str:
 def _names(token: str, known: Mapping[str, str]) -> list[str]:
     """The names that a Greek letter may have in code, the likeliest first; none for what is no Greek letter."""
     plain = token[1:].removeprefix("var")
-    if token[:1] != "\\" or (plain not in GREEK and plain != "ell"):
+    if token[:1] != "\\" or plain not in GREEK:
         return []
     if token in known:
         return [known[token]]
