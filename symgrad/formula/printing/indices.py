@@ -133,7 +133,7 @@ def entry_of(w: Writer, t: Term, letters: Sequence[str], more: Iterator[str]) ->
         return None
     entries = _Entries(w, more)
     sizeless, made = w.needs_sizes, entries.of(t, tuple(letters))
-    if made is None or (t.ndim < 3 and not entries.plain):
+    if made is None or (t.ndim < 3 and (not entries.plain or _has_conditions(made))):
         w.needs_sizes = sizeless  # it was a try
         return None
     entries.spell_deltas(made)
@@ -146,7 +146,8 @@ def by_its_entry(w: Writer, t: Term) -> Piece | None:
     name = [next(letters) for _ in range(t.ndim)]
     entries = _Entries(w, letters)
     sizeless, made = w.needs_sizes, entries.of(t, tuple(name))
-    if made is None or not entries.plain or entries.spread < 2 or not set(name) <= set().union(*entries.told.values()):
+    plain = made is not None and entries.plain and entries.spread > 1 and not _has_conditions(made)
+    if made is None or not plain or not set(name) <= set().union(*entries.told.values()):
         w.needs_sizes = sizeless  # it was a try
         return None
     entries.spell_deltas(made)
@@ -203,7 +204,7 @@ class _Entries:
                 return self._through(t, letters)
             left, plain, self.plain = self.left, self.plain, True
             made = self._through(t, letters)
-            if made is not None and self.plain:
+            if made is not None and self.plain and not _has_conditions(made):
                 self.plain = plain
                 return made
             self.left, self.plain = left, plain
@@ -269,6 +270,11 @@ class _Entries:
         text = _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters)
         self.plain = self.plain and not text.startswith(r"\left[")
         return Piece("s", text)
+
+
+def _has_conditions(entry: Term) -> bool:
+    """Whether an entry has Iverson brackets, beside whose indices others are not told apart."""
+    return any(t.dtype is not None and t.dtype.kind == "b" for t in postorder([entry]))
 
 
 def _by_entry(t: Term) -> bool:
