@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -26,6 +27,7 @@ from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source, sequence
 from symgrad.tape.memory.alone import WATCHERS
+from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import Watch, note_problem
@@ -212,6 +214,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
         call_args.append(containers.unflatten(structure, iter(row)))
     with watch, enable_grad(), _changes_seen(_note_unrepeatable if exact else _arguments_kept(watch)):
         result = function(*call_args)
+        _note_rewritten(watch)
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     leaves, made.structure = containers.flatten(result)
@@ -246,6 +249,17 @@ def _note_shared(root: Any) -> None:
         note_problem(
             "it changes a detached tensor in place, and with it the one it was detached from; clone() it first"
         )
+
+
+def _note_rewritten(watch: Watch) -> None:
+    """Arrays that were written to with NumPy after an op had read them: the program would read what they are now."""
+    for tensor, mark in watch.marks:
+        value = tensor._value
+        if not changes(value) and zlib.crc32(value.tobytes()) != mark:
+            note_problem(
+                f"it writes to a NumPy array of shape {value.shape} after it has computed with it; compute with a "
+                "copy, a.copy(), or write to a tensor, symgrad.zeros(...)"
+            )
 
 
 def _note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> None:

@@ -25,7 +25,7 @@ from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, shape_of
 from symgrad.ops.torch_nodes.rewrites import OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
-from symgrad.tape.formulas.constants import noted
+from symgrad.tape.formulas.constants import SMALL, noted
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.inplace import Invalid
@@ -37,8 +37,6 @@ from symgrad.tape.operands import as_operand, promoted, reject_strangers
 from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
 
 _ARRAYS = (np.ndarray, np.generic)
-_SMALL = 4096
-"""Bytes up to which a constant's values are kept with the graph."""
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
@@ -143,7 +141,7 @@ class Recorded:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
             extra.source.recipe = extra.recipe
-            if self._value.nbytes <= _SMALL:
+            if self._value.nbytes <= SMALL:
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
                 extra.source.kept = self._value
         return extra.source

@@ -6,6 +6,7 @@ few levels: so a loop that adds to zeros forgets where it began, and keeps nothi
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from symgrad.tape.memory.versions import changes
 
 Recipe = tuple[str, dict[str, Any]]
 """The name of an op and its parameters; ``("made", {"op": …, "args": …, "params": …})`` for what an op made."""
+
+SMALL = 4096
+"""Bytes up to which a constant's values are kept with the graph."""
 
 DEEPEST = 6
 """Ops that a recipe holds one inside of the other."""
@@ -52,6 +56,59 @@ def _note(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> N
             return
     if deep < DEEPEST:
         made.more().recipe = ("made", {"op": op, "args": tuple(parts), "params": params, "deep": deep + 1})
+
+
+def _value_of(source: Any) -> tuple[Any, int]:
+    """The value of a constant, and how many references there are to it."""
+    tensor = source.ref()
+    value = source.kept if tensor is None else tensor._value
+    return value, sys.getrefcount(value)
+
+
+class _Alone:
+    """A constant whose array nobody else has: its tensor, itself and its record in one."""
+
+    def __init__(self) -> None:
+        self._value = self.kept = np.zeros(2)
+
+    def ref(self) -> Any:
+        return self
+
+
+_OURS = _value_of(_Alone())[1]
+"""References to the array of a constant that nobody else has; Python's versions count differently."""
+
+
+def passing(source: Any) -> Any:
+    """The array of a constant that was made in passing: nobody has it who could change it; None for all others."""
+    value, count = _value_of(source)
+    known = value.__class__ is np.ndarray and value.base is None and value.nbytes <= SMALL
+    return value if known and count <= _OURS else None
+
+
+def alike(source: Any) -> Any:
+    """What constants without a name have in common that are one: the same memory, or equal entries made in passing.
+
+    A loop that reads one array at every step, or writes ``np.array([0, 0, 9.81])`` there, has one constant.  None for
+    a constant of which that cannot be said.
+    """
+    value = passing(source)
+    if value is not None:
+        return value.dtype.str, value.shape, source.structure, value.tobytes()
+    value = _value_of(source)[0]
+    if value.__class__ is not np.ndarray:
+        return None
+    return value.dtype.str, value.shape, source.structure, value.strides, value.__array_interface__["data"][0]
+
+
+def filled(source: Any) -> Recipe | None:
+    """How zeros and ones were made that a function took in passing, ``np.zeros(n)``; None for all else."""
+    value = passing(source)
+    if value is None or value.size < 2 or value.dtype.kind != "f" or value.flat[0] not in (0, 1):
+        return None
+    if value.tobytes() != np.full_like(value, value.flat[0]).tobytes():
+        return None
+    return ("full", {"shape": value.shape, "value": int(value.flat[0]), "dtype": value.dtype.name})
 
 
 def counted(start: int, count: int, dtype: Any) -> Recipe:

@@ -24,7 +24,7 @@ from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.rules.kinks import turned, under
 from symgrad.ops.shapes.sizes import letters_of, product_size
 from symgrad.tape.folding import unfolded
-from symgrad.tape.formulas.constants import Recipe, holds, plain_recipe
+from symgrad.tape.formulas.constants import Recipe, alike, filled, holds, plain_recipe
 from symgrad.tape.formulas.hooked import marked, through_hooks
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import Origin, origin_of
@@ -84,7 +84,10 @@ class Reading:
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.nodes, leaves = nodes_below(roots)
         made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {}, local)) is not None}
-        self.leaves = [leaf for leaf in leaves if id(leaf) not in made]
+        unmade = [leaf for leaf in leaves if id(leaf) not in made]
+        self.again = _repeated(unmade, names or {})
+        """Constants that are one with another leaf, by identity."""
+        self.leaves = [leaf for leaf in unmade if id(leaf) not in self.again]
         self.taken = any(
             leaf.raw_shape and not _given(leaf, names or {}) for leaf in leaves
         )  # arrays without a name here
@@ -154,6 +157,8 @@ class Reading:
             self._make_symbols(chosen)
             for key, recipe in made.items():
                 self.terms[key] = self._made(recipe)
+            for key, leaf in self.again.items():
+                self.terms[key] = self.terms[id(leaf)]
             for node in self.nodes:
                 self.terms[id(node)] = self._term(node)
             open_letters = {self.letters[n] for n in self.joint}
@@ -425,6 +430,19 @@ def _given(leaf: Any, given: dict[int, str]) -> bool:
     return tensor is not None and id(tensor) in given
 
 
+def _repeated(leaves: Sequence[Any], given: dict[int, str]) -> dict[int, Any]:
+    """The constants without a name that are one with an earlier leaf, and that leaf."""
+    first: dict[Any, Any] = {}
+    found: dict[int, Any] = {}
+    for leaf in leaves:
+        if not isinstance(leaf, Source) or leaf.site is not None or leaf.name is not None or _given(leaf, given):
+            continue
+        key = alike(leaf)
+        if key is not None and first.setdefault(key, leaf) is not leaf:
+            found[id(leaf)] = first[key]
+    return found
+
+
 def _recipe(leaf: Any, given: dict[int, str], local: bool) -> Recipe | None:
     """How a constant without a name was made, if it still has the values of then, or what its values are plainly."""
     if not isinstance(leaf, Source):
@@ -436,9 +454,9 @@ def _recipe(leaf: Any, given: dict[int, str], local: bool) -> Recipe | None:
         return None
     if _given(leaf, given):
         return None
+    if leaf.recipe is None:  # no name for the value here: it is counted who has it
+        return filled(leaf) or plain_recipe(leaf.kept if alive is None else alive._value)
     value = leaf.kept if alive is None else alive._value
-    if leaf.recipe is None:
-        return plain_recipe(value)
     return leaf.recipe if value is None or holds(leaf.recipe, value) else None
 
 

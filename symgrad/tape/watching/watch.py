@@ -9,6 +9,7 @@ Nothing is paid otherwise but one look at ``WATCH.count``.
 from __future__ import annotations
 
 import threading
+import zlib
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,12 +41,14 @@ class Watch:
 
     ``passes`` has the first and last creation numbers of the nodes of backward passes.  ``everything``: what is made
     of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
+    ``marks`` has checksums of arrays when they were read: of writes with NumPy nobody is told.
     """
 
     def __init__(self, everything: bool = False) -> None:
         self.everything = everything
         self.reads: list[Read] = []
         self.kept: list[Any] = []
+        self.marks: list[tuple[Any, int]] = []
         self.inputs: set[int] = set()
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
@@ -109,6 +112,8 @@ def note_constant(tensor: Any) -> None:
     """A constant entered a graph; its value is needed when the graph becomes a program."""
     for watch in WATCH.local.stack:
         watch.kept.append(tensor)
+        if isinstance(tensor._value, np.ndarray):
+            watch.marks.append((tensor, zlib.crc32(tensor._value.tobytes())))
 
 
 def note_pass(first: int, last: int) -> None:

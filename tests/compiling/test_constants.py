@@ -1,0 +1,70 @@
+"""Constants that a compiled function makes or meets: which are one, which are sizes, and which cannot be kept."""
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import CompileError, ShapeError
+
+
+def test_a_constant_that_a_loop_meets_at_every_step_is_one_argument():
+    F = np.array([[1.0, 0.1], [0.0, 1.0]])
+
+    def f(x):
+        for _ in range(4):
+            x = (F @ x + np.array([0.0, 0.3])) @ F.T
+        return x
+
+    x = np.array([1.0, 2.0])
+    compiled = sg.compile(f, x)
+    assert [a.name for a in compiled.arguments] == ["x", "c1", "c2", "c3"]  # F, the step, F.T
+    np.testing.assert_allclose(compiled(x), f(x))
+    F[0, 1] = 5.0  # read at every call, as before
+    np.testing.assert_allclose(compiled(x), f(x))
+
+
+def test_equal_arrays_that_somebody_has_stay_two():
+    a, b = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    compiled = sg.compile(lambda x: x * a + b * x, np.ones(2))
+    b[0] = 9.0
+    np.testing.assert_array_equal(compiled(np.ones(2)), a + b)
+
+
+def test_zeros_of_a_size_leave_it_a_letter():
+    """``np.zeros(n)`` was data: the saved file had a letter and refused every other size for the sake of ``c1``."""
+
+    def potentials(X, Y):
+        C = ((X[:, None] - Y[None]) ** 2).sum(-1)
+        n, m = C.shape
+        f, g = np.zeros(n), np.zeros(m)
+        for _ in range(3):
+            f = -sg.logsumexp(g - C, 1)
+            g = -sg.logsumexp(f[:, None] - C, 0)
+        return f.sum() + g.sum()
+
+    rng = np.random.default_rng(0)
+    program = sg.compile(sg.func.grad(potentials), rng.random((4, 2)), rng.random((5, 2))).program
+    assert [a.name for a in program.arguments] == ["X", "Y"]
+    X, Y = rng.random((6, 2)), rng.random((3, 2))
+    np.testing.assert_allclose(program(X, Y), sg.func.grad(potentials)(sg.tensor(X), sg.tensor(Y)))
+
+
+def test_ones_that_are_data_do_not_become_a_size():
+    program = sg.compile(lambda x: x @ np.array([1.0, 1.0]) + x[0], np.ones(2)).program
+    with pytest.raises(ShapeError):
+        program(np.ones(3))
+
+
+def test_arrays_written_to_after_they_were_read_are_refused():
+    """The program read what the array was at the end: a wrong result without a word."""
+
+    def f(x):
+        v = np.zeros(2)
+        y = x + v
+        v[0] = 1.0
+        return y * v
+
+    with pytest.raises(CompileError, match=r"writes to a NumPy array of shape \(2,\) after it has computed with it"):
+        sg.compile(f, np.ones(2))
+    x = np.array([3.0, 4.0])
+    np.testing.assert_array_equal(sg.jit(f)(sg.tensor(x)), [3.0, 0.0])
