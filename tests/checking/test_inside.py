@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad.check import check
 
 RNG = np.random.default_rng(5)
@@ -267,3 +268,19 @@ def test_sums_inside_of_a_softmax_are_named():
     assert check(lambda x: softmax(x, -1), lambda v, x: backward(v, x, 1), x)
     found = said(check(lambda x: softmax(x, -1), lambda v, x: backward(v, x, 0), x))
     assert "runs along axis 0, not along axis 1" in found
+
+
+def test_terms_of_activation_functions_are_told():
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    x = RNG.normal(size=4)
+
+    def f(x):
+        return sg.nn.functional.silu(x).sum()
+
+    assert check(f, lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), x)
+    missing = said(check(f, sigmoid, x))
+    assert "Inside the derivative of silu" in missing
+    assert "the term x1*(1 - sigmoid(x1)) is missing" in missing
+    assert "wrong sign" in said(check(f, lambda x: sigmoid(x) * (1 - x * (1 - sigmoid(x))), x))

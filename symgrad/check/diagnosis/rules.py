@@ -105,7 +105,7 @@ def inside_rule(case: Case) -> Diagnosis | None:
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
     for node, i in rows.edges(BUDGET):
-        if node.op.kind != "primitive":
+        if node.op.kind != "primitive" and not surgery.is_unary(node):  # of a function of one number only, as of silu
             continue
         program = Program(rows.surgeon.sweeps[0][node, i])
         for edits in program.edits() if program.works else ():
