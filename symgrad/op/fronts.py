@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 if TYPE_CHECKING:
     from symgrad.op.record import Op
 
@@ -63,10 +65,13 @@ def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(call)
     def either(*args: Any, **kwargs: Any) -> Any:
-        if "axis" in kwargs:
-            kwargs["dim"] = kwargs.pop("axis")
-        if "keepdims" in kwargs:
-            kwargs["keepdim"] = kwargs.pop("keepdims")
+        if kwargs:
+            if "axis" in kwargs:
+                kwargs["dim"] = kwargs.pop("axis")
+            if "keepdims" in kwargs:
+                kwargs["keepdim"] = kwargs.pop("keepdims")
+            if not isinstance(kwargs.get("keepdim", False), (int, np.bool)):
+                raise TypeError(f"keepdim must be True or False, not {kwargs['keepdim']!r}")
         return call(*args, **kwargs)
 
     return either

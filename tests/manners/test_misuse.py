@@ -51,6 +51,8 @@ CALLS = {
     "t.abs_(x, x)": "abs_() takes 1 positional argument but 2 were given",
     "t.t(None)": "t(): argument 'input' (position 1) must be Tensor, not NoneType",
     "x.sum(0, keepdim='z')": "sum(): argument 'keepdim' must be bool, not str",
+    "x.mean(0, keepdim='z')": "mean(): argument 'keepdim' must be bool, not str",
+    "t.logsumexp(x, 0, keepdim='z')": "logsumexp(): argument 'keepdim' must be bool, not str",
     "x.sum('a')": "sum() received an invalid combination of arguments - got (str), but expected one of:",
     "x.sum(foo=1)": "sum() received an invalid combination of arguments - got (foo=int, ), but expected one of:",
     "x.gather(0)": 'gather() missing 1 required positional arguments: "index"',
