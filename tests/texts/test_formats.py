@@ -145,7 +145,7 @@ def test_errors():
     with pytest.raises(ArgumentError, match="there are latex, markdown, unicode"):
         spelled("x", "word")
     with pytest.raises(FormulaError, match="no part of a printed formula"):
-        layout(r"\int x")
+        layout(r"\oint x")
     with pytest.raises(FormulaTooDeep, match="nests more"):
         layout(r"\left(" * 300 + "x" + r"\right)" * 300)
     with pytest.raises(FormulaError, match="unexpected|no symbol"):
