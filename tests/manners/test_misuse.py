@@ -158,3 +158,10 @@ def test_the_old_call_is_told_of():
             sg.ones(2).add(2, sg.ones(2))
     finally:
         notices.set_warn_always(False)
+
+
+def test_the_product_of_vectors_of_two_lengths():
+    import symgrad as sg
+
+    with pytest.raises(RuntimeError, match=r"inconsistent tensor size, expected tensor \[2\] and src \[3\] to have"):
+        sg.ones(2) @ sg.ones(3)

@@ -19,11 +19,15 @@ def of_vectors(name: str, a: Any, b: Any) -> None:
         here, there = map(torch_name, dtypes)  # type: ignore[arg-type]
         raise DtypeError(f"{name} : expected both vectors to have same dtype, but found {here} and {there}")
     if shapes[0] != shapes[1] and all(isinstance(shape[0], int) for shape in shapes):
-        (n,), (m,) = shapes
-        raise ShapeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but "
-            f"got {n} and {m} elements respectively"
-        )
+        raise unlike(shapes[0][0], shapes[1][0])
+
+
+def unlike(n: int, m: int) -> ShapeError:
+    """What torch says of vectors of two lengths."""
+    return ShapeError(
+        f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but "
+        f"got {n} and {m} elements respectively"
+    )
 
 
 def prelu(input: Any, weight: Any) -> None:

@@ -79,6 +79,8 @@ def _matmul_spec(a: Any, b: Any) -> Spec:
 
 def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     if not a or not b or a[-1] != (b[0] if len(b) == 1 else b[-2]):
+        if len(a) == len(b) == 1 and isinstance(a[0], int) and isinstance(b[0], int):
+            raise fits.unlike(a[0], b[0])
         shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
         raise ShapeError(
             f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
