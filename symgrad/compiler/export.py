@@ -108,7 +108,11 @@ def save(program: Any, path: Any, target: str | None = None) -> None:
     path = Path(path)
     if target is not None and path.suffix in (".c", ".json"):
         raise ArgumentError(f"save(): a file for {target} is Python; {path.name} ends in {path.suffix}.")
-    if target not in (None, "numpy"):
+    if target == "numba":
+        from symgrad.compiler.export_numba import text_of as jitted
+
+        text = jitted(program)
+    elif target not in (None, "numpy"):
         from symgrad.compiler.export_frameworks import text_of as translated
 
         text = translated(program, str(target))

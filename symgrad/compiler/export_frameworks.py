@@ -127,7 +127,7 @@ def text_of(program: Any, target: str) -> str:
     framework = FRAMEWORKS.get(target)
     if framework is None:
         raise ArgumentError(
-            f"There is no target {target!r}; the targets are {', '.join(map(repr, ('numpy', *FRAMEWORKS)))}."
+            f"There is no target {target!r}; the targets are {', '.join(map(repr, ('numpy', *FRAMEWORKS, 'numba')))}."
         )
     if program.guards is not None:
         raise CompileError(

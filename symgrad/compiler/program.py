@@ -269,11 +269,12 @@ class Compiled:
         One that ends in ``.json`` gets the program as data, for :func:`symgrad.compiler.load`.
 
         With ``target="torch"`` or ``"jax"`` the Python file takes and gives that library's arrays and imports nothing
-        else; the library must be installed, as the file is run before it is written.
+        else; the library must be installed, as the file is run before it is written.  With ``target="numba"`` it takes
+        and gives NumPy's, and is compiled to machine code at its first call.
 
         Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision,
-        branches on values, and functions such as eigenvalues, which it names; for torch and JAX branches on values and
-        functions without a form there.  Raises ``ArgumentError`` for other targets.
+        branches on values, and functions such as eigenvalues, which it names; for torch, JAX and Numba branches on
+        values and functions without a form there.  Raises ``ArgumentError`` for other targets.
         """
         from symgrad.compiler.export import save
 

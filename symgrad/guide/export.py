@@ -14,6 +14,7 @@ from symgrad.guide.arguments import add_point, floating, point_of
 from symgrad.guide.loading import module_of, named
 
 KINDS = ("value", "grad", "value-and-grad", "jacobian", "hessian")
+TARGETS = ("numpy", "c", "torch", "jax", "numba")
 SUFFIXES = (".py", ".c", ".json")
 
 
@@ -34,6 +35,7 @@ def add_export(commands: Any) -> None:
     for kind in KINDS:
         shown = "the gradient (this is the default)" if kind == "grad" else f"the {kind.replace('-', ' ')}"
         what.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=shown)
+    parser.add_argument("--target", choices=TARGETS, help="whose calls are written (default: by the end of the path)")
     parser.add_argument("--wrt", metavar="NAMES", help="the arguments to derive by, as in w,b (default: all of floats)")
     parser.add_argument("--name", metavar="NAME", help="of the function in the file")
     add_point(parser)
@@ -45,9 +47,11 @@ def _run(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.suffix not in SUFFIXES:
         raise ArgumentError(f"-o {options.output}: a file ends in {', '.join(SUFFIXES)}.")
+    if options.target == "c" and path.suffix != ".c":
+        raise ArgumentError(f"-o {options.output}: a file of C ends in .c.")
     program = _program(options)
     try:
-        program.save(path)
+        program.save(path, target=None if options.target == "c" else options.target)
     except OSError as error:
         raise ArgumentError(f"-o {path}: {error.strerror or error}.") from error
     lines = len(path.read_text(encoding="utf-8").splitlines())

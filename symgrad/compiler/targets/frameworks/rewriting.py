@@ -237,9 +237,9 @@ class Rewriter(ast.NodeTransformer):
         except TypeError:  # arguments that the form does not know
             raise Missing(name) from None
         text = text.replace(DEVICE, self.device())
-        found = re.match(r"(\w+)\(", text)
-        if found is not None and found[1] in self.framework.kernels:
-            self.helpers[found[1]] = None
+        for called in re.findall(r"(?<![\w.])(\w+)\(", text):
+            if called in self.framework.kernels:
+                self.helpers[called] = None
         return _parsed(text)
 
     def device(self) -> str:

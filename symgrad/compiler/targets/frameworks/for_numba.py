@@ -1,0 +1,161 @@
+"""The calls of Numba: NumPy's names, of which it compiles many, and the library's kernels in such calls.
+
+What Numba has in part (``keepdims``, ``axis`` of a maximum) is written in what it has; the rest is refused when a file
+is written, which compiles it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from symgrad.compiler.targets.frameworks.kernels import KERNELS
+from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, Text, told
+
+
+def _axes(text: str) -> list[int]:
+    """The axes of a reduction, in an order in which one after the other can be taken."""
+    found = ast.literal_eval(text)
+    axes = list(found) if isinstance(found, tuple) else [found]
+    if any(a < 0 for a in axes) and any(a >= 0 for a in axes):
+        raise Missing(f"a reduction over the axes {text}")
+    return sorted(axes, reverse=axes[0] >= 0)
+
+
+def _over(whole: str, single: str) -> Any:
+    """A reduction: over all entries, or over one axis after the other."""
+
+    def reduced(x: str, axis: str = "None", keepdims: str = "False") -> str:
+        if axis == "None":
+            if keepdims != "False":
+                raise Missing(f"{whole}(keepdims=True) over all axes")
+            return f"{whole}({x})"
+        if axis.isidentifier():  # in a kernel, which is given one axis
+            return f"{single}({x}, {axis})"
+        for a in _axes(axis):
+            x = f"{single}({x}, {a})"
+            if keepdims == "True":
+                x = f"np.expand_dims({x}, {a})"
+        return x
+
+    return reduced
+
+
+def _dtype(text: str) -> str:
+    """The dtype that a text names, as Numba has to know it; other arguments as they are."""
+    found = re.fullmatch(r"'((?:float|int|uint|complex|bool)\d*)'", text)
+    return text if found is None else f"np.{found[1].replace('bool', 'bool_')}"
+
+
+def _triangular(a: str, b: str, upper: str, unit: str) -> str:
+    if unit != "False":
+        raise Missing("solve_triangular(unitriangular=True)")
+    return f"solve(np.{'triu' if upper == 'True' else 'tril'}({a}), {b})"
+
+
+def _plain(name: str) -> Any:
+    """A call without ``out=``: its result is a new array."""
+
+    def call(*args: str, **named: str) -> str:
+        named.pop("out", None)
+        row = [*map(_dtype, args), *(f"{k}={_dtype(v)}" for k, v in named.items())]
+        return f"np.{name}({', '.join(row)})"
+
+    return call
+
+
+def _put(g: str, index: str, shape: str) -> str:
+    """Zeros with values at places: slices and numbers, or the rows of one index array, which may be there twice."""
+    node = ast.parse(index, mode="eval").body
+    if isinstance(node, ast.Name):
+        return f"put_rows({g}, {index}, {shape})"
+    return f"put_part({g}, {told(index)}, {shape})"
+
+
+def _typed(x: Text, kind: str, _device: str) -> str:
+    return f"np.{kind}({x})" if x.plain else f"np.asarray({x}).astype(np.{kind})"
+
+
+CALLS: dict[str, Any] = {
+    "sum": _over("np.sum", "np.sum"),
+    "prod": _over("np.prod", "prod_over"),
+    "max": _over("np.max", "max_over"),
+    "min": _over("np.min", "min_over"),
+    "amax": _over("np.max", "max_over"),
+    "amin": _over("np.min", "min_over"),
+    "mean": _over("np.mean", "mean_over"),
+    "nearest": lambda x: f"np.rint({x})",
+    "matmul": lambda x, y: f"({x} @ {y})",
+    "logsumexp": lambda x, dim, keepdim: _over("", "logsumexp_over")(x, dim, keepdim),
+    "put": _put,
+    "inv_lower": lambda x: f"np.linalg.inv(np.tril({x}))",
+    "solve_triangular": _triangular,
+    "reshape": lambda x, shape: f"np.ascontiguousarray({x}).reshape({shape})",
+    "ones_like": lambda x, **_: f"np.ones_like({x})",
+    "zeros_like": lambda x, **_: f"np.zeros_like({x})",
+}
+
+OWN = {
+    **KERNELS,
+    "softplus": """def softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))""",
+    "sigmoid": """def sigmoid(x):
+    return 0.5 + 0.5 * np.tanh(0.5 * x)""",
+    "logsigmoid": """def logsigmoid(x):
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))""",
+    "sign": """def sign(x):
+    return np.where(np.isnan(x), 0, np.sign(x))""",
+    "solve": """def solve(a, b):
+    return np.linalg.solve(np.ascontiguousarray(a), np.ascontiguousarray(b))""",
+    "softmax": """def softmax(x, dim):
+    e = np.exp(x - np.expand_dims(max_over(x, dim), dim))
+    return e / np.expand_dims(np.sum(e, dim), dim)""",
+    "log_softmax": """def log_softmax(x, dim):
+    y = x - np.expand_dims(max_over(x, dim), dim)
+    return y - np.expand_dims(np.log(np.sum(np.exp(y), dim)), dim)""",
+    "logsumexp_over": """def logsumexp_over(x, axis):
+    m = max_over(x, axis)
+    m = np.where(np.isfinite(m), m, 0)
+    return m + np.log(np.sum(np.exp(x - np.expand_dims(m, axis)), axis))""",
+    "put_part": """def put_part(g, index, shape):
+    out = np.zeros(shape, np.asarray(g).dtype)
+    out[index] = g
+    return out""",
+    "put_rows": """def put_rows(g, index, shape):
+    out = np.zeros(shape, g.dtype)
+    for k in range(index.size):
+        out[index[k]] += g[k]
+    return out""",
+    "max_over": """def max_over(x, axis):
+    rows = np.swapaxes(x, axis, 0)
+    out = np.maximum(rows[0], rows[0])
+    for k in range(1, rows.shape[0]):
+        out = np.maximum(out, rows[k])
+    return out""",
+    "min_over": """def min_over(x, axis):
+    rows = np.swapaxes(x, axis, 0)
+    out = np.minimum(rows[0], rows[0])
+    for k in range(1, rows.shape[0]):
+        out = np.minimum(out, rows[k])
+    return out""",
+    "prod_over": """def prod_over(x, axis):
+    rows = np.swapaxes(x, axis, 0)
+    out = np.maximum(rows[0], rows[0])
+    for k in range(1, rows.shape[0]):
+        out = out * rows[k]
+    return out""",
+    "mean_over": """def mean_over(x, axis):
+    return np.sum(x, axis) / x.shape[axis]""",
+}
+
+METHODS = {
+    "astype": lambda x, dtype: f"np.asarray({x}).astype({dtype})",
+    "copy": lambda x: f"np.ascontiguousarray({x})",
+    "reshape": lambda x, *sizes: f"np.ascontiguousarray({x}).reshape(({', '.join(sizes)},))",
+    "transpose": lambda x, *axes: f"np.transpose({x}, ({', '.join(axes)},))",
+    "swapaxes": lambda x, one, other: f"np.swapaxes({x}, {one}, {other})",
+    "sum": lambda x: f"np.sum({x})",
+}
+
+NUMBA = Framework("numba", "np", "import numba\nimport numpy as np\n", CALLS, METHODS, OWN, _plain, _typed)
