@@ -122,10 +122,15 @@ def test_logarithms_that_papers_have(value, text):
     assert float(found.evaluate(x=np.float64(1.5))) == pytest.approx(1.5 * value, rel=1e-15)
 
 
-def test_a_condition_beside_a_sum_keeps_its_brackets():
-    """Iverson brackets of entries inside of the brackets of an array were not told apart from them."""
-    found = sg.formula(lambda u, T: sg.einsum("i,ijk->i", sg.clamp(u, -1, 1) ** 2, T).sum(), (3,), (3, 2, 4), wrt="u")
+@pytest.mark.parametrize(
+    "weight",
+    [lambda u, v: sg.clamp(u, -1, 1) ** 2, lambda u, v: u**v, lambda u, v: sg.exp(-u / v), lambda u, v: sg.sqrt(u) * v],
+    ids=["a condition", "an exponent", "an exponential", "a root"],
+)
+def test_weights_beside_a_sum_read_back(weight):
+    """Iverson brackets and exponents with indices were not told apart from what is around them."""
+    found = sg.formula(lambda u, v, T: sg.einsum("i,ijk->ik", weight(u, v), T), (3,), (3,), (3, 2, 4))
     rng = np.random.default_rng(1)
-    given = {"u": rng.normal(size=3), "T": rng.normal(size=(3, 2, 4))}
+    given = {"u": rng.uniform(0.5, 2, 3), "v": rng.uniform(0.5, 2, 3), "T": rng.normal(size=(3, 2, 4))}
     read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), found.evaluate(**given), rtol=1e-9)

@@ -14,7 +14,7 @@ from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Item, Piece, closed, text_of
 from symgrad.formula.printing.sizes import size_tex
-from symgrad.formula.term import Term, constant_value, number, postorder, symbol
+from symgrad.formula.term import NUMBER, Term, constant_value, number, postorder, symbol
 from symgrad.op import lookup
 
 _LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
@@ -133,7 +133,7 @@ def entry_of(w: Writer, t: Term, letters: Sequence[str], more: Iterator[str]) ->
         return None
     entries = _Entries(w, more)
     sizeless, made = w.needs_sizes, entries.of(t, tuple(letters))
-    if made is None or (t.ndim < 3 and (not entries.plain or _has_conditions(made))):
+    if made is None or (t.ndim < 3 and (not entries.plain or _reads_hard(made))):
         w.needs_sizes = sizeless  # it was a try
         return None
     entries.spell_deltas(made)
@@ -146,7 +146,7 @@ def by_its_entry(w: Writer, t: Term) -> Piece | None:
     name = [next(letters) for _ in range(t.ndim)]
     entries = _Entries(w, letters)
     sizeless, made = w.needs_sizes, entries.of(t, tuple(name))
-    plain = made is not None and entries.plain and entries.spread > 1 and not _has_conditions(made)
+    plain = made is not None and entries.plain and entries.spread > 1 and not _reads_hard(made)
     if made is None or not plain or not set(name) <= set().union(*entries.told.values()):
         w.needs_sizes = sizeless  # it was a try
         return None
@@ -204,7 +204,7 @@ class _Entries:
                 return self._through(t, letters)
             left, plain, self.plain = self.left, self.plain, True
             made = self._through(t, letters)
-            if made is not None and self.plain and not _has_conditions(made):
+            if made is not None and self.plain and not _reads_hard(made):
                 self.plain = plain
                 return made
             self.left, self.plain = left, plain
@@ -272,9 +272,12 @@ class _Entries:
         return Piece("s", text)
 
 
-def _has_conditions(entry: Term) -> bool:
-    """Whether an entry has Iverson brackets, beside whose indices others are not told apart."""
-    return any(t.dtype is not None and t.dtype.kind == "b" for t in postorder([entry]))
+def _reads_hard(entry: Term) -> bool:
+    """Whether an entry has Iverson brackets or exponents with indices, which do not tell theirs from those around."""
+    return any(
+        (t.dtype is not None and t.dtype.kind == "b") or (t.op.name == "pow" and t.args[1].op is not NUMBER)
+        for t in postorder([entry])
+    )
 
 
 def _by_entry(t: Term) -> bool:
