@@ -100,6 +100,8 @@ def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: b
         return _carefully(tensor, op, args, kwargs, even)
     began, before = next(sequence), tensor._value
     new = op(tensor, *args, **kwargs)
+    if new.__class__ is Dual:
+        return MOVED[0](tensor, new)
     value = _fitting(tensor, new)
     if new._requires_grad and recording():
         return _take(tensor, new, value, tensor, target, Change(began, before, Others(), []))
