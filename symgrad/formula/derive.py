@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import Term, as_term, describe, full, postorder
+from symgrad.formula.term import Term, as_term, describe, full, make, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.elementwise.select import guard, where_op
 from symgrad.ops.linalg.contraction import contract
@@ -82,7 +82,10 @@ class Derivation:
             if c is None:
                 continue
             c = as_term(c)
-            c = self._structural(term, i, g, c, fit(c, arg.shape, arg.dtype or term.dtype))
+            fitted = fit(c, arg.shape, arg.dtype or term.dtype)
+            if fitted.shape and fitted.dtype is None:  # a plain number spread over an array of the argument's dtype
+                fitted = make(fitted.op, fitted.args, fitted.params, fitted.shape, arg.dtype or term.dtype)
+            c = self._structural(term, i, g, c, fitted)
             self.pending.setdefault(arg, []).append(c)
 
     def _structural(self, term: Term, i: int, g: Term, raw: Term, c: Term) -> Term:

@@ -39,6 +39,16 @@ def test_a_factor_in_single_precision_is_widened_before_it_is_multiplied():
     np.testing.assert_allclose(sg.compile(sg.func.grad(loss), x)(x), t.grad.numpy(), rtol=1e-15)
 
 
+def test_a_number_spread_over_a_double_array_is_multiplied_as_one():
+    def loss(x):
+        return (x * x * sg.linspace(0, 1, 4)).sum() * 0.5 * 0.7
+
+    x = np.arange(12.0).reshape(3, 4)
+    t = sg.tensor(x, requires_grad=True)
+    loss(t).backward()
+    np.testing.assert_allclose(sg.compile(sg.func.grad(loss), x)(x), t.grad.numpy(), rtol=1e-15)
+
+
 ENDLESS = {
     "full_like": lambda x: sg.full_like(x, -np.inf),
     "pad": lambda x: sg.nn.functional.pad(x, (1, 2), value=-np.inf),
