@@ -23,7 +23,7 @@ from symgrad.proving.exact import exact_law, symbolic
 from symgrad.proving.in_c import called, compiler, library, text_of
 from symgrad.proving.making import Case
 from symgrad.proving.points import points, points_law
-from symgrad.proving.samples import REAL_ONLY, make_case, ops, samples
+from symgrad.proving.samples import make_case, ops, samples, takes_complex
 
 PROVED, REFUTED, UNPROVED, DECLARED = "proved", "refuted", "unproved", "declared"
 _SMALL = {"n": 2, "m": 3, "p": 2, "q": 2}
@@ -206,7 +206,7 @@ def _in_floats(op: Op, entry: Entry) -> None:
             if dtype == "float16" or _has_bfloat16():
                 laws.narrow_law(op.name, k, dtype)
                 entry.checks[dtype] += 1
-        if op.name not in REAL_ONLY:
+        if takes_complex(op):
             case = make_case(op.name, k, dtype=np.complex128)
             for name in _COMPLEX:
                 _FLOATS[name](op, case)
@@ -226,7 +226,7 @@ def _exactly(op: Op, entry: Entry) -> None:
         case = make_case(op.name, k)
         entry.arguments += exact_law(op, case)
         entry.checks["definition"] += 1
-        if op.name not in REAL_ONLY and any(laws.is_leaf(a) for a in case[0]):
+        if takes_complex(op) and any(laws.is_leaf(a) for a in case[0]):
             exact_law(op, make_case(op.name, k, dtype=np.complex128))
             entry.checks["complex definition"] += 1
         if entry.by_sympy == entry.asked:  # what it cannot do once, it is not asked again

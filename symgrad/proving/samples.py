@@ -153,9 +153,18 @@ def _scattered(constant: bool = False, places: tuple[int, ...] = (0, 2), **param
         count = len(places)
         index = np.broadcast_to(np.array(places).reshape(-1, 1), make.shape(count, "m")).copy()
         src = 9 if constant else make("real", count, "m")
-        return (make("real", "n", "m"), src, index), {"dim": 0, **params}
+        return (make("real", "n", "m"), src, index), {"dim": 0, **_sized(make, params)}
 
     return sample
+
+
+def _wide(make: Maker) -> str:
+    return "complex128" if make.dtype.kind == "c" else "float64"
+
+
+def _ordered(reduce: str) -> Callable[[Maker], str]:
+    """The largest and smallest of real numbers; complex ones have only a product."""
+    return lambda make: "prod" if make.dtype.kind == "c" else reduce
 
 
 def _into_sorted(*letters: Any, right: bool = False) -> Sample:
@@ -345,7 +354,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "scatter_plus": [_adding],
     "one_hot": [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})],
     "sum": _reductions(),
-    "cast": [_one("real", "n", "m", dtype="float64"), _one("real", dtype="float64")],
+    "cast": [_one("real", "n", "m", dtype=_wide), _one("real", dtype=_wide)],
     "mean": _reductions(),
     "var": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
     "std": [*_reductions(correction=1), _one("real", "n", dim=(0,), correction=0, keepdim=False)],
@@ -428,7 +437,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "pad": [_one("real", "n", "m", widths=((1, 1), (0, 0)), value=0), _one("real", "n", widths=((2, 0),), value=1)],
     "roll": [_one("real", "n", "m", shifts=(1, -2), dims=(0, 1)), _one("real", "n", shifts=(2,), dims=(0,))],
     "scatter": [_scattered(), _scattered(constant=True)],
-    "scatter_combine": [_scattered(reduce=r, include_self=True) for r in ("prod", "amax", "amin")],
+    "scatter_combine": [_scattered(reduce=_ordered(r), include_self=True) for r in ("prod", "amax", "amin")],
     "scatter_others": [_scattered(places=(0, 2, 0, 0), include_self=s) for s in (True, False)],
     "windows": [
         _one("real", "m", dim=0, size=2, step=1, dilation=1),
@@ -529,33 +538,13 @@ def samples(op: Op) -> list[Sample]:
     return _elementwise(op) if op.domain and not callable(op.vjps) and op.kind != "multilinear" else []
 
 
-_REAL_ONLY = """
-div_floor div_trunc remainder exp2 cbrt atan2 hypot logaddexp softplus logsigmoid floor ceil round trunc frac
-one_hot gt ge lt le logical_and logical_or logical_xor logical_not relu step maximum minimum clamp clamp_min
-clamp_max amax amin arange sign argmax argmin softmax softmax_slope log_softmax log_softmax_slope
-surprise_of_label sech erf erfc lgamma digamma polygamma xlogy sinc dsinc shifted_exp eye full bessel_y bessel_k
-bessel_ke bessel_ke_slope chebyshev_polynomial_t gegenbauer_polynomial laguerre_polynomial hermite_polynomial_h
-hermite_polynomial_he gammainc gammaincc zeta argmax_of_pool gamma beta betaln betainc expn expi sine_integral
-cosine_integral dawsn dawsn_slope fresnels fresnelc spence spence_slope ellipk ellipe ellipb ellipb_slope ellipd airy_ai
-airy_ai_slope airy_bi airy_bi_slope erfcinv ellipkinc ellipeinc ellipdinc ellipginc spherical_jn spherical_yn
-ratio where cast gather scatter_into bessel_j bessel_i bessel_ie bessel_ie_slope
-mantissa exponent ndtri scatter_combine gelu
-gelu_slope gelu_by_tanh gelu_by_tanh_slope mish hardswish hardswish_slope elu elu_slope softshrink
-scatter_others chosen complex lambertw lambertw_lower lambertw_slope inverse_mills_slope erfinv_slope polygamma_fall
-log_odds ndtr log_ndtr inverse_mills erfcx erfinv copysign fmod nextafter
-surprise xlog1py erfcx_slope erfcinv_slope ndtri_slope
-signbit heaviside fmax fmin logaddexp2 deg2rad rad2deg bitwise_and bitwise_or
-bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm argsort argkth argtop argcummax argcummin
-searchsorted isin tied middle view_as_complex gammainc_slope gamma_density gamma_score zeta_slope betainc_slope
-eigh_vectors svd_u svd_vh
-eig_vectors qr_q qr_r
-"""
-REAL_ONLY = frozenset(_REAL_ONLY.split())
-"""Ops without a complex form here (or in torch), and vectors whose phase is free there."""
-
-
 REFUSED = frozenset({"floor_divide"})
 """Ops whose derivative is torch's error.  floor_divide has the kernel of div_floor, for which the laws are tested."""
+
+
+def takes_complex(op: Op) -> bool:
+    """Whether the laws hold of complex operands: the op takes them, and they say what its result is."""
+    return "c" not in op.refuses and not op.phases
 
 
 def ops() -> list[Op]:
@@ -569,7 +558,7 @@ def cases(complex_too: bool = False) -> list[tuple[str, int]]:
         (op.name, k)
         for op in ops()
         for k in range(len(samples(op)))
-        if op.name not in REFUSED and (not complex_too or (op.name not in REAL_ONLY and op.kind != "leaf"))
+        if op.name not in REFUSED and (not complex_too or takes_complex(op))
     ]
 
 

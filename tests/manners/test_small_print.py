@@ -316,12 +316,24 @@ def test_sign_of_truth_values_has_memory_of_its_own(t):
         ("z.nanmedian()", "median_cpu"),
         ("z.amax()", "max_values_cpu"),
         ("z.amin()", "min_values_cpu"),
+        ("z.erfinv()", "erfinv_vml_cpu"),
+        ("z.polygamma(2)", "polygamma"),
+        ("z.igamma(z)", "igamma_cpu"),
+        ("z.igammac(z)", "igammac_cpu"),
+        ("t.searchsorted(z, z)", "searchsorted_out_cpu"),
+        ("t.special.ndtri(z)", "ndtri_cpu"),
+        ("t.special.log_ndtr(z)", "log_ndtr_cpu"),
+        ("t.special.erfcx(z)", "erfcx_cpu"),
+        ("t.special.zeta(z, z)", "zeta_cpu"),
+        ("t.special.hermite_polynomial_h(z, 3)", "hermite_polynomial_h_cpu"),
+        ("z.scatter_reduce(0, t.tensor([0, 1]), z, 'amax')", "scatter_gather_tensor_cpu_reduce_amax"),
+        ("z.scatter_reduce(0, t.tensor([0, 1]), z, 'amin')", "scatter_gather_tensor_cpu_reduce_amin"),
     ],
 )
 def test_kernels_that_complex_numbers_do_not_have(t, call, kernel):
     """The error names the function that was called, and no part of it."""
     with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'ComplexFloat'"):
-        eval(call, {"z": t.tensor([1 + 1j, 2.0])})
+        eval(call, {"t": t, "z": t.tensor([1 + 1j, 2.0])})
 
 
 def test_changed_and_joined_without_entries(t):

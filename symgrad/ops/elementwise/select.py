@@ -396,6 +396,7 @@ step: Op = elementwise(
     None,
     None,
     public=(),
+    refuses="c",
     domain="off-zero",
     kinks=(0,),
     latex=r"\mathbf{{1}}_{{{0} > {1}}}",

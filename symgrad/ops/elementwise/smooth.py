@@ -161,6 +161,7 @@ cbrt: Op = _smooth(
     np.cbrt,
     lambda out, x: 1 / (3 * out * out),
     sympy=None,
+    refuses="c",
     domain="off-zero",
     digits=lambda mp, x: mp.sign(x) * mp.cbrt(abs(x)),
     regular=(0, "{} != 0"),

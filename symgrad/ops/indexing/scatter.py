@@ -15,9 +15,10 @@ from symgrad import kernels
 from symgrad.dtypes import as_python_number, torch_name
 from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, broadcast_shapes, front, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, front, primitive, refusal, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import div_rounded, static_number
+from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import eq, ne, where, where_op
 from symgrad.ops.indexing.getitem import (
     gather_op,
@@ -115,7 +116,7 @@ def _others_self(g: Any, out: Any, likex: Any, src: Any, index: Any, *, dim: int
     if not include_self:
         return zeros_like(likex)
     rest = scatter_others_op(ones_like(likex), src, index, dim=dim, include_self=True)
-    return scatter_op(g * rest, index, dim=dim, shape=shape_of(likex))
+    return scatter_op(g * conj(rest), index, dim=dim, shape=shape_of(likex))
 
 
 def _others_source(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
@@ -127,7 +128,7 @@ def _others_source(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, 
     places = expand_op(unsqueeze_op(index, dim=dim), shape=shape_of(rows))
     slopes = scatter_others_op(wide, rows, places, dim=dim + 1, include_self=include_self)
     apart = eye | ne(places, unsqueeze_op(index, dim=dim + 1))
-    return sum_op(where(apart, 0, slopes * unsqueeze_op(g, dim=dim + 1)), dim=(dim,), keepdim=False)
+    return sum_op(where(apart, 0, conj(slopes) * unsqueeze_op(g, dim=dim + 1)), dim=(dim,), keepdim=False)
 
 
 scatter_others_op: Op = primitive(
@@ -149,7 +150,7 @@ def _combine_self(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, r
         mine, _, share = _share(g, out, x, src, index, dim, include_self)
         return where(mine, share, 0)
     ones = where(eq(x, 0), 1, x)
-    rest = scatter_combine_op(ones, src, index, dim=dim, reduce=reduce, include_self=include_self) / ones
+    rest = conj(scatter_combine_op(ones, src, index, dim=dim, reduce=reduce, include_self=include_self) / ones)
     return g * rest if include_self else scatter_set_op(g * rest, 0, index, dim=dim)
 
 
@@ -159,7 +160,7 @@ def _combine_source(
     if reduce != "prod":
         _, theirs, share = _share(g, out, x, src, index, dim, include_self)
         return where(theirs, picked(share, index, dim), 0)
-    return picked(g, index, dim) * scatter_others_op(x, src, index, dim=dim, include_self=include_self)
+    return picked(g, index, dim) * conj(scatter_others_op(x, src, index, dim=dim, include_self=include_self))
 
 
 scatter_combine_op: Op = primitive(
@@ -246,6 +247,8 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     Without ``include_self`` the entries written to do not count themselves.
     """
     x, axis, places, added = _indexed(input, dim, index, src)
+    if reduce in ("amax", "amin") and kind_of(x) == "c":
+        raise refusal("scatter_reduce", f"scatter_gather_tensor_cpu_reduce_{reduce}", x.dtype)
     if reduce in ("amax", "amin", "prod"):
         out = scatter_combine_op(x, added, places, dim=axis, reduce=reduce, include_self=include_self)
         return _like(input, out)

@@ -25,6 +25,7 @@ searchsorted_op: Op = primitive(
     (None, None),
     infer=lambda _, values, **__: values,
     result=lambda *_, right, dtype: np.dtype(dtype),
+    refuses={"c": "searchsorted_out_cpu"},
     domain="real",
     digits="kernel",
     example=("vector", [1.5], {"right": False, "dtype": "int64"}),

@@ -178,6 +178,7 @@ middle_op: Op = primitive(
     kernels.middle,
     (lambda g, out, x, *, skip_nan: _shared(g, out, x, dim=(0,), keepdim=False),),
     infer=lambda shape, skip_nan: (),
+    refuses={"c": "median_cpu"},
     domain="real",
     kinks=("ties",),
     node=lambda shape, skip_nan: "NanmedianBackward0" if skip_nan else "MedianBackward0",

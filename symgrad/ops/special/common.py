@@ -72,6 +72,7 @@ polygamma_op: Op = family(
     "polygamma",
     kernels.polygamma,
     lambda x, n: polygamma_op(x, n=n + 1),
+    refuses={"c": "polygamma"},
     domain="positive",
     latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,

@@ -23,6 +23,7 @@ def _polynomial(
         name,
         kernel,
         slope,
+        refuses="c",
         domain="real",
         latex=latex,
         digits=digits.by_entry(in_digits),
