@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import SPACES
-from symgrad.ops.calls.still import still
+from symgrad.ops.calls.still import plain_number, still
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.linalg.matrices import diagonal as _diagonal
 from symgrad.ops.reductions.sums import cast
@@ -50,6 +50,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
     >>> float(vector_norm(np.array([3.0, -4.0])))
     5.0
     """
+    ord = plain_number("linalg_vector_norm", "ord", ord)
     if not isinstance(ord, (int, float)):
         raise ArgumentError(f"linalg.vector_norm: ord is a number or inf, not {ord!r}.")
     return entries_norm(x if dtype is None else cast(x, dtype), ord, dim, keepdim)
@@ -103,11 +104,11 @@ def multi_dot(tensors: Any) -> Any:
 
 
 @functools.partial(with_out, "linalg_matrix_rank")
-def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values exceed ``max(atol, rtol * the largest)``; it has no derivative.
 
-    ``rtol`` is the larger size times the rounding unit where neither is given, and else 0.  ``hermitian`` takes the
-    absolute eigenvalues of the lower triangle.
+    ``rtol`` is the larger size times the rounding unit where neither is given, and else 0; ``tol`` is torch's old word
+    for ``atol``.  ``hermitian`` takes the absolute eigenvalues of the lower triangle.
 
     >>> import numpy as np
     >>> int(matrix_rank(np.ones((3, 2))))

@@ -142,7 +142,35 @@ def refusal(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: bo
     return f"{name}() received an invalid combination of arguments - got ({given}), but expected{ends}"
 
 
-def as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def otherwise(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call that failed, as another call has them that torch takes for the same; None of others."""
+    return _as_numbers(name, args, kwargs) or _as_now(name, args, kwargs)
+
+
+def _as_numbers(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Tensors without axes as the numbers they hold, where a way that fits takes numbers: ``roll(x, tensor(1))``."""
+    fitting = (way for way in ways(name) or () if not way.hidden and _misfit(name, way, args, kwargs, False) is None)
+    way = next(fitting, None)
+    if way is None:
+        return None
+    placed = [_number(p, value) for p, value in zip(way.parameters, args, strict=False)] + list(args[way.placed :])
+    kinds = {p.name: p for p in way.parameters}
+    named = {key: _number(kinds[key], value) if key in kinds else value for key, value in kwargs.items()}
+    changed = any(
+        was is not now for was, now in zip((*args, *kwargs.values()), (*placed, *named.values()), strict=True)
+    )
+    return (tuple(placed), named) if changed else None
+
+
+def _number(p: Parameter, value: Any) -> Any:
+    return value if p.kind == "Tensor" or not hasattr(value, "raw_shape") else value.item()
+
+
+def _as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call in a way that torch has given up, ``add(x, 2, y)``, as it is called now; None of others.
 
     torch takes such a call, and says once that it is old.
@@ -240,8 +268,8 @@ def _fits(p: Parameter, value: Any, kindly: bool) -> bool:
     if kind == "Tensor":
         return tensor or _flows(value) or (kindly and isinstance(value, _LIKE))
     if kind in _ENTRIES:
-        if p.single and isinstance(value, _INT) and not isinstance(value, bool):
-            return True
+        if p.single and (tensor or (isinstance(value, _INT) and not isinstance(value, bool))):
+            return _fits(_ONE, value, kindly)
         one = Parameter("", _ENTRIES[kind], False, False, None, False)
         if isinstance(value, np.ndarray):
             return kindly

@@ -30,7 +30,7 @@ from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_
 from symgrad.tape.misuse import FAILED, misused
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
-from symgrad.tape.signatures import as_now
+from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import explained, method, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.plain import NUMBERS, OF_NUMBERS, of_numbers, plain_losses, writing
@@ -150,7 +150,7 @@ def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             return self._inplace(function, *args, **kwargs)
         except FAILED as error:
-            if (then := as_now(f"Tensor.{name}", args, kwargs)) is not None:
+            if (then := otherwise(f"Tensor.{name}", args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
-from symgrad.tape.signatures import as_now
+from symgrad.tape.signatures import otherwise
 
 
 def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
@@ -26,7 +26,7 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         except FAILED as error:
             if (other := reworded(function, len(args), kwargs, words or {})) is not None:
                 return call(*args, out=out, **other)
-            if (then := as_now(name, args, kwargs)) is not None:
+            if (then := otherwise(name, args, kwargs)) is not None:
                 return call(*then[0], out=out, **then[1])
             named = kwargs if out is None else {**kwargs, "out": out}
             raise misused(name, function, args, named, error) from error.__cause__
@@ -75,7 +75,7 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(self, *args, **kwargs)
         except FAILED as error:
-            if (then := as_now(f"Tensor.{name}", args, kwargs)) is not None:
+            if (then := otherwise(f"Tensor.{name}", args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
 

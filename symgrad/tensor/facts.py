@@ -304,7 +304,12 @@ class Facts(Recorded):
         return _made("full", self, (size, fill_value), options)
 
     def new(self, *data: Any) -> Any:
-        """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``)."""
+        """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``).
+
+        Of a tensor it is a view, through which gradients flow.
+        """
+        if len(data) == 1 and hasattr(data[0], "raw_shape"):
+            return data[0].to(self.dtype).view_as(data[0])
         made: Any = type(self)(*data)
         return made.to(self.dtype)
 

@@ -165,3 +165,37 @@ def test_the_product_of_vectors_of_two_lengths():
 
     with pytest.raises(RuntimeError, match=r"inconsistent tensor size, expected tensor \[2\] and src \[3\] to have"):
         sg.ones(2) @ sg.ones(3)
+
+
+NUMBERS = {
+    "t.roll(x, t.tensor(1))": "t.roll(x, 1)",
+    "x.roll(t.tensor(1), t.tensor(0))": "x.roll(1, 0)",
+    "t.roll(x, shifts=t.tensor(1), dims=1)": "t.roll(x, 1, 1)",
+    "t.norm(x, t.tensor(1))": "t.norm(x, 1)",
+    "x.norm(t.tensor(1.5), 0)": "x.norm(1.5, 0)",
+    "t.linalg.vector_norm(x, t.tensor(3))": "t.linalg.vector_norm(x, 3)",
+    "t.tensordot(x, x, t.tensor(1))": "t.tensordot(x, x, 1)",
+    "x * t.histc(x.detach(), t.tensor(2), max=t.tensor(4))": "x * t.histc(x.detach(), 2, 0, 4)",
+    "x * t.linalg.matrix_rank(x, t.tensor(0.5))": "x * t.linalg.matrix_rank(x, tol=0.5)",
+    "x * t.linalg.matrix_rank(x, 5.0, True)": "x * t.linalg.matrix_rank(x, atol=5.0, hermitian=True)",
+}
+
+
+@pytest.mark.parametrize("call", NUMBERS)
+def test_tensors_for_numbers(t, call):
+    """A tensor without axes stands for the number it holds where a number is a setting, as in torch."""
+    found = []
+    for text in (call, NUMBERS[call]):
+        x = t.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+        out = eval(text, {"t": t, "x": x})
+        (g,) = t.autograd.grad(out.sum(), x)
+        found.append((out.tolist(), g.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "call", ["t.roll(x, t.tensor(1.0))", "t.linalg.vector_norm(x, t.tensor(2.0, requires_grad=True))"]
+)
+def test_tensors_that_are_no_such_number(t, call):
+    with pytest.raises(TypeError, match="not Tensor"):
+        eval(call, {"t": t, "x": t.ones(2)})

@@ -74,8 +74,37 @@ CASES: list[Case] = [
     ("det of numbers", lambda t, x: t.linalg.det(x), (np.array([0.0, 2.0, np.inf, np.nan, -1.5]).reshape(5, 1, 1),)),
     ("powers of a number", lambda t, x: t.linalg.vander(x, N=2), (np.array([-4.83 - 7.58j]),)),
     ("a singular triangle", lambda t, x: t.linalg.solve_triangular(x, x[:, :1], upper=True), (TRIANGLE,)),
+    ("blocks without rows or columns", lambda t, x, y: t.block_diag(x, y), (np.zeros((3, 0)), np.zeros((0, 3)))),
+    ("blocks beside an empty one", lambda t, x, y: t.block_diag(x, y), (np.zeros((0, 3)), M)),
+    ("powers of one entry", lambda t, x: t.vander(x), (V[:1],)),
+    ("powers of no entry", lambda t, x: t.vander(x), (NOTHING,)),
+    ("the triangle of a batch", lambda t, x, y: t.triangular_solve(x, y)[1], (np.ones((4, 2, 1)), np.eye(2))),
+    ("one degree in a list", lambda t, x: t.special.hermite_polynomial_h(x.detach(), t.tensor([2])), (ZERO_D,)),
+    ("a tensor of a tensor", lambda t, x, y: x.new(y), (V, M)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip
+
+
+NORMS = {
+    "norm 1": ((3, 0), lambda t, x: t.linalg.matrix_norm(x, 1)),
+    "norm 2": ((2, 0, 3), lambda t, x: t.linalg.matrix_norm(x, 2, keepdim=True)),
+    "norm inf": ((0, 3), lambda t, x: t.linalg.matrix_norm(x, np.inf)),
+    "cond": ((2, 0, 3), lambda t, x: t.linalg.cond(x)),
+    "cond 1": ((0, 0), lambda t, x: t.linalg.cond(x, 1)),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_matrices_without_entries(name):
+    """They are 0, and their gradient has no entries; torch's norm has none."""
+    shape, call = NORMS[name]
+    x = sg.zeros(shape, dtype=sg.float64, requires_grad=True)
+    out = call(sg, x)
+    assert out.tolist() == call(torch, torch.zeros(shape, dtype=torch.float64)).tolist()
+    (g,) = sg.autograd.grad(out.sum(), x)
+    assert g.shape == shape
+    with pytest.raises(IndexError, match="amin"):
+        sg.linalg.matrix_norm(x[..., :0], -2)
 
 
 def _slope_of_logit(t: Any, x: Any) -> Any:

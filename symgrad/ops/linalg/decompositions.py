@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, shape_of
 from symgrad.ops.calls.naming import within
@@ -302,7 +302,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
         x = cast(x, "int64")  # as products of whole numbers are
     ones = spread(np.ones((), x.dtype), (*shape_of(x), 1))
     if n < 2:
-        return ones
+        raise AutogradError("N must be greater than 1.")
     powers = cumprod_op(spread(unsqueeze(x, -1), (*shape_of(x), n - 1)), dim=ndim)
     return cat([ones, powers], -1)
 
@@ -314,6 +314,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise ShapeError(f"x must be a one-dimensional tensor, got shape {tuple(shape_of(x))}.")
     if N is not None and N < 0:
         raise ArgumentError(f"N must be non-negative, got {N}.")
+    N = shape_of(x)[0] if N is None else N
     if N in (0, 1):
         return clone(narrow(reshape(ones_like(x), -1, 1), 1, 0, N))
     out = vander(x, N=N)

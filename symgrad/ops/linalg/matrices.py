@@ -355,6 +355,8 @@ def contracted(x: Any, dim: int) -> Any:
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
     na, nb = len(shape_of(a)), len(shape_of(b))
+    if getattr(dims, "ndim", None) == 0:  # a tensor of one number
+        dims = int(dims)
     if isinstance(dims, int):
         dims = (list(range(na - dims, na)), list(range(dims)))
     left, right = ([axis_of(d, n) for d in ds] for ds, n in zip(dims, (na, nb), strict=True))

@@ -64,7 +64,7 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
     )
     matrix = mT(A) if transpose else A
     found = solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return named("triangular_solve")((found, A))
+    return named("triangular_solve")((found, spread(A, *shape_of(found)[:-2], *shape_of(A)[-2:])))
 
 
 @within("linalg", "solve")
@@ -225,7 +225,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         return norm_op(A, p=2, dim=tuple(sorted((rows, columns))), keepdim=keepdim)
     if ord in ("nuc", 2, -2):
         values = svdvals(movedim(A, (rows, columns), (-2, -1)))
-        found = sum_(values, -1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
+        found = sum_(values, -1) if ord == "nuc" else _extreme(values, -1, ord > 0, False)
         if keepdim:
             for axis in sorted((rows, columns)):
                 found = unsqueeze(found, axis)
@@ -234,8 +234,15 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         raise ArgumentError(f"linalg.matrix_norm: Order {ord} not supported: 'fro', 'nuc', ±1, ±2 or ±inf.")
     summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = norm_op(A, p=1, dim=(summed,), keepdim=True)
-    found = (amax if ord > 0 else amin)(sums, compared, True)
+    found = _extreme(sums, compared, ord > 0, True)
     return found if keepdim else squeeze(found, (rows, columns))
+
+
+def _extreme(sizes: Any, dim: int, largest: bool, keepdim: bool) -> Any:
+    """The largest of the sizes, 0 of none; or the smallest, which none has not."""
+    if largest and not shape_of(sizes)[dim]:
+        return sum_(sizes, dim, keepdim)
+    return (amax if largest else amin)(sizes, dim, keepdim)
 
 
 @front("norm", op=norm_op)
@@ -253,7 +260,9 @@ def old_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False,
 
 @in_linalg
 def cond(A: Any, p: Any = None) -> Any:
-    """The condition number: ratio of singular values, or ‖A‖ ‖A⁻¹‖ in another matrix norm."""
+    """The condition number: ratio of singular values, or ‖A‖ ‖A⁻¹‖ in another matrix norm; 0 without entries."""
+    if 0 in shape_of(A)[-2:]:
+        return sum_(svdvals(A), -1)
     if p in (None, 2, -2):
         values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]

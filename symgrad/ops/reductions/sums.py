@@ -13,6 +13,7 @@ from symgrad.dtypes import as_dtype, is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.notices import notice
 from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
 from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
@@ -393,7 +394,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
-    order = 2 if p in (None, "fro") else p
+    order = 2 if p is None or p == "fro" else plain_number("norm", "p", p)
     if not isinstance(order, (int, float)):
         raise ArgumentError(f"norm(): p is a number, inf or 'fro', not {p!r}.")
     dims, shape = axes_of(dim, len(shape_of(input))), shape_of(input)

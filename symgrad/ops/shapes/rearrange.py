@@ -243,11 +243,10 @@ def block_diag(*tensors: Any) -> Any:
     total, top, left = None, 0, 0
     for block in blocks:
         height, width = shape_of(block)
-        if height and width:
-            placed = embed_op(embed_op(block, dim=0, start=top, size=rows), dim=1, start=left, size=columns)
-            total = placed if total is None else total + placed
+        placed = embed_op(embed_op(block, dim=0, start=top, size=rows), dim=1, start=left, size=columns)
+        total = placed if total is None else total + placed
         top, left = top + height, left + width
-    return reshape(blocks[0], rows, columns) if total is None else total
+    return total
 
 
 @front("meshgrid", method=False)

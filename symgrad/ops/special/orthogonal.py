@@ -11,8 +11,9 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, family
+from symgrad.op import Op, broadcast_shapes, family, shape_of
 from symgrad.ops.calls.naming import within
+from symgrad.ops.shapes.shaping import spread
 from symgrad.precision import digits
 
 
@@ -85,7 +86,8 @@ def _degree(name: str, n: Any) -> int:
 
 def _public(name: str, call: Callable[[Any, int], Any], doc: str) -> None:
     def polynomial(input: Any, n: Any) -> Any:
-        return call(input, _degree(name, n))
+        out = call(input, _degree(name, n))
+        return spread(out, broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(n)))) if shape_of(n) else out
 
     polynomial.__name__ = polynomial.__qualname__ = name
     polynomial.__doc__ = f"{doc}, of degree ``n`` (one whole number); 0 for a negative one."
