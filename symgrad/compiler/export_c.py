@@ -13,7 +13,7 @@ from symgrad.compiler.export import described, samples
 from symgrad.compiler.program import Compiled, optimised
 from symgrad.compiler.targets.c.library import LIBRARY, with_theirs
 from symgrad.compiler.targets.c.rewrites import paired, written_out
-from symgrad.compiler.targets.c.texts import literal, type_of
+from symgrad.compiler.targets.c.texts import c_name, literal, type_of
 from symgrad.compiler.targets.c.writer import Writer, once
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
@@ -36,39 +36,99 @@ _CODES = {
     2: "2 where a size does not suit the program",
     3: "3 where a place in an array of places does not exist",
     4: "4 where a matrix is singular or not positive definite",
+    5: "5 where what the function looked at is not as it was",
 }
+
+SEEN = 4096
+"""Values that a function looked at, beyond which they are not written into C."""
 
 
 def text_of(program: Compiled) -> str:
     """The C99 file of a program.
 
-    Raises ``CompileError`` for programs that hold for one way through a function, for complex numbers and half
-    precision, and for ops that C programs do not have, which it names.
+    Raises ``CompileError`` for complex numbers and half precision, for ops that C programs do not have, which it
+    names, and for programs that looked at very many values.
     """
-    trace = program.trace
-    if trace is None or program.guards is not None:
-        why = "holds for one way through a function that looked at values" if program.guards else "was unpickled"
-        raise CompileError(
-            f"{program.name}() {why}, so it is not written in C. "
-            + ("Use where(condition, a, b) in the function." if program.guards else "Compile the function again.")
-        )
+    if program.trace is None:
+        raise CompileError(f"{program.name}() was unpickled, so it is not written in C. Compile the function again.")
     inputs = _inputs(program)
     taken = {program.name}
     writer = Writer(inputs, taken)
     outputs = _outputs(program)
-    body = _function(program, writer, inputs, outputs)
+    looked, way = _way(program, writer)
+    body = _function(program, writer, inputs, outputs, way)
     arguments, results, (rtol, _) = next(samples(program, None))
     test = _selftest(program, writer, arguments, results, rtol)
-    constants = [
-        _array("static const", writer, i, a.default)
+    constants = _constants(program, writer, inputs)
+    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
+    parts = [_header(program, writer, body), _INCLUDES, *helpers]
+    parts += [_ROOM] if "room(" in "".join([body, *looked]) else []
+    parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]
+    return "\n\n".join([*parts, *constants, *looked, body, test]) + "\n"
+
+
+def _constants(program: Compiled, writer: Writer, inputs: Sequence[Input]) -> list[str]:
+    """The arrays that the program took from elsewhere, as data of the file."""
+    return [
+        _array("static const", f"{writer.names[i.term]}", type_of(i.dtype, i.name), a.default)
         for a, i in zip(_arguments(program), inputs, strict=True)
         if a.default is not None and np.ndim(a.default)
     ]
-    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
-    parts = [_header(program, writer, body), _INCLUDES, *helpers]
-    parts += [_ROOM] if writer.memory else []
-    parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]
-    return "\n\n".join([*parts, *constants, body, test]) + "\n"
+
+
+def _way(program: Compiled, writer: Writer) -> tuple[list[str], list[str]]:
+    """What a function looked at: one that computes it, as text, and the lines that compare it with what was seen.
+
+    The lines stand in the function of ``writer``, which shares its names and helpers with that other one.
+    """
+    guards = program.guards
+    if guards is None:
+        return [], []
+    if sum(seen.size for seen in guards.seen) > SEEN:
+        raise CompileError(
+            f"{program.name}() looked at {sum(seen.size for seen in guards.seen)} values, and holds where they are as "
+            "they were; that is not written in C. Save it as .py, or use where(condition, a, b) in the function."
+        )
+    inner = guards.program
+    inputs, outputs = _inputs(inner), _outputs(inner)
+    own = Writer(inputs, writer.taken)
+    name = c_name(f"{program.name}_looked_at", writer.taken)
+    sizes = {} if inner.trace is None else inner.trace.sizes
+    given = [writer.letters.get(letter, str(sizes.get(letter))) for letter in own.letters]
+    given += [writer.names[i.term] for a, i in zip(_arguments(inner), inputs, strict=True) if a.default is None]
+    lines: list[str] = []
+    data: list[str] = []
+    for k, (seen, output) in enumerate(zip(guards.seen, outputs, strict=True), 1):
+        kind, local = type_of(seen.dtype, "a value"), c_name(f"looked{k}", writer.taken)
+        fitting = [
+            f"    if ({writer.size(size)} != {n}) return 2;"
+            for size, n in zip(output.shape, seen.shape, strict=True)
+            if isinstance(size, str)
+        ]
+        if not seen.ndim:
+            lines.append(f"    {kind} {local};")
+            given.append(f"&{local}")
+            data.append(_unlike(local, literal(seen.item(), kind), kind))
+            continue
+        known = c_name(f"seen{k}", writer.taken)
+        lines += [*fitting, f"    {kind} {local}[{max(1, seen.size)}];"]
+        given.append(local)
+        data.append(f"    static const {kind} {known}[] = {{\n{_rows(seen, kind)}\n    }};")
+        loop = f"    for (int k = 0; k < {seen.size}; k++)\n    "
+        data.append(loop + _unlike(f"{local}[k]", f"{known}[k]", kind))
+    text = _function(inner, own, inputs, outputs, called=name)
+    writer.helpers |= own.helpers
+    writer.constants |= own.constants
+    shared = _constants(inner, own, inputs)
+    way = c_name("way", writer.taken)
+    lines += [f"    int {way} = {name}({', '.join(given)});", f"    if ({way}) return {way};", *data]
+    return [*shared, f"static {text}"], lines
+
+
+def _unlike(found: str, seen: str, kind: str) -> str:
+    """The line that leaves the function where a value is another one; nan is nan."""
+    nan = f" && ({found} == {found} || {seen} == {seen})" if kind in ("double", "float") else ""
+    return f"    if ({found} != {seen}{nan}) return 5;"
 
 
 def _arguments(program: Compiled) -> list[Any]:
@@ -90,8 +150,18 @@ def _outputs(program: Compiled) -> list[Output]:
     return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
 
 
-def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
-    """The function: sizes, arguments and results as parameters; declarations, conditions, statements, the way out."""
+def _function(
+    program: Compiled,
+    writer: Writer,
+    inputs: Sequence[Input],
+    outputs: Sequence[Output],
+    way: Sequence[str] = (),
+    called: str | None = None,
+) -> str:
+    """The function: sizes, arguments and results as parameters; declarations, conditions, statements, the way out.
+
+    ``way``: lines that come after the conditions.
+    """
     terms = [o.term for o in outputs]
     writer.plain = _plain(terms)
     made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False)
@@ -110,7 +180,7 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
     jumps = "goto done" in statements
     lines += ["    int status = 0;"] * jumps
     lines += [f"    if (!({c})) return 2;" for c in conditions]
-    lines += ["", *writer.lines]
+    lines += [*way, "", *writer.lines]
     lines += ["done:"] if jumps else []
     lines += [f"    for (int k = 0; k < {len(writer.memory)}; k++) free(held[k]);"] * bool(writer.memory)
     lines += ["    return status;" if jumps else "    return 0;"]
@@ -126,7 +196,7 @@ def _function(program: Compiled, writer: Writer, inputs: Sequence[Input], output
     unused = [letter for letter in writer.letters.values() if letter not in used] + unused
     lines[:0] = [f"    (void){name};" for name in unused]
     parameters += [f"{type_of(o.dtype, 'a result')} *{name}" for name, o in zip(names, outputs, strict=True)]
-    return f"int {program.name}({', '.join(parameters)})\n{{\n" + "\n".join(lines) + "\n}"
+    return f"int {called or program.name}({', '.join(parameters)})\n{{\n" + "\n".join(lines) + "\n}"
 
 
 def _plain(terms: Sequence[Any]) -> set[Any]:
@@ -159,6 +229,7 @@ def _header(program: Compiled, writer: Writer, body: str) -> str:
         lines += [f"Sizes: {', '.join(writer.letters.values())}"]
     lines += described(program)
     codes = [text for code, text in _CODES.items() if f"status = {code}" in body or (code == 2 and "return 2" in body)]
+    codes += [_CODES[5]] * ("return 5" in body)
     codes += (
         [_CODES[4]] if "status = " in body and any(f"{n}(" in body for n in ("solve", "cholesky", "triangular")) else []
     )
@@ -183,9 +254,8 @@ def _rows(values: Any, kind: str) -> str:
     return "\n".join([*lines, line])
 
 
-def _array(words: str, writer: Writer, i: Input, value: Any) -> str:
-    kind = type_of(i.dtype, i.name)
-    return f"{words} {kind} {writer.names[i.term]}[] = {{\n{_rows(value, kind)}\n}};"
+def _array(words: str, name: str, kind: str, value: Any) -> str:
+    return f"{words} {kind} {name}[] = {{\n{_rows(value, kind)}\n}};"
 
 
 def _selftest(program: Compiled, writer: Writer, arguments: Sequence[Any], results: Sequence[Any], rtol: float) -> str:

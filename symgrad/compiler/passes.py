@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.diagonals import without_identities
 from symgrad.compiler.kept import kept_again, kept_sum, without_kept_axes
 from symgrad.compiler.operands import Operands
 from symgrad.compiler.singles import with_singles
@@ -41,6 +42,8 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
         return made
 
     found = opened(outputs, order := postorder(outputs) if order is None else order)
+    if derived:
+        found = without_identities(found, order if found == outputs else postorder(found))
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
         found = rebuilt(found, _regrouped, only=("mul",))
@@ -523,9 +526,19 @@ def _core(term: Term, work: Operands) -> Term | None:
     output = tuple(numbers.setdefault(a, len(numbers)) for a in work.output)
     if len(work.xs) == 1 and inputs[0] == output and len(set(output)) == len(output):
         return same_place(work.xs[0], term) if work.xs[0].shape == term.shape else work.xs[0]
+    if len(work.xs) == 1 and (turned := _turned_first(work.xs[0], inputs[0], output)) is not None:
+        work.xs, inputs = [turned], (tuple(a for a in output if a in inputs[0]),)
     return make(
         einsum_op, tuple(work.xs), {"inputs": inputs, "output": output, "shape": term.shape}, term.shape, term.dtype
     )
+
+
+def _turned_first(x: Term, labels: tuple[int, ...], output: tuple[int, ...]) -> Term | None:
+    """What is turned and spread out, turned alone: a product may do without the spreading."""
+    dims = tuple(labels.index(a) for a in output if a in labels)
+    if len(dims) == len(output) or sorted(dims) != list(range(x.ndim)) or dims == tuple(range(x.ndim)):
+        return None
+    return make(lookup("permute"), (x,), {"dims": dims}, tuple(x.shape[k] for k in dims), x.dtype)
 
 
 def _mean(term: Term, args: tuple[Any, ...]) -> Term | None:

@@ -272,9 +272,12 @@ class Compiled:
         else; the library must be installed, as the file is run before it is written.  With ``target="numba"`` it takes
         and gives NumPy's, and is compiled to machine code at its first call.
 
-        Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision,
-        branches on values, and functions such as eigenvalues, which it names; for torch, JAX and Numba branches on
-        values and functions without a form there.  Raises ``ArgumentError`` for other targets.
+        A function that looked at values holds where they are as they were; ``.py`` raises ``ValueError`` where they are
+        not, and C gives 5.
+
+        Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision, and
+        functions such as eigenvalues, which it names; for torch, JAX and Numba branches on values and functions without
+        a form there.  Raises ``ArgumentError`` for other targets.
         """
         from symgrad.compiler.export import save
 

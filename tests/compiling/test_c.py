@@ -278,13 +278,69 @@ def test_single_numbers_are_compared_without_warnings(tmp_path):
     assert [bool(outs[0]), float(outs[1])] == [True, 1.0]
 
 
+# ---------------------------------------------------------------------------- functions that looked at values
+
+
+@needs_cc
+def test_labels_are_checked_by_the_file(tmp_path):
+    def loss(W, X, labels):
+        return F.cross_entropy(X @ W, labels)
+
+    def args(k):
+        return rng.random((3, 4)), rng.random((5 + k, 3)), rng.integers(0, 4, 5 + k)
+
+    program = sg.compile(sg.func.grad(loss), *args(0)).program
+    text = text_of(program, tmp_path)
+    built = library([text], tmp_path)
+    assert "5 where what the function looked at is not as it was" in text
+    for k in (0, 6):
+        W, X, labels = args(k)
+        outs, status = called(built, program, text, W, X, labels)
+        assert status == 0
+        np.testing.assert_allclose(outs[0], program(W, X, labels), rtol=1e-12, atol=1e-14)
+    labels[0] = -100  # such a row is left out, which is another way through the function
+    assert called(built, program, text, W, X, labels)[1] == 5
+
+
+@needs_cc
+def test_a_branch_holds_for_its_way(tmp_path):
+    def f(x, limit):
+        return (x**2).sum() if x.sum() > limit else -(x**3).sum()
+
+    x = np.ones(3)
+    program = sg.compile(sg.func.grad(f), x, 0.5).program
+    text = text_of(program, tmp_path)
+    built = library([text], tmp_path)
+    outs, status = called(built, program, text, np.arange(7.0), np.float64(0.5))
+    assert (status, outs[0].tolist()) == (0, (2 * np.arange(7.0)).tolist())
+    assert called(built, program, text, x, np.float64(3.5))[1] == 5
+    assert called(built, program, text, x * np.nan, np.float64(0.5))[1] == 5
+
+
+@needs_cc
+def test_places_that_were_looked_at_are_compared_one_by_one(tmp_path):
+    def interpolated(values, grid, q):
+        i = np.clip(np.searchsorted(grid, q) - 1, 0, grid.shape[0] - 2)
+        t = (q - grid[i]) / (grid[i + 1] - grid[i])
+        return values[i] * (1 - t) + values[i + 1] * t
+
+    values, grid, q = rng.random(6), np.arange(6.0), np.array([0.5, 3.2, 4.4])
+    program = sg.compile(interpolated, values, grid, q).program
+    text = text_of(program, tmp_path)
+    built = library([text], tmp_path)
+    outs, status = called(built, program, text, values, grid, q + 0.1)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], np.interp(q + 0.1, grid, values), rtol=1e-12)
+    assert called(built, program, text, values, grid, q[::-1].copy())[1] == 5
+
+
 # ---------------------------------------------------------------------------- what is not written
 
 REFUSED = {
     "an op": (lambda x: sg.linalg.eigvalsh(x.outer(x)).sum(), np.ones(3), r"eigvalsh\(\) has no form there"),
     "complex": (lambda x: (x * x.conj()).sum(), np.ones(3) * 1j, "complex128, which C programs do not have|no form"),
     "half": (lambda x: (x * x).sum(), np.ones(3, np.float16), "float16, which C programs do not have"),
-    "a branch": (lambda x: x.sum() if x.sum() > 0 else -x.sum(), np.ones(3), "holds for one way through"),
+    "many values": (lambda x: x[np.argsort(x)][:2].sum(), np.arange(5000.0), "looked at 5000 values"),
 }
 
 

@@ -1,0 +1,126 @@
+"""Jacobians of what is entrywise: the identity they begin with is no array of the program."""
+
+import re
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.func import hessian, jacrev
+
+rng = np.random.default_rng(5)
+n, m, k = 7, 3, 4
+x, y, A, p = rng.random(n) + 0.5, rng.random(n) + 0.5, rng.random((n, m)), rng.random(m) + 0.1
+X, W, b = rng.random((n, m)), rng.random((m, k)), rng.random(k)
+
+
+def layer(W, b, X):
+    return sg.tanh(X @ W + b)
+
+
+def normed(W, b, X):
+    h = X @ W + b
+    return (h - h.mean(1, keepdim=True)) / sg.sqrt(h.var(1, keepdim=True) + 1e-3)
+
+
+VECTORS = {
+    "curve": (lambda p, x, y: p[0] * sg.exp(-p[1] * x) * sg.cos(p[2] * x) / y, (p, x, y)),
+    "linear": (lambda p, x, A: sg.tanh(A @ p) * x, (p, x, A)),
+    "chosen": (lambda p, x, A: sg.where(A @ p > 0.5, A @ p * x, x), (p, x, A)),
+    "clamped": (lambda p, x, A: (A @ p - x).clamp(-0.2, 0.3).abs(), (p, x, A)),
+    "bias": (lambda b, W, X: layer(W, b, X), (b, W, X)),
+    "sum of a layer": (lambda W, b, X: layer(W, b, X).sum(1), (W, b, X)),
+    "mean and rows": (lambda p, A, x: (A * p).sum(1) * p.sum() + x, (p, A, x)),
+    "matrix by vector": (lambda p, A: sg.exp(A * p), (p, A)),
+    "transposed": (lambda p, A: (sg.sin(A) * p).T, (p, A)),
+    "outer": (lambda p, x: sg.exp(x[:, None] * p), (p, x)),
+    "ones": (lambda p, x: p * x, (rng.random(1), x)),
+    "quotient": (lambda p, x, A: x / (A @ p), (p, x, A)),
+}
+OTHERS = {
+    "layer": (layer, (W, b, X)),
+    "normed": (normed, (W, b, X)),
+    "entrywise": (lambda x: sg.sin(x) ** 2, (x,)),
+    "shifted": (lambda x: x[1:] * x[:-1], (x,)),
+    "softmax": (lambda p, A: (A * p).softmax(1), (p, A)),
+    "softmax of the other axis": (lambda p, A: (A * p).softmax(0), (p, A)),
+    "joined": (lambda p, A, x: sg.cat([A @ p, x * p[0]]), (p, A, x)),
+    "flat": (lambda p, A: (A * p).reshape(-1), (p, A)),
+    "sorted": (lambda p, A: sg.sort(A @ p).values, (p, A)),
+    "cumulated": (lambda p, A: sg.cumsum(A @ p, 0), (p, A)),
+    "twice": (lambda p, A: A @ (p * (A.T @ sg.tanh(A @ p))), (p, A)),
+    "of one": (lambda x, A: sg.exp(x * A[:1]), (rng.random(m), A)),
+}
+
+
+@pytest.mark.parametrize("name", [*VECTORS, *OTHERS])
+def test_jacobians_are_those_of_eager_calls(name):
+    f, args = (VECTORS | OTHERS)[name]
+    program = sg.compile(jacrev(f), *args)
+    want = jacrev(f)(*map(sg.tensor, args)).numpy()
+    found = program(*args)
+    assert found.shape == want.shape
+    assert found.dtype == want.dtype
+    np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_what_is_entrywise_makes_no_identity(name):
+    f, args = VECTORS[name]
+    source = sg.compile(jacrev(f), *args).source
+    assert not re.search(r"np\.(eye|identity|diag)", source), source
+
+
+def test_a_jacobian_by_a_few_parameters_costs_as_much_as_its_entries():
+    f, args = VECTORS["curve"]
+    cost = sg.compile(jacrev(f), *args).cost
+    assert "n²" not in str(cost), cost
+    assert "n**2" not in str(cost), cost
+
+
+def test_a_layer_is_diagonal_in_its_outputs_alone():
+    f = sg.compile(jacrev(layer), W, b, X)
+    cost = str(sg.compile(jacrev(layer), W, b, X).cost)
+    assert f.source.count("_delta(") == 2  # its definition and one call
+    assert "n²" not in cost, cost
+
+
+def test_identities_of_the_function_are_multiplied_as_it_says():
+    def f(p, x):
+        return (sg.eye(3, dtype=sg.float64) * (p * x)).sum(1)
+
+    with np.errstate(all="ignore"):
+        args = np.ones(3), np.array([1.0, np.inf, 2.0])
+        program = sg.compile(sg.func.value_and_grad(lambda p, x: f(p, x).sum()), *args)
+        assert np.isnan(program(*args)[0])
+
+
+def test_zeros_off_the_diagonal_stay_zeros_beside_infinity():
+    f = sg.compile(jacrev(lambda p, x: p[0] * x + p[1]), np.ones(2), x)
+    big = np.array([1.0, np.inf, 2.0])
+    np.testing.assert_array_equal(f(np.ones(2), big), np.stack([big, np.ones(3)], 1))
+
+
+def test_hessians_and_nested_jacobians():
+    f = lambda w, A: sg.log1p(sg.exp(A @ w)).sum()  # noqa: E731
+    for transform in (hessian, lambda g: jacrev(jacrev(lambda w, A: sg.tanh(A @ w)))):
+        made = transform(f)
+        np.testing.assert_allclose(
+            sg.compile(made, p, A)(p, A), made(sg.tensor(p), sg.tensor(A)).numpy(), rtol=1e-11, atol=1e-13
+        )
+
+
+def test_single_precision_stays_single():
+    args = [a.astype("f4") for a in (p, x, y)]
+    f = VECTORS["curve"][0]
+    found = sg.compile(jacrev(f), *args)(*args)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, jacrev(f)(*map(sg.tensor, args)).numpy(), rtol=1e-5)
+
+
+def test_complex_residuals():
+    f = lambda z, a: a * z[0] * z[1]  # noqa: E731
+    args = np.array([1 + 2j, 0.5 - 1j]), rng.random(4) + 1j * rng.random(4)
+    np.testing.assert_allclose(
+        sg.compile(jacrev(f), *args)(*args), jacrev(f)(*map(sg.tensor, args)).numpy(), rtol=1e-12
+    )
