@@ -32,6 +32,13 @@ def directions(Z, G):
 
 PAIRS = r"\left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j}"
 LENGTHS = r"\max\left(\sqrt{Z^{\odot 2} \mathbf{1}}, 10^{-12}\right)"
+
+
+def neighbours(Y, P):
+    weights = (1 / (1 + distances(Y, Y))) * (1 - sg.eye(len(Y)))
+    return -(P * sg.log(weights / weights.sum() + 1e-3)).sum()
+
+
 CASES = {
     "mixture": (mixture, (M, X, P), (
         r"\begin{aligned}" "\n"
@@ -47,6 +54,16 @@ CASES = {
         rf"\operatorname{{diag}}\left(\frac{{1}}{{{LENGTHS}}}\right) \left(G - \operatorname{{diag}}\left("
         r"\frac{\left[\sqrt{Z^{\odot 2} \mathbf{1}} \ge 10^{-12}\right] \odot \left(G \odot Z\right) \mathbf{1}}"
         rf"{{{LENGTHS} \odot \sqrt{{Z^{{\odot 2}} \mathbf{{1}}}}}}\right) Z\right)"
+    )),
+    "neighbours": (neighbours, (X, 2 + np.cos(np.arange(25.0)).reshape(5, 5)), (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= 1 + \left[\sum_{k} \left(Y_{i k} - Y_{j k}\right)^{2}\right]_{i j} \\" "\n"
+        r"t_{2} &= \frac{1}{t_{1}} - I \\" "\n"
+        r"t_{3} &= t_{2} + 0.001 \left(\mathbf{1}^{\top} t_{2} \mathbf{1}\right) \mathbf{1} \mathbf{1}^{\top} \\" "\n"
+        r"t_{4} &= \frac{\frac{2 \mathbf{1}^{\top} \frac{P \odot t_{2}}{t_{3}} \mathbf{1}}{\mathbf{1}^{\top} t_{2} "
+        r"\mathbf{1}} - \frac{P + P^{\top}}{t_{3}}}{t_{1}^{\odot 2}} \\" "\n"
+        r"& 2 \left(t_{4}^{\top} Y - \operatorname{diag}\left(t_{4}^{\top} \mathbf{1}\right) Y\right)" "\n"
+        r"\end{aligned}"
     )),
 }  # fmt: skip
 

@@ -250,14 +250,14 @@ class Canonicaliser:
 
     def atom(self, form: Form, inner: bool = False) -> Factor:
         """A form as one opaque factor with labels 0, 1 …; equal forms and transposes share it."""
-        out_key = self._form_key(form)
+        out_key = self.form_key(form)
         found = self._atoms.get(out_key)
         if found is None:
             found = self._new_atom(form, inner)
             self._atoms[out_key] = found
             if len(form.shape) == 2:
                 flipped = form.restricted((1, 0))
-                flipped_key = self._form_key(flipped)
+                flipped_key = self.form_key(flipped)
                 if flipped_key == out_key:
                     self.symmetries.note(found.base)
                 self._atoms.setdefault(flipped_key, Factor(found.base, found.labels[::-1]))
@@ -268,13 +268,13 @@ class Canonicaliser:
     def has_bracket(self, form: Form) -> bool:
         """Whether a multiple of a sum is an opaque factor already."""
         scale = Fraction(content(form.terms))
-        return any(self._form_key(form.scaled(sign / scale)) in self._atoms for sign in (1, -1))
+        return any(self.form_key(form.scaled(sign / scale)) in self._atoms for sign in (1, -1))
 
     def stepped(self, form: Form) -> bool:
         """Whether there is a step function of the negative of a form; else one of the form is noted."""
-        if self._form_key(form.scaled(-1)) in self.steps_of:
+        if self.form_key(form.scaled(-1)) in self.steps_of:
             return True
-        self.steps_of.add(self._form_key(form))
+        self.steps_of.add(self.form_key(form))
         return False
 
     def _is_difference(self, form: Form) -> bool:
@@ -282,7 +282,8 @@ class Canonicaliser:
         square = len(form.shape) == 3 and form.shape[0] == form.shape[1] and len(form.terms) == 2
         return square and self.same(form.restricted((1, 0, 2)), form.scaled(-1))
 
-    def _form_key(self, form: Form) -> Any:
+    def form_key(self, form: Form) -> Any:
+        """Key of a form: that of any other way to write the same sum of products."""
         return frozenset((self.key(p), p.coef) for p in form.terms), form.shape
 
     def _new_atom(self, form: Form, inner: bool) -> Factor:
@@ -562,7 +563,7 @@ class Canonicaliser:
 
     def same(self, a: Form, b: Form) -> bool:
         """Whether two forms are equal."""
-        return bool(self._form_key(a) == self._form_key(b))
+        return bool(self.form_key(a) == self.form_key(b))
 
 
 __all__ = ["Canonicaliser", "canonical"]

@@ -445,7 +445,7 @@ def _shorter(form: Form, run: Canonicaliser) -> Form | None:
 
 def _options(form: Form, run: Canonicaliser) -> Iterator[Form]:
     """Fractions that the form is; none where there is nothing to cancel or to open."""
-    closed = True
+    closed, seen = True, {run.form_key(form)}
     for deep, apart in ((False, False), (True, False), (False, True)):
         reader = Reader(run, form.shape, deep, apart)
         try:
@@ -456,7 +456,8 @@ def _options(form: Form, run: Canonicaliser) -> Iterator[Form]:
             if reader.opened:
                 for cleared in (True, False):
                     found = reader.written(read, cleared)
-                    if found is not None:
+                    if found is not None and run.form_key(found) not in seen:
+                        seen.add(run.form_key(found))
                         yield found
         except TooLong:
             continue

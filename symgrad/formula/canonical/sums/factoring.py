@@ -212,7 +212,7 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
             summed = [x for x in f.labels if x not in p.out]
             if len(summed) > 1 or (summed and f.labels.count(summed[0]) > 1):
                 continue
-            if summed and counts[summed[0]] < 2 and (f.power != 1 or len(f.labels) < 2):
+            if summed and counts[summed[0]] < 2 and len(f.labels) < 2:
                 continue
             places = tuple(tuple(i for i, y in enumerate(p.out) if y == x) for x in f.labels)
             if run.symmetries.symmetric(f.base):
