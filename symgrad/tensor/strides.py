@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,10 @@ def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
     shown = step.view(whole, **params) if step.view is not None else whole  # what is conjugated later lies as it lay
     steps = [n // shown.itemsize for n in shown.strides]
     if step.name == "unsqueeze":
-        steps = _with_new(shown, steps, (params["dim"] % shown.ndim,))
+        axis = params["dim"] % shown.ndim
+        steps[axis] = 1 if axis + 1 == shown.ndim else shown.shape[axis + 1] * steps[axis + 1]
     elif step.name == "getitem":
-        parts = params["index"].parts
-        steps = _with_new(shown, steps if shown.size else _stepped(shown, steps, parts), _new_axes(parts, shown.ndim))
+        steps = _indexed([n // whole.itemsize for n in whole.strides], whole.shape, params["index"].parts)
     elif step.name == "reshape" and not shown.size:
         steps = list(steps_of(whole) if shown.shape == whole.shape else _row_by_row(shown.shape))
     elif step.name == "expand":
@@ -55,32 +55,20 @@ def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
     return _with_steps(shown, steps)
 
 
-def _with_new(shown: Any, steps: list[int], axes: Collection[int]) -> list[int]:
-    """The strides with those of new axes, where NumPy says 0: as many as the axis to the right reaches over."""
-    for axis in sorted((axis for axis in axes if not steps[axis]), reverse=True):
-        steps[axis] = 1 if axis + 1 == shown.ndim else shown.shape[axis + 1] * steps[axis + 1]
-    return steps
-
-
-def _new_axes(parts: tuple[Any, ...], ndim: int) -> set[int]:
-    """The axes of ``x[parts]`` that a None made."""
-    rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
-    ahead = [part for part in parts[:rest] if not isinstance(part, int)]
-    behind = [part for part in parts[:rest:-1] if not isinstance(part, int)]
-    return {k for k, part in enumerate(ahead) if part is None} | {
-        ndim - 1 - k for k, part in enumerate(behind) if part is None
-    }
-
-
-def _stepped(shown: Any, steps: list[int], parts: tuple[Any, ...]) -> list[int]:
-    """The strides of ``x[parts]``, in which NumPy leaves out the steps along axes that have no entries."""
-    rest = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
-    for some, start in ((parts[:rest], 0), (parts[:rest:-1], shown.ndim - 1)):
-        axis = start
-        for part in some:
-            if part.__class__ is slice and part.step is not None and not shown.shape[axis]:
-                steps[axis] *= part.step
-            axis += 0 if isinstance(part, int) else -1 if start else 1
+def _indexed(own: Sequence[int], shape: tuple[int, ...], parts: tuple[Any, ...]) -> list[int]:
+    """The strides of ``x[parts]``, which torch takes part by part: a new axis reaches over the one behind it, whole."""
+    steps: list[int] = []
+    axis, used = 0, sum(part is not None and part is not Ellipsis for part in parts)
+    for part in parts if Ellipsis in parts else (*parts, Ellipsis):
+        if part is None:
+            steps.append(own[axis] * shape[axis] if axis < len(shape) else 1)
+            continue
+        behind = axis + (len(shape) - used if part is Ellipsis else 1)
+        if part is Ellipsis:
+            steps.extend(own[axis:behind])
+        elif part.__class__ is slice:
+            steps.append(own[axis] * (part.step or 1))
+        axis = behind
     return steps
 
 

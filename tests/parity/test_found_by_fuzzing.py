@@ -156,3 +156,42 @@ def test_copies_of_repeated_memory_lie_row_by_row(shape, turned):
     array = np.broadcast_to(np.arange(float(shape[-1])), shape)
     array = array.T if turned else array
     assert sg.tensor(array).stride() == torch.tensor(array).stride()
+
+
+DOUBLED = """
+class Doubled(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, *others):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g, *others):
+        return g * 2, g
+x = t.tensor([1.0, 2.0, 3.0], requires_grad=True); v = x * 1; v.grad = t.ones(3)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+@pytest.mark.parametrize(
+    "change",
+    ["Doubled.apply(v, 1)", "v = x.detach().clone(); v.grad = t.ones(3); Doubled.apply(v, x)", "v.mul_(2)",
+     "Doubled.apply(v[:2], 1)", "v = v.detach(); v.grad = t.ones(3); Doubled.apply(v, 1)",
+     "exec('with t.no_grad(): Doubled.apply(v, 1)')", "u = v[:2]; u.grad = t.ones(2); Doubled.apply(u, 1); v = u"],
+)  # fmt: skip
+def test_the_gradient_of_what_a_function_overwrites(change: str) -> None:
+    """It is taken away with the old history, and only with that."""
+    program = DOUBLED + change + "; out = v.grad is None"
+    assert values(sg, program) == values(torch, program)
+
+
+def test_slope_of_running_sums_of_powers_where_nothing_comes_down() -> None:
+    """torch takes the gradient's logarithm, and loses the derivative by a gradient of 0, as that of entries of 0 is."""
+
+    def second(t: Any, run: Any) -> Any:
+        x = t.tensor([[0.0, 0.0], [2.0, 2.0], [1.0, -1.0]], dtype=t.float64, requires_grad=True)
+        (g,) = t.autograd.grad((run(x) ** 2).sum(), x, create_graph=True)
+        return t.autograd.grad((g * g).sum(), x)[0].numpy()
+
+    found = second(sg, lambda x: x.logcumsumexp(0))
+    np.testing.assert_allclose(found, second(torch, lambda x: x.exp().cumsum(0).log()), rtol=1e-13)
+    assert abs(found[0] - second(torch, lambda x: x.logcumsumexp(0))[0]).min() > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -112,3 +113,21 @@ def test_copies_name_their_node() -> None:
         return [y.copy_(x).grad_fn.name(), type(y.grad_fn).__name__]
 
     assert names(sg) == names(torch)
+
+
+PARTS = [None, slice(None), slice(None, -1), slice(0, 0), slice(1, 2), slice(None, None, 2), 0, slice(5, None), ...]
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (5, 3), (1, 1), (0, 3), (2, 1, 3), (3,)])
+def test_strides_of_parts_with_new_axes_and_without_entries(shape: tuple[int, ...]) -> None:
+    """A new axis reaches over the whole axis behind it, also where a slice leaves nothing of that."""
+
+    def strides(t: Any, x: Any, parts: Any) -> Any:
+        return x[parts].stride(), x.unsqueeze(-1)[parts].unsqueeze(0).stride()
+
+    for count in (1, 2, 3):
+        for parts in itertools.product(PARTS, repeat=count):
+            numbers = sum(part is not None and part is not ... for part in parts)
+            if numbers > len(shape) or parts.count(...) > 1 or (0 in parts and 0 in shape):
+                continue
+            assert strides(sg, sg.zeros(shape), parts) == strides(torch, torch.zeros(shape), parts), parts

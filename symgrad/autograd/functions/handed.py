@@ -66,6 +66,8 @@ def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed
         return out
     if id(out) in dirty:
         become(out, node)
+        if node.mask:
+            out.grad = None  # it was that of the values before the change
         return out
     if (view := view_of(out)) is not None:
         view.marked("function", (0, node.op.name))
