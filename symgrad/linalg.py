@@ -22,6 +22,7 @@ from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.linalg.matrices import diagonal as _diagonal
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.reductions.sums import norm as entries_norm
+from symgrad.ops.shapes.shaping import unsqueeze
 from symgrad.tensor import FUNCTIONS
 from symgrad.tensor.calls import with_out
 
@@ -116,11 +117,12 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     """
     fixed = still(A)
     sizes = SPACES["linalg"]["eigvalsh"](fixed).abs() if hermitian else SPACES["linalg"]["svdvals"](fixed)
-    atol = tol if atol is None else atol
+    limits = (tol if atol is None else atol, rtol)
+    atol, rtol = (unsqueeze(x, -1) if hasattr(x, "dtype") else x for x in limits)  # one limit to a matrix
     if rtol is None:
         rtol = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(finfo(fixed.dtype).eps)
     largest = FUNCTIONS["amax"](sizes, -1, True) if shape_of(sizes)[-1] else 0.0
-    limit = FUNCTIONS["maximum"](largest * rtol, sizes * 0 + (0.0 if atol is None else atol))
+    limit = FUNCTIONS["maximum"](sizes * 0 + largest * rtol, sizes * 0 + (0.0 if atol is None else atol))
     return FUNCTIONS["count_nonzero"](sizes > limit, -1)
 
 

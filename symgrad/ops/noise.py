@@ -203,7 +203,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
 
 
 @front("poisson", method=False)
-@refusing({"bui": "poisson_cpu"})
+@refusing({"buic": "poisson_cpu"})
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of Poisson's distribution with the rates in ``input``, in its dtype; derivative 0, as torch has it.
 

@@ -24,6 +24,7 @@ NOTHING = np.zeros((0,))
 TRIANGLE = np.array([[2.0, 1.0], [1.0, 0.0]])
 FAR = np.array([-60.0, -3.5, -0.25, 0.0, 0.5, 40.0, 1e3, 1e5])
 PARTS = np.array([complex(a, b) for a in (np.nan, np.inf, -np.inf, 0.5, 1.0) for b in (np.nan, np.inf, 0.0, -1.0)])
+RANKS = np.stack([np.diag([1.0, 2.0]), np.diag([3.0, 0.5])])
 
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
 CASES: list[Case] = [
@@ -74,6 +75,10 @@ CASES: list[Case] = [
     ("det of numbers", lambda t, x: t.linalg.det(x), (np.array([0.0, 2.0, np.inf, np.nan, -1.5]).reshape(5, 1, 1),)),
     ("powers of a number", lambda t, x: t.linalg.vander(x, N=2), (np.array([-4.83 - 7.58j]),)),
     ("a singular triangle", lambda t, x: t.linalg.solve_triangular(x, x[:, :1], upper=True), (TRIANGLE,)),
+    ("windows of nothing", lambda t, x: x.unfold(0, 0, 2), (M,)),
+    ("similarity to whole numbers", lambda t, x: t.cosine_similarity(x, t.tensor([1, 0, 2, 3])), (M,)),
+    ("ranks of a batch", lambda t, x: t.linalg.matrix_rank(x.detach(), rtol=t.tensor([0.6, 0.1])), (RANKS,)),
+    ("ranks by limits", lambda t, x: t.linalg.matrix_rank(x[0].detach(), t.tensor([1.5, 0.1, 3.0])), (RANKS,)),
     ("blocks without rows or columns", lambda t, x, y: t.block_diag(x, y), (np.zeros((3, 0)), np.zeros((0, 3)))),
     ("blocks beside an empty one", lambda t, x, y: t.block_diag(x, y), (np.zeros((0, 3)), M)),
     ("powers of one entry", lambda t, x: t.vander(x), (V[:1],)),
@@ -105,6 +110,25 @@ def test_norms_of_matrices_without_entries(name):
     assert g.shape == shape
     with pytest.raises(IndexError, match="amin"):
         sg.linalg.matrix_norm(x[..., :0], -2)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 10, 100, 1237])
+@pytest.mark.parametrize("value", [0.7303, -41.1, 1e-7 / 3])
+def test_equal_entries_have_no_spread(n, value):
+    """Also where their mean is rounded: std is 0 and so is its gradient, as a number and in programs."""
+    x = np.full(n, value)
+    with_slope = sg.func.value_and_grad(sg.std)
+    for out, g in (with_slope(sg.tensor(x)), sg.compile(with_slope, np.arange(n) + 0.5)(x)):
+        assert float(out) == 0
+        assert not np.any(np.asarray(g))
+    assert float(sg.var(sg.tensor(x * 1j))) == 0
+
+
+@pytest.mark.parametrize("name", ["poisson", "histc"])
+def test_counts_of_complex_numbers(name):
+    for t in (torch, sg):
+        with pytest.raises(NotImplementedError, match="_cpu\" not implemented for 'ComplexDouble'"):
+            getattr(t, name)(t.ones(2, dtype=t.complex128))
 
 
 def _slope_of_logit(t: Any, x: Any) -> Any:

@@ -42,7 +42,17 @@ from symgrad.ops.indexing.places import (
 from symgrad.ops.reductions.products import identity_mask
 from symgrad.ops.reductions.sums import cast, cast_op, sum_op
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.shaping import axis_of, expand_op, ones_like, permute, reshape, spread, unsqueeze_op, zeros_like
+from symgrad.ops.shapes.shaping import (
+    axis_of,
+    expand_op,
+    movedim,
+    ones_like,
+    permute,
+    reshape,
+    spread,
+    unsqueeze_op,
+    zeros_like,
+)
 from symgrad.ops.shapes.sizes import product_size, total_size
 
 inplace(
@@ -563,7 +573,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         raise ShapeError(f"step is {step} but must be > 0")
     if not size:
         kept = (shape_of(input)[axis] // step) + 1
-        return getitem(input, (*(slice(None),) * axis, np.zeros((kept, 0), np.int64)))
+        return movedim(getitem(input, (*(slice(None),) * axis, np.zeros((kept, 0), np.int64))), axis + 1, -1)
     return windowed(input, axis, size, step)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import get_default_dtype, torch_name
+from symgrad.dtypes import get_default_dtype, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, shape_of
@@ -202,7 +202,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
     shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
     axis = axis_of(dim, len(shape))
-    a, b = spread(x1, shape or (1,)), spread(x2, shape or (1,))
+    dtype = result_type(x1.dtype, x2.dtype)
+    a, b = (spread(x if x.dtype == dtype else cast(x, dtype), shape or (1,)) for x in (x1, x2))
     return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
 
 
