@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Derivation:
 
     def __init__(self, outputs: Sequence[Term], seeds: Sequence[Term], targets: Sequence[Term], ends: bool = False):
         self.adjoints: dict[Term, Term] = {}
-        self.structural: set[Term] = set()
+        self.structural: dict[Term, Zeros] = {}
         order = postorder(outputs)
         self.targets = set(targets)
         useful = depends_on(order, self.targets)
@@ -93,31 +93,51 @@ class Derivation:
 
         ``raw`` is the contribution before broadcasting was undone, ``c`` after it.
         """
+        known = self.structural.get(g)
         if term.op.structural is not None and not term.params.get("leaks"):
             if c.op in (where_op, guard):
-                self.structural.add(c)
+                self.structural[c] = _zeros_of(c, term.op.structural(i, *term.args), known)
             return c
-        if g in self.structural and term.op.kind == "elementwise" and raw is not g and c.op.name != "full":
-            zeros = _zeros_of(g)
-            inner = None if zeros is None else term.op.pullback(i, zeros[1], term, term.args, term.params)
-            if zeros is None or inner is None or zeros[0].shape not in ((), term.shape):
+        if known is not None and term.op.kind == "elementwise" and raw is not g and c.op.name != "full":
+            inner = term.op.pullback(i, known.inner, term, term.args, term.params)
+            if inner is None or known.keep.shape not in ((), term.shape):
                 return c
-            moved = zeros[2](inner)
+            moved = known.put_in(inner)
             fitted = fit(moved, c.shape, c.dtype)
             if fitted is moved:
-                self.structural.add(moved)
+                self.structural[moved] = known._replace(inner=as_term(inner))
             return fitted  # type: ignore[no-any-return]
         return c
 
 
-def _zeros_of(g: Term) -> tuple[Term, Term, Any] | None:
-    """The condition, the cotangent before zeros were put in, and how they are put in again."""
-    if g.op is where_op:
-        condition, a, b = g.args
+class Zeros(NamedTuple):
+    """Structural zeros of a cotangent: where it is none, what it was before them, how they are put in, and by what."""
+
+    keep: Any
+    inner: Term
+    put_in: Callable[[Any], Any]
+    op: Any
+
+
+def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
+    """The zeros of ``c``, the cotangent of a branch where ``keep`` holds, inside of one with the zeros ``outer``.
+
+    As in sweeps over numbers: zeros of one kind are put in under both conditions at once, and points that a rule
+    excepts stay in the value inside of a branch.
+    """
+    if outer is None or (c.op is where_op and outer.op is guard):
+        if c.op is guard:
+            return Zeros(keep, c.args[0], lambda inner: guard(inner, keep), guard)
+        condition, a, b = c.args
         if a.number == 0:
-            return condition, b, lambda inner: where_op(condition, 0, inner)
-        return condition, a, lambda inner: where_op(condition, inner, 0)
-    return (g.args[1], g.args[0], lambda inner: guard(inner, g.args[1])) if g.op is guard else None
+            return Zeros(keep, b, lambda inner: where_op(condition, 0, inner), where_op)
+        return Zeros(keep, a, lambda inner: where_op(condition, inner, 0), where_op)
+    if c.op is guard and outer.op is where_op:
+        return outer._replace(inner=guard(outer.inner, keep))
+    both = keep & outer.keep
+    if c.op is guard:
+        return Zeros(both, outer.inner, lambda inner: guard(inner, both), guard)
+    return Zeros(both, outer.inner, lambda inner: where_op(both, inner, 0), where_op)
 
 
 def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) -> list[Term]:

@@ -288,6 +288,7 @@ def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
     """The factors, where a constant of no dtype of its own (``eye(n)``) takes that of a 0-d float64 variable.
 
     By the rule for 0-d tensors ``s * eye(n)`` would round s to float32, the default dtype, and its gradient with it.
+    A run that is recorded only to be repeated takes its arguments for variables, though nobody differentiates by them.
     """
     for k in (0, 1):
         scalar, constant = args[k], args[1 - k]
@@ -295,7 +296,7 @@ def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
             continue
         wide = scalar._value.dtype == float64 and not scalar._value.ndim and constant._value.dtype == float32
         extra = constant._extra
-        if wide and extra is not None and extra.undetermined and not constant._requires_grad:
+        if wide and extra is not None and extra.undetermined and not (constant._requires_grad or watches_everything()):
             made = plain(type(constant), constant._value.astype(float64)[()])
             name, given = extra.recipe
             made.more().recipe = (name, {**given, "dtype": "float64"})

@@ -49,6 +49,30 @@ def test_a_number_spread_over_a_double_array_is_multiplied_as_one():
     np.testing.assert_allclose(sg.compile(sg.func.grad(loss), x)(x), t.grad.numpy(), rtol=1e-15)
 
 
+BRANCHES = {
+    "nan_to_num": lambda x: sg.nan_to_num(x / 0),
+    "nan_to_num of nan": lambda x: sg.nan_to_num(x / (0 * x)),
+    "branches next to each other": lambda x: sg.where(x > 5, sg.where(x > 4, sg.where(x > 3, x / 0, x), 2.0), 3.0),
+    "steps between branches": lambda x: sg.where(x > 5, -sg.where(x > 4, sg.sqrt(0 * x), 2.0), 3.0),
+    "excepted points in a branch": lambda x: sg.where(x > 5, sg.norm(x[:, None] * 0, dim=1) / 0, 1.0),
+    "a branch in excepted points": lambda x: sg.norm(sg.where(x > 5, 1 / (0 * x), 0.0)[:, None], dim=1),
+    "one condition for all": lambda x: sg.where(sg.tensor(False), sg.where(x > 5, x / 0, 1.0), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_nothing_comes_out_of_branches_inside_of_branches_that_were_not_taken(name):
+    def loss(x):
+        return BRANCHES[name](x).sum()
+
+    x = np.array([1.0, 0.0, -2.0])
+    t = sg.tensor(x, requires_grad=True)
+    with np.errstate(all="ignore"):
+        loss(t).backward()
+        np.testing.assert_array_equal(t.grad.numpy(), [0, 0, 0])
+        np.testing.assert_array_equal(sg.compile(sg.func.grad(loss), x)(x), [0, 0, 0])
+
+
 ENDLESS = {
     "full_like": lambda x: sg.full_like(x, -np.inf),
     "pad": lambda x: sg.nn.functional.pad(x, (1, 2), value=-np.inf),

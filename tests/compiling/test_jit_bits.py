@@ -181,6 +181,18 @@ def test_numbers_alone_have_one_value() -> None:
             assert len(values) == 1, (name, x)
 
 
+def test_an_array_of_no_dtype_beside_a_number_keeps_the_default_one() -> None:
+    f = sg.jit(lambda s: s * sg.eye(2), after=1)
+    found = [f(np.float64(0.1)) for _ in range(3)]
+    assert f.stats()["compiled"] == 2
+    assert [t.dtype for t in found] == [np.float32] * 3
+
+
+def test_gradients_inside_of_arrays_of_no_dtype_stay_double() -> None:
+    f = sg.jit(sg.func.grad(lambda s: (s * sg.eye(2) * 0.1).sum()), after=1)
+    assert {np.asarray(f(np.float64(0.1))).tobytes() for _ in range(3)} == {np.float64(0.2).tobytes()}
+
+
 def test_a_number_keeps_the_sign_of_its_zero() -> None:
     f = sg.jit(lambda z: (z * complex(1, 0.0), z * complex(1, -0.0)), after=0)
     for _ in range(2):
