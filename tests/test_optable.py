@@ -19,7 +19,7 @@ OPS = pytest.mark.parametrize("name", [op.name for op in ops()])
 @OPS
 def test_entry_is_complete(name: str) -> None:
     op = TABLE[name]
-    assert samples(op), f"{name} has no sample: add one to symgrad/proving/samples.py, or a domain to the op"
+    assert samples(op), f"{name} has no sample: give its entry a domain, or samples"
     assert op.doc, f"{name} has no docstring"
     assert op.domain, f"{name} has no domain"
     assert op.infer is not None, f"{name} has no shape rule"

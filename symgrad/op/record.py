@@ -121,6 +121,8 @@ class Op:
     domain      sampling interval per input, for the op-table test and the docs card
     example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
                 list, "vector" or "matrix", and the parameters last
+    samples     operands and parameters to try the laws on, as functions of a maker of operands (``op.sampling``);
+                None: made from the domain
     kinks       points where the derivative jumps, for the docs card and the tests
     decided     in words, what holds at a kink though the slopes beside it are others
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
@@ -212,6 +214,7 @@ class Op:
     among: tuple[int, ...] | None
     domain: Any
     example: tuple[Any, ...] | None
+    samples: list[Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]] | None
     kinks: Any
     decided: str | None
     doc: str

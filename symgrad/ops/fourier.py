@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.indexing.scatter import windowed, windows_sum_op
@@ -33,6 +33,17 @@ def _code(x: str, dims: tuple[int, ...], inverse: bool, norm: str) -> str:
     return f'np.fft.{"i" if inverse else ""}fftn({x}, axes={dims}, norm="{norm}")'
 
 
+def _spectrum(dims: tuple[int, ...], inverse: bool) -> sampling.Sample:
+    """Complex values whatever the dtype asked for, in its precision."""
+
+    def sample(make: Any) -> sampling.Case:
+        dtype = np.result_type(make.dtype, np.complex64)
+        value = make("real", "n", "m") + 1j * make("real", "n", "m")
+        return (value.astype(dtype),), {"dims": dims, "inverse": inverse, "norm": "backward"}
+
+    return sample
+
+
 fourier_op: Op = primitive(
     "fourier",
     _transform,
@@ -47,6 +58,7 @@ fourier_op: Op = primitive(
     digits=digits.fourier,
     example=([0.5 + 0j, -1.5 + 0j], {"dims": (0,), "inverse": False, "norm": "backward"}),
     work=work.fourier,
+    samples=[_spectrum(dims, inverse) for dims in ((1,), (0, 1)) for inverse in (False, True)],
     doc="Discrete Fourier transform of complex arrays along axes, or its inverse.",
 )
 

@@ -20,8 +20,8 @@ from symgrad.formula.derive import directional, gradient
 from symgrad.formula.digits import Digits
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.op import Op
+from symgrad.op.sampling import Case
 from symgrad.proving.laws import close, demand, differentiable, is_data, projection, run_kernel, weights
-from symgrad.proving.making import Case
 
 DIGITS = 50
 """How many digits have to agree."""

@@ -18,7 +18,8 @@ from symgrad.formula.derive import directional
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.func import jvp
 from symgrad.op import TABLE, Op
-from symgrad.proving.making import FRESH, SIZES, Case
+from symgrad.op.sampling import Case
+from symgrad.proving.making import FRESH, SIZES
 from symgrad.proving.samples import make_case
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.forward import dual

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ SIZES = {"n": 5, "m": 8, "p": 6, "q": 4}
 
 FRESH = {"n": 6, "m": 5, "p": 4, "q": 3}
 
-
-Case = tuple[tuple[Any, ...], dict[str, Any]]
 
 _RANGES = {
     "positive": (0.3, 3),
@@ -35,6 +32,10 @@ class Maker:
         self.rng = np.random.default_rng(seed)
         self.dtype = np.dtype(dtype)
         self.calls = 0
+
+    def at(self, **sizes: int) -> Maker:
+        """A maker of operands of the same dtype with other numbers behind some letters."""
+        return Maker({**self.sizes, **sizes}, 5, self.dtype)
 
     def size(self, letter: Any) -> int:
         """The number behind a letter."""
@@ -95,6 +96,3 @@ class Maker:
                 return a + 2 * np.eye(shape[-1])
             return a @ np.swapaxes(a, -1, -2) + np.eye(shape[-1])
         raise AssertionError(f"no sampler for the domain {domain!r}")
-
-
-Sample = Callable[[Maker], Case]

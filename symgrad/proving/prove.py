@@ -18,10 +18,10 @@ from symgrad.dtypes import as_dtype
 from symgrad.errors import ArgumentError, CompileError, FormulaError
 from symgrad.func import grad
 from symgrad.op import Op, lookup
+from symgrad.op.sampling import Case
 from symgrad.proving import laws
 from symgrad.proving.exact import exact_law, symbolic
 from symgrad.proving.in_c import called, compiler, library, text_of
-from symgrad.proving.making import Case
 from symgrad.proving.points import points, points_law
 from symgrad.proving.samples import make_case, ops, samples, takes_complex
 

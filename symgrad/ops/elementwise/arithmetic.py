@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import is_narrow, is_real_floating, promote
-from symgrad.op import Op, elementwise, front, is_complex
+from symgrad.op import Op, elementwise, front, is_complex, sampling
 from symgrad.op.partials import first, quotient, second
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import PI, exact
@@ -162,6 +162,7 @@ scaled_reciprocal: Op = elementwise(
     numbers="after",
     regular=(0, "{} != 0"),
     loses="digits",
+    samples=[lambda make: ((make("nonzero", "n"), 3), {})],
     doc="number / y, in float32 and below as torch: from the rounded 1/y.",
 )
 scaled_reciprocal.vjps = scaled_reciprocal.jvps = (
@@ -269,6 +270,16 @@ power: Op = elementwise(
     words={"exponent": "other"},
     loses="digits",
     c="pow({0}, {1})",
+    samples=[
+        sampling.many(("positive", "n", "m"), ("real", "n", "m")),
+        lambda make: ((make("real", "n", "m"), 2), {}),
+        lambda make: ((make("real", "n", "m"), 3), {}),
+        lambda make: ((make("off-zero", "n"), -2), {}),
+        lambda make: ((make("positive", "n"), 0.5), {}),
+        lambda make: ((2, make("real", "n")), {}),
+        lambda make: ((make("real", "n", "m"), 0), {}),
+        lambda make: ((make("real"), 1), {}),
+    ],
     doc="x to the power y; x**0 has derivative 0 at x = 0, as torch.",
 )
 
@@ -428,6 +439,11 @@ def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: st
     )
 
 
+def _multiple(y: Any, factor: Any) -> sampling.Case:
+    """x / y stays away from the integers, where the remainder jumps."""
+    return (y * factor, y), {}
+
+
 div_floor: Op = _rounded_quotient(
     "div_floor", np.floor_divide, halves.div_floor, digits.div_floor, "x / y rounded down; derivative 0."
 )
@@ -464,6 +480,12 @@ remainder: Op = elementwise(
     numbers="within",
     regular=(1, "{} != 0"),
     c="floor_mod({0}, {1})",
+    samples=[
+        lambda make: _multiple(make("nonzero", "n", "m"), make("off-integer", "n", "m")),
+        lambda make: _multiple(make("nonzero"), make("off-integer")),
+        lambda make: _multiple(make("nonzero", "m"), make("off-integer", "n", "m")),
+        lambda make: ((make("off-integer", "n", "m"), 1), {}),
+    ],
     doc="x - y * floor(x/y), with the sign of y.",
 )
 detach: Op = elementwise(

@@ -10,7 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo, is_narrow, result_type
 from symgrad.errors import DtypeError, ShapeError
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, shape_of
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.results import Named, named
@@ -168,6 +168,7 @@ mantissa_op: Op = primitive(
     refuses={"c": "torch.frexp() only supports floating-point dtypes"},
     domain="off-zero",
     digits=digits.by_entry(lambda mp, x: mp.frexp(x)[0]),
+    samples=[sampling.one("in-binade", "n", "m"), sampling.one("in-binade")],
     doc="The mantissa m of x = m · 2^e with |m| in [1/2, 1).",
 )
 exponent_op: Op = primitive(
@@ -182,6 +183,7 @@ exponent_op: Op = primitive(
     refuses={"c": "torch.frexp() only supports floating-point dtypes"},
     domain="off-zero",
     digits=digits.by_entry(lambda mp, x: mp.frexp(x)[1]),
+    samples=[sampling.one("in-binade", "n", "m"), sampling.one("in-binade")],
     doc="The exponent e of x = m · 2^e; no derivative.",
 )
 
@@ -312,6 +314,16 @@ def _both_parts(x: Any) -> np.dtype[Any]:
     return np.dtype(np.complex64 if x.itemsize < 8 else np.complex128)
 
 
+def _complex(*sizes: int | str) -> sampling.Sample:
+    """Complex values whatever the dtype asked for, in its precision."""
+
+    def sample(make: Any) -> sampling.Case:
+        value = make("real", *sizes) + 1j * make("real", *sizes)
+        return (value.astype(np.result_type(make.dtype, np.complex64)),), {}
+
+    return sample
+
+
 complex_op: Op = primitive(
     "complex",
     kernels.complex_of,
@@ -342,6 +354,7 @@ view_as_real_op: Op = primitive(
     domain="real",
     digits=digits.parts_of_complex,
     example=([0.5 + 0j, -1.5 + 0j], {}),
+    samples=[_complex("n", "m"), _complex()],
     doc="Real and imaginary parts along a new last axis.",
 )
 view_as_complex_op: Op = primitive(
@@ -358,6 +371,7 @@ view_as_complex_op: Op = primitive(
     domain="real",
     digits=lambda mp, x: digits.complex_of(mp, x[..., 0], x[..., 1]),
     example=([[1.0, 2.0]], {}),
+    samples=[sampling.one("real", "n", 2), sampling.one("real", 2)],
     doc="The last axis, of size 2, read as real and imaginary part.",
 )
 

@@ -42,6 +42,11 @@ addcmul: Op = elementwise(
     define=lambda input, x, y, value: _plus(input, x * y, value),
     spelled=True,
     domain="real",
+    samples=[
+        lambda make: ((make("real", "n"), make("real", "n"), make("real", "n"), 3), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m"), 3, 1), {}),
+        lambda make: ((make("real"), make("real"), make("real"), 1), {}),
+    ],
     doc="input + value · x · y, the sum rounded once.",
 )
 plus_multiple: Op = elementwise(
@@ -56,6 +61,7 @@ plus_multiple: Op = elementwise(
     define=_plus,
     spelled=True,
     domain="real",
+    samples=[lambda make: ((make("real", "n", "m"), make("real", "m"), 0.3), {})],
     doc="x + number · y of half precision, in torch's steps.",
 )
 plus_multiple.vjps = plus_multiple.jvps = (plus_multiple.vjps[0], lambda g, out, x, y, number: g * number, None)
@@ -71,6 +77,7 @@ addcdiv: Op = elementwise(
     define=lambda input, x, y, value: input + times(x, value) / y,
     spelled=True,
     domain="nonzero",
+    samples=[lambda make: ((make("real", "n"), make("real", "n"), make("nonzero", "n"), 0.3), {})],
     doc="input + value · x / y, rounded once.",
 )
 addcdiv.vjps = addcdiv.jvps = (
@@ -90,6 +97,11 @@ lerp: Op = elementwise(
     define=lambda input, end, weight: input + weight * (end - input),
     spelled=True,
     domain="real",
+    samples=[
+        lambda make: ((make("real", "n"), make("real", "n"), 0.25), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),
+        lambda make: ((make("real", "n"), make("real", "n"), make("real", "n")), {}),
+    ],
     doc="input + weight · (end - input), from the nearer of the two and rounded once.",
 )
 portion: Op = elementwise(
@@ -103,6 +115,7 @@ portion: Op = elementwise(
     define=lambda x, number, count: number * x / count,
     spelled=True,
     domain="real",
+    samples=[lambda make: ((make("real", "n"), 2, 3), {})],
     doc="x · number/count, the factor found first.",
 )
 portion.vjps = portion.jvps = (lambda g, out, x, number, count: portion(g, number, count), None, None)
@@ -117,6 +130,7 @@ std_slope: Op = elementwise(
     define=lambda g, std, count: ratio(g, std * count),
     spelled=True,
     domain="nonzero",
+    samples=[lambda make: ((make("real", "n"), make("positive", "n"), 3), {})],
     doc="g/(std · count), divided first; 0 where std is 0.",
 )
 std_slope.vjps = std_slope.jvps = (

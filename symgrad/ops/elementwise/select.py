@@ -11,7 +11,7 @@ from symgrad import kernels
 from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
 from symgrad.notices import notice_once
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish
+from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish, sampling
 from symgrad.ops.elementwise.arithmetic import closed, ratio
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.rules.kinks import at_kink
@@ -147,6 +147,11 @@ where_op: Op = primitive(
     chooses=True,
     example=(True, 0.5, -1.0, {}),
     c="{0} ? {1} : {2}",
+    samples=[
+        sampling.many(("bool", "n", "m"), ("real", "n", "m"), ("real", "n", "m")),
+        sampling.many(("bool", "m"), ("real", "n", "m"), ("real",)),
+        lambda make: ((make("bool", "n", "m"), make("real", "m"), 0), {}),
+    ],
     doc="x where the condition holds, else y; the branch not taken contributes a structural zero (unless it leaks).",
 )
 
@@ -206,6 +211,7 @@ guard: Op = elementwise(
     digits="kernel",
     example=(0.5, True, {}),
     c="{1} ? {0} : 0",
+    samples=[sampling.many(("real", "n", "m"), ("bool", "m"))],
     doc="x, and 0 where keep does not hold: points that a rule excepts, at which x has no value of its own.",
 )
 guard.vjps = guard.conj_vjps = guard.jvps = (_guard_vjp, None)
@@ -262,6 +268,7 @@ defined: Op = elementwise(
     latex="{0}",
     digits=lambda mp, x, keep: x if keep else mp.nan,
     c="{1} ? {0} : NAN",
+    samples=[lambda make: ((make("real", "n", "m"), make("bool", "m") | True), {})],
     doc="x, and nan where keep does not hold: a slope outside of the domain of its function, as a constant.",
 )
 defined.vjps = defined.conj_vjps = defined.jvps = (lambda g, out, likex, keep: guard(g, keep), None)
@@ -348,6 +355,7 @@ beside: Op = elementwise(
     code=lambda c, x: c,
     result=lambda c, x: c,
     domain=("real", "real"),
+    samples=[sampling.many(("real", "n", "m"), ("real", "n", "m")), sampling.many(("real",), ("real",))],
     doc="c, which has a derivative by x: 0.  Slopes that are constant by pieces depend on where they are taken.",
 )
 beside.vjps = beside.conj_vjps = beside.jvps = (lambda g, out, likec, x: beside(g, x), beside.vjps[1])
@@ -361,6 +369,7 @@ by_pieces: Op = elementwise(
     code=lambda y, x: y,
     result=lambda y, x: y,
     domain=("real", "real"),
+    samples=[sampling.many(("real", "n", "m"), ("real", "n", "m")), sampling.many(("real",), ("real",))],
     doc="y, a function of x that is linear by pieces: its slope is recorded as one that depends on x.",
 )
 by_pieces.vjps = by_pieces.conj_vjps = by_pieces.jvps = (lambda g, out, likey, x: beside(g, x), None)
@@ -458,6 +467,10 @@ clamp_op: Op = by_parts(
         numbers="setting",
         example=(2.0, -1, 1, {}),
         c="minimum(maximum({0}, {1}), {2})",
+        samples=[
+            lambda make: ((make("real", "n", "m"), -1, 1), {}),
+            lambda make: ((make("real", "n", "m"), make("real", "m") / 4 - 1, make("real", "n", 1) / 4 + 1), {}),
+        ],
         doc="x limited to [lo, hi]; derivative 1 at the bounds.",
     )
 )

@@ -12,12 +12,23 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import ne
 from symgrad.ops.indexing.getitem import index_select
 from symgrad.ops.reductions.sums import cast_op, sum_op
 from symgrad.ops.shapes.shaping import axis_of, reshape
+
+
+def _into_sorted(*letters: Any, right: bool = False) -> sampling.Sample:
+    """Values and the sorted rows they are to be put into."""
+
+    def sample(make: Any) -> sampling.Case:
+        rows = np.sort(make("real", *letters), -1)
+        return (rows, make("real", *letters[:-1], "m")), {"right": right, "dtype": "int64"}
+
+    return sample
+
 
 searchsorted_op: Op = primitive(
     "searchsorted",
@@ -29,6 +40,7 @@ searchsorted_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("vector", [1.5], {"right": False, "dtype": "int64"}),
+    samples=[_into_sorted("p"), _into_sorted("n", "p", right=True)],
     doc="Where values would be put into sorted rows to keep them sorted; no derivative.",
 )
 

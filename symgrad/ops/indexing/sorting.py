@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, shape_of
+from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import clone
@@ -30,7 +30,13 @@ _LONG = np.dtype(np.int64)
 
 
 def _order(
-    name: str, kernel: Any, doc: str, refuses: Any = "c", infer: Any = lambda shape, **_: shape, **example: Any
+    name: str,
+    kernel: Any,
+    doc: str,
+    samples: list[Any],
+    refuses: Any = "c",
+    infer: Any = lambda shape, **_: shape,
+    **example: Any,
 ) -> Any:
     return primitive(
         name,
@@ -42,6 +48,7 @@ def _order(
         domain="real",
         digits="order",
         example=("vector", {"dim": 0, **example}),
+        samples=samples,
         doc=doc,
     )
 
@@ -52,6 +59,7 @@ argsort_op = _order(
     "The places that sort an axis; nan counts as largest.",
     refuses={"c": "Sort does not support complex dtypes on CPU"},
     descending=False,
+    samples=sampling.along(descending=False),
 )
 argkth_op = _order(
     "argkth",
@@ -59,6 +67,7 @@ argkth_op = _order(
     "The place of the k-th smallest entry of an axis, which stays with size 1; nan counts as largest.",
     infer=lambda shape, dim, k: (*shape[:dim], 1, *shape[dim + 1 :]),
     k=2,
+    samples=sampling.along(k=2),
 )
 argtop_op = _order(
     "argtop",
@@ -67,18 +76,21 @@ argtop_op = _order(
     infer=lambda shape, dim, k, largest: (*shape[:dim], k, *shape[dim + 1 :]),
     k=2,
     largest=True,
+    samples=sampling.along(k=2, largest=True),
 )
 argcummax_op = _order(
     "argcummax",
     kernels.argcummax,
     "Places of the running maximum; the last of equal ones.",
     refuses={"c": "cummax_cpu"},
+    samples=sampling.along(),
 )
 argcummin_op = _order(
     "argcummin",
     kernels.argcummin,
     "Places of the running minimum; the last of equal ones.",
     refuses={"c": "cummin_cpu"},
+    samples=sampling.along(),
 )
 
 
@@ -184,6 +196,7 @@ middle_op: Op = primitive(
     node=lambda shape, skip_nan: "NanmedianBackward0" if skip_nan else "MedianBackward0",
     digits=digits.middle,
     example=("vector", {"skip_nan": False}),
+    samples=[sampling.one("real", "n", skip_nan=False), sampling.one("real", "n", skip_nan=True)],
     doc="The lower median of a vector; ties share the gradient equally.",
 )
 

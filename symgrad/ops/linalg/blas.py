@@ -13,7 +13,7 @@ from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
-from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, shape_of
+from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise import fused
@@ -253,6 +253,10 @@ cross_op: Op = primitive(
     refuses={"b": "cross"},
     digits="kernel",
     example=([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], {"dim": 0}),
+    samples=[
+        sampling.many(("real", 3), ("real", 3), dim=0),
+        sampling.many(("real", "n", 3, "m"), ("real", "n", 3, "m"), dim=1),
+    ],
     doc="Cross product of the vectors of three entries along an axis.",
 )
 

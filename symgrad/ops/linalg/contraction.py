@@ -20,7 +20,7 @@ from symgrad import kernels
 from symgrad.dtypes import float32, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.arrays.index import _delta
-from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, shape_of
+from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.precision.single import einsum_in_turn, matmul, summed
 
@@ -330,6 +330,15 @@ def _contract_node(*_: Any, inputs: tuple[Labels, ...], output: Labels, shape: t
     return "Mm" if known > wanted else "Mul"
 
 
+def _einsum(inputs: Any, output: Any) -> sampling.Sample:
+    def sample(make: Any) -> sampling.Case:
+        sizes = {label: make.size("nmpq"[label]) for label in range(4)}
+        args = tuple(make("real", *(sizes[k] for k in labels)) for labels in inputs)
+        return args, {"inputs": inputs, "output": output, "shape": tuple(sizes[k] for k in output)}
+
+    return sample
+
+
 einsum_op: Op = multilinear(
     "einsum",
     _contract_kernel,
@@ -342,6 +351,18 @@ einsum_op: Op = multilinear(
     node=_contract_node,
     indirect=True,
     example=("matrix", "vector", {"inputs": ((0, 1), (1,)), "output": (0,), "shape": (2,)}),
+    samples=[
+        _einsum(((0, 1), (1, 2)), (0, 2)),
+        _einsum(((0, 1), (0, 1)), ()),
+        _einsum(((0, 1), (1, 2), (2,)), (0,)),
+        _einsum(((0,), (1,)), (1, 0)),
+        _einsum(((0, 0),), (0,)),
+        _einsum(((0, 1),), (0, 0, 1)),
+        _einsum(((0,), (0, 1)), (1, 0)),
+        _einsum(((0, 1), (0, 1), (1,)), (1, 0)),
+        _einsum(((3, 0, 1), (3, 1, 2)), (3, 0, 2)),
+        _einsum(((0, 1, 2), (1, 2)), (0,)),
+    ],
     doc="Sum of products over labelled axes (einsum), with deltas and broadcasts.",
 )
 

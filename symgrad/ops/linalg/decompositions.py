@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of, wrapped_like
@@ -27,7 +27,6 @@ from symgrad.ops.linalg.matrices import (
     diagonal,
     mH,
     solve,
-    tril_op,
 )
 from symgrad.ops.linalg.spectral import (
     eigh_vectors_op,
@@ -38,6 +37,7 @@ from symgrad.ops.linalg.spectral import (
     svd_vh_op,
     svdvals_op,
 )
+from symgrad.ops.linalg.triangles import tril_op
 from symgrad.ops.reductions.sums import cast, mean
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import cat, narrow
@@ -201,6 +201,7 @@ qr_q_op: Op = primitive(
     digits=digits.by_matrix(digits.qr_q),
     orthonormal=(0,),
     work=work.reflections,
+    samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -217,6 +218,7 @@ qr_r_op: Op = primitive(
     refuses={"h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_r),
     work=work.reflections,
+    samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 

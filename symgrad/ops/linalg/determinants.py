@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, front, is_complex, primitive, shape_of
+from symgrad.op import Op, elementwise, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
@@ -85,6 +85,7 @@ adjugate_moved_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     expanded=True,
     example=("matrix", "matrix", {}),
+    samples=[sampling.small(sampling.many(("invertible", 2, "n", "n"), ("real", 2, "n", "n")))],
     doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
 )
 nonsingular_op: Op = elementwise(
@@ -111,6 +112,10 @@ det_divided_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     expanded=True,
     example=(6.0, "matrix", {}),
+    samples=[
+        sampling.many(("nonzero",), ("invertible", "n", "n")),
+        sampling.many(("nonzero", "q"), ("invertible", "q", "n", "n")),
+    ],
     doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
 )
 
@@ -140,6 +145,10 @@ det_divided_twice_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     expanded=True,
     example=("matrix", 6.0, "matrix", {}),
+    samples=[
+        sampling.small(sampling.many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n"))),
+        sampling.small(sampling.many(("real", 2, "n", "n"), ("nonzero", 2), ("invertible", 2, "n", "n"))),
+    ],
     doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
 )
 

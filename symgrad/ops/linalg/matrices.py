@@ -10,11 +10,12 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, shape_of
+from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.contraction import contract, einsum
+from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.reductions.sums import cast, int_to_long
 from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
@@ -50,6 +51,7 @@ adjoint: Op = primitive(
     digits="kernel",
     expanded=True,
     example=("matrix", {}),
+    samples=[sampling.one("real", "n", "m"), sampling.one("real", 2, "n", "m")],
     doc="Conjugate transpose of the last two axes, as formulas write it.",
 )
 """Xᴴ as one op: programs run a transpose and a conjugate, texts of formulas show this one."""
@@ -125,6 +127,11 @@ matmul_op: Op = multilinear(
     indirect=_seen_through_views,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
     example=("matrix", "vector", {}),
+    samples=[
+        *(sampling.many(("real", *a), ("real", *b)) for a, b in (("nm", "mp"), ("nm", "m"), ("n", "nm"), ("n", "n"))),
+        *(sampling.many(("real", *"qnm"), ("real", *b)) for b in ("qmp", "mp", "m")),
+        *(sampling.many(("real", *a), ("real", *b)) for a, b in (("n", "qnm"), ((1, "n", "m"), "qmp"))),
+    ],
     doc="Matrix product over the last two axes, batched over the others.",
 )
 
@@ -181,6 +188,7 @@ outer_op: Op = multilinear(
     indirect=lambda node: (True, False),  # torch stands the first vector up before it multiplies
     code=lambda a, b: f"np.multiply.outer({a}, {b})",
     example=("vector", "vector", {}),
+    samples=[sampling.many(("real", "n"), ("real", "m"))],
     doc="a bᵀ of two vectors.",
 )
 
@@ -230,6 +238,11 @@ diagonal_main: Op = multilinear(
     put_back=_with_diagonal,
     fused=("DiagonalBackward", None),
     example=("matrix", {"offset": 0, "dim1": 0, "dim2": 1}),
+    samples=[
+        sampling.one("real", "n", "n", offset=0, dim1=0, dim2=1),
+        sampling.one("real", "q", "n", "n", offset=0, dim1=1, dim2=2),
+        sampling.one("real", "n", "q", "n", offset=0, dim1=2, dim2=0),
+    ],
     doc="Main diagonal of two axes, as the last axis.",
 )
 
@@ -316,6 +329,7 @@ trace_op: Op = multilinear(
     code=lambda x: f"np.trace({x})",
     single=single.smooth(np.trace),
     example=("matrix", {}),
+    samples=[sampling.one("real", "n", "n")],
     doc="Sum of the diagonal.",
 )
 
@@ -449,6 +463,11 @@ solve_op: Op = primitive(
     fails="torch.linalg.solve: The solver failed because the input matrix is singular",
     example=("matrix", "vector", {}),
     work=work.system,
+    samples=[
+        sampling.many(("invertible", "n", "n"), ("real", "n")),
+        sampling.many(("invertible", "n", "n"), ("real", "n", "m")),
+        sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m")),
+    ],
     doc="Solution x of A x = b.",
 )
 
@@ -498,6 +517,11 @@ solve_triangular_op: Op = primitive(
     expanded=True,
     example=("matrix", "matrix", {"upper": True, "unit": False}),
     work=work.system,
+    samples=[
+        sampling.many(("invertible", "n", "n"), ("real", "n", "m"), upper=True, unit=False),
+        sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
+        sampling.many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
+    ],
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -547,48 +571,6 @@ def _cholesky_vjp(g: Any, out: Any) -> Any:
 
 
 cholesky = matrix_front(cholesky_op, "cholesky", "cholesky")
-
-
-def _triangle(name: str, kernel: Any, lower: bool) -> Op:
-    def rule(g: Any, out: Any, like: Any, *, k: int) -> Any:
-        return op(g, k=k)
-
-    op = primitive(
-        name,
-        lambda x, k: kernel(x, k),
-        (rule,),
-        linear=True,
-        infer=lambda shape, k: shape,
-        domain="real",
-        code=lambda x, k: f"np.{name}({x}, {k})",
-        digits="kernel",
-        example=("matrix", {"k": 0}),
-        doc=f"The {'lower' if lower else 'upper'} triangle of matrices, zeros elsewhere.",
-    )
-    return op
-
-
-tril_op: Op = _triangle("tril", np.tril, True)
-triu_op: Op = _triangle("triu", np.triu, False)
-
-
-@front("tril", op=tril_op)
-def tril(input: Any, diagonal: int = 0) -> Any:
-    """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
-    _check_matrix("tril", input)
-    return tril_op(input, k=diagonal)
-
-
-@front("triu", op=triu_op)
-def triu(input: Any, diagonal: int = 0) -> Any:
-    """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
-    _check_matrix("triu", input)
-    return triu_op(input, k=diagonal)
-
-
-def _check_matrix(name: str, input: Any) -> None:
-    if len(shape_of(input)) < 2:
-        raise ShapeError(f"{name}: input tensor must have at least 2 dimensions, got shape {tuple(shape_of(input))}")
 
 
 __all__ = ["math"]

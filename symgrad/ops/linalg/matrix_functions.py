@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, broadcast_shapes, primitive, shape_of
+from symgrad.op import Op, broadcast_shapes, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.linalg.matrices import check_square, mH
 from symgrad.ops.linalg.spectral import matrix_exp, second_direction
@@ -44,6 +44,10 @@ solve_sylvester_op: Op = primitive(
     digits=digits.by_matrix(digits.solve_sylvester),
     latex=r"\operatorname{{solve\_sylvester}}\left({0}, {1}, {2}\right)",
     work=work.UNKNOWN,
+    samples=[
+        sampling.many(("invertible", "q", "q"), ("invertible", 2, 2), ("real", "q", 2)),
+        sampling.small(sampling.many(("invertible", 2, 2, 2), ("invertible", 1, 1), ("real", 2, 2, 1))),
+    ],
     doc="X with A X + X B = Q.",
 )
 sqrtm_op: Op = primitive(
@@ -59,6 +63,7 @@ sqrtm_op: Op = primitive(
     digits=digits.by_matrix(digits.sqrtm),
     latex=r"{0}^{{1/2}}",
     work=work.UNKNOWN,
+    samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
     doc="The principal square root of square matrices.",
 )
 logm_op: Op = primitive(
@@ -73,6 +78,7 @@ logm_op: Op = primitive(
     digits=digits.by_matrix(digits.logm),
     latex=r"\log\left({0}\right)",
     work=work.UNKNOWN,
+    samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
     doc="The principal logarithm of square matrices.",
 )
 logm_frechet_op: Op = primitive(
@@ -90,6 +96,7 @@ logm_frechet_op: Op = primitive(
     digits=digits.by_matrix(digits.logm_frechet),
     latex=r"\mathrm{{L}}_{{\log}}\left({0}, {1}\right)",
     work=work.UNKNOWN,
+    samples=[sampling.small(sampling.many(("invertible", "n", "n"), ("real", "n", "n")))],
     doc="The derivative of the matrix logarithm along a direction.",
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.gaps import heed_gaps
@@ -91,6 +91,13 @@ eigh_vectors_op: Op = primitive(
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
+
+_SAMPLES = [
+    sampling.one("matrix", *sizes, k=lambda make, sizes=sizes: min(make.shape(*sizes[-2:])))
+    for sizes in (("n", "n"), ("p", "q"), ("q", "n"), (2, "p", "q"))
+]
+
+
 # The number of singular values is a parameter: which of two sizes is the smaller one, letters cannot tell.
 svdvals_op: Op = primitive(
     "svdvals",
@@ -110,6 +117,7 @@ svdvals_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "sigma"),
     work=work.UNKNOWN,
+    samples=_SAMPLES,
     doc="Singular values in descending order.",
 )
 
@@ -167,6 +175,7 @@ svd_u_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "U"),
     work=work.UNKNOWN,
+    samples=_SAMPLES,
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -188,6 +197,7 @@ svd_vh_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "V"),
     work=work.UNKNOWN,
+    samples=_SAMPLES,
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -281,6 +291,10 @@ matrix_power_op: Op = primitive(
     code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
     expanded=True,
     example=("matrix", {"n": 3}),
+    samples=[
+        lambda make: ((make("invertible", "n", "n"),), {"n": 3}),
+        lambda make: ((make("invertible", 2, "n", "n"),), {"n": -2}),
+    ],
     doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
 )
 

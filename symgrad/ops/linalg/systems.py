@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of, wrapped_like
@@ -25,8 +25,8 @@ from symgrad.ops.linalg.matrices import (
     mH,
     solve,
     solve_triangular_op,
-    tril_op,
 )
+from symgrad.ops.linalg.triangles import tril_op
 from symgrad.ops.reductions.extremes import amax, amin
 from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
@@ -161,6 +161,7 @@ pinv_op: Op = primitive(
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
     work=work.UNKNOWN,
+    samples=[sampling.one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

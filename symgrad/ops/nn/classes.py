@@ -8,7 +8,7 @@ from typing import Any
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, primitive, shape_of
+from symgrad.op import Op, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -118,6 +118,7 @@ chosen_op: Op = primitive(
     digits="kernel",
     expanded=True,
     example=("matrix", [0, 1], {}),
+    samples=[sampling.many(("real", "n", "m"), ("index:m", "n")), sampling.many(("real", "m"), ("index:m",))],
     doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
 )
 
@@ -140,6 +141,7 @@ surprise_of_label: Op = primitive(
     define=lambda x, labels: logsumexp(x, -1) - chosen_op(x, labels),
     spelled=True,
     example=("matrix", [0, 1], {}),
+    samples=[sampling.many(("real", "n", "m"), ("index:m", "n")), sampling.many(("real", "m"), ("index:m",))],
     doc="log Σ e^x less the entry that the label names, of every row, without taking the difference of large numbers.",
 )
 

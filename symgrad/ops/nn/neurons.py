@@ -206,6 +206,7 @@ elu: Op = _neuron(
     settings=(1, 2, 3),
     kinks=((0, 0.5, 1, 1),),
     define=_elu,
+    samples=[lambda make: ((make("real", "n"), 0.7, 1, 1), {}), lambda make: ((make("real", "n"), 2, 1.5, 2), {})],
     doc="scale x above 0, scale alpha (e^(x/divisor) - 1) below.",
 )
 elu_slope: Op = _neuron(
@@ -221,6 +222,7 @@ elu_slope: Op = _neuron(
     define=lambda g, x, alpha, scale, divisor: where(
         x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x > 0, 0, x) / divisor)
     ),
+    samples=[lambda make: ((make("real", "n"), make("real", "n"), 2, 1.5, 2), {})],
     doc="A cotangent times the slope of elu.",
 )
 elu.vjps = elu.jvps = (
@@ -245,6 +247,7 @@ softshrink: Op = _neuron(
     settings=(1,),
     kinks=((-0.5, 0.5), (0.5, 0.5)),
     define=lambda x, by: where(abs_(x) <= by, 0, x - sign(x) * by),
+    samples=[lambda make: ((make("real", "n"), 0.3), {})],
     doc="x moved towards 0 by a number, 0 within it.",
 )
 softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.results import named
 from symgrad.ops.calls.still import readable
 from symgrad.ops.elementwise.arithmetic import clone
@@ -62,6 +62,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         digits="kernel",
         code=reduce_code(numpy_name),
         example=("vector", {"dim": (0,), "keepdim": False}),
+        samples=sampling.reductions(),
         doc=f"{name} over axes; ties share the gradient equally.",
     )
 
@@ -86,7 +87,7 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
-def _arg(name: str, kernel: Any, code: Any) -> Op:
+def _arg(name: str, kernel: Any, code: Any, samples: list[Any]) -> Op:
     return primitive(
         name,
         kernel,
@@ -101,13 +102,29 @@ def _arg(name: str, kernel: Any, code: Any) -> Op:
         domain="real",
         digits="order",
         example=("vector", {"dim": 0, "keepdim": False}),
+        samples=samples,
         doc=f"{name} along an axis; no derivative.",
     )
 
 
-argmax_op: Op = _arg("argmax", lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim), reduce_code("np.argmax"))
-argmin_op: Op = _arg("argmin", lambda x, dim, keepdim: np.argmin(x, dim, keepdims=keepdim), reduce_code("np.argmin"))
-argmax_of_pool_op: Op = _arg("argmax_of_pool", kernels.argmax_of_pool, None)
+argmax_op: Op = _arg(
+    "argmax",
+    lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim),
+    reduce_code("np.argmax"),
+    samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
+)
+argmin_op: Op = _arg(
+    "argmin",
+    lambda x, dim, keepdim: np.argmin(x, dim, keepdims=keepdim),
+    reduce_code("np.argmin"),
+    samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
+)
+argmax_of_pool_op: Op = _arg(
+    "argmax_of_pool",
+    kernels.argmax_of_pool,
+    None,
+    samples=[sampling.one("real", "n", "m", dim=1, keepdim=True)],
+)
 
 
 def _arg_front(op: Op) -> Any:

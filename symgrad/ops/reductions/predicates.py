@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.select import abs_, eq, isfinite, isnan, le, logical_and, logical_not
 from symgrad.ops.reductions.sums import axes_of, reduced_shape
@@ -24,6 +24,7 @@ def _truth(name: str, kernel: Any, doc: str) -> Op:
         domain="real",
         digits="kernel",
         example=("vector", {"dim": (0,), "keepdim": False}),
+        samples=sampling.reductions(),
         doc=doc,
     )
 
@@ -71,6 +72,7 @@ isin_op: Op = primitive(
     code=lambda x, among: f"np.isin({x}, {among})",
     digits="kernel",
     example=("vector", "vector", {}),
+    samples=[sampling.many(("real", "n", "m"), ("real", "n"))],
     doc="Whether each entry of x occurs among others; no derivative.",
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import as_dtype
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import divided_where, ne, where
@@ -37,6 +37,7 @@ prod_others_op: Op = primitive(
     domain="real",
     digits=digits.prod_others,
     example=("vector", {"dim": 0}),
+    samples=sampling.along(),
     doc="Product of all other entries along an axis.",
 )
 
@@ -70,6 +71,7 @@ divisible_op: Op = primitive(
     result=lambda out, x: np.dtype(bool),
     domain="real",
     digits=lambda mp, out, x: np.bool_(np.all(np.not_equal(x, 0))),
+    samples=[sampling.many(("nonzero", "m"), ("nonzero", "n", "m"))],
     doc="Whether products may be divided by their factors: none is zero, none over- or underflowed; no derivative.",
 )
 prod_divided_op: Op = primitive(
@@ -85,6 +87,10 @@ prod_divided_op: Op = primitive(
     domain="nonzero",
     expanded=True,
     example=(6.0, "vector", {"dim": 0, "keepdim": False}),
+    samples=[
+        sampling.many(("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
+        sampling.many(("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
+    ],
     doc="A product over each of its factors, which is the product of the others; by these alone where one is zero.",
 )
 
@@ -118,6 +124,14 @@ prod_divided_twice_op: Op = primitive(
     domain="nonzero",
     expanded=True,
     example=("vector", 6.0, "vector", {"dim": 0, "keepdim": False}),
+    samples=[
+        sampling.small(
+            sampling.many(("nonzero", "n", "m"), ("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False)
+        ),
+        sampling.small(
+            sampling.many(("nonzero", "n", "m"), ("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True)
+        ),
+    ],
     doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
 )
 
@@ -162,6 +176,7 @@ eye_op: Op = primitive(
     domain="real",
     digits=lambda mp, n, dtype: np.eye(n, dtype=int),
     example=({"n": 2, "dtype": "float64"},),
+    samples=[lambda make: ((), {"n": make.size("n"), "dtype": make.dtype.name})],
     doc="The identity matrix.",
 )
 arange_op: Op = primitive(
@@ -175,6 +190,7 @@ arange_op: Op = primitive(
     domain="index",
     digits=lambda mp, n, dtype: np.arange(n),
     example=({"n": 3, "dtype": "int64"},),
+    samples=[lambda make: ((), {"n": make.size("n"), "dtype": "int64"})],
     doc="The whole numbers from 0 on: the places along an axis.",
 )
 prod_op: Op = primitive(
@@ -195,6 +211,7 @@ prod_op: Op = primitive(
     digits="kernel",
     overflows=True,
     example=("vector", {"dim": 0, "keepdim": False}),
+    samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
     doc="Product over an axis; right at zeros.",
 )
 

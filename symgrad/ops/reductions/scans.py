@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, shape_of
+from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone, static_number
 from symgrad.ops.elementwise.complex import conj, real
@@ -43,6 +43,7 @@ cumsum_op: Op = primitive(
     digits="kernel",
     example=("vector", {"dim": 0}),
     along=True,
+    samples=sampling.along(),
     doc="Cumulative sum along an axis.",
 )
 
@@ -134,6 +135,7 @@ cumprod_divided_op: Op = primitive(
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
+    samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
 )
 
@@ -163,6 +165,7 @@ cumprod_moved_op: Op = primitive(
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
+    samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
     doc="The tangent of a running product, by way of the product where no factor is zero.",
 )
 cumprod_divided_twice_op: Op = primitive(
@@ -182,6 +185,7 @@ cumprod_divided_twice_op: Op = primitive(
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", "vector", {"dim": 0}),
+    samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 4, dim=dim)) for dim in (0, 1)],
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
 
@@ -222,6 +226,7 @@ cumprod_op: Op = primitive(
     digits="kernel",
     example=("vector", {"dim": 0}),
     along=True,
+    samples=sampling.along(),
     doc="Running product along an axis; right at zeros.",
 )
 
@@ -245,6 +250,7 @@ logcumsumexp_op: Op = primitive(
     single=rounded(kernels.logcumsumexp),
     digits=digits.logcumsumexp,
     example=("vector", {"dim": 0}),
+    samples=sampling.along(),
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, front, primitive, shape_of
+from symgrad.op import Op, elementwise, front, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.smooth import exp
@@ -43,6 +43,7 @@ logsumexp_op: Op = primitive(
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False}),
     work=work.per_entry(4),
+    samples=sampling.reductions(),
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -77,6 +78,7 @@ softmax_op: Op = primitive(
     digits=digits.softmax,
     example=("vector", {"dim": 0}),
     work=work.per_entry(4),
+    samples=sampling.along(),
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(
@@ -95,6 +97,11 @@ softmax_slope: Op = primitive(
     refuses="c",
     domain="real",
     example=("vector", [0.25, 0.75], {"dim": 0}),
+    samples=[
+        sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=0),
+        sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=1),
+        sampling.many(("real", "n"), ("real", "n"), dim=0),
+    ],
     doc="A cotangent times the slope of softmax, which is symmetric, from the softmax.",
 )
 log_softmax_op: Op = primitive(
@@ -112,6 +119,7 @@ log_softmax_op: Op = primitive(
     fused=("LogSoftmaxBackwardData", -1),
     example=("vector", {"dim": 0}),
     work=work.per_entry(5),
+    samples=sampling.along(),
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(
@@ -130,6 +138,11 @@ log_softmax_slope: Op = primitive(
     refuses="c",
     domain="real",
     example=("vector", [-1.5, -0.25], {"dim": 0}),
+    samples=[
+        sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=0),
+        sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=1),
+        sampling.many(("real", "n"), ("real", "n"), dim=0),
+    ],
     doc="A cotangent pulled back through log_softmax, from its result.",
 )
 # One entry without an axis.  As a vector of one the result would be another tensor than the one that the slope reads,

@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.notices import notice
-from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
@@ -140,6 +140,7 @@ sum_op: Op = multilinear(
     code=reduce_code("np.sum"),
     numbers="within",
     example=("vector", {"dim": (0,), "keepdim": False}),
+    samples=sampling.reductions(),
     doc="Sum over axes.",
 )
 
@@ -174,6 +175,10 @@ def cast_wide(x: Any) -> Any:
     return cast(x, "float32") if is_narrow(getattr(x, "dtype", None)) else x
 
 
+def _wide(make: Any) -> str:
+    return "complex128" if make.dtype.kind == "c" else "float64"
+
+
 cast_op: Op = primitive(
     "cast",
     kernels.copied,
@@ -190,6 +195,7 @@ cast_op: Op = primitive(
     copy=True,
     digits=digits.cast,
     example=(0.5, {"dtype": "float32"}),
+    samples=[sampling.one("real", "n", "m", dtype=_wide), sampling.one("real", dtype=_wide)],
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
@@ -206,6 +212,7 @@ mean_op: Op = primitive(
     single=single.mean,
     expanded=True,
     example=("vector", {"dim": (0,), "keepdim": False}),
+    samples=sampling.reductions(),
     doc="Arithmetic mean over axes.",
 )
 
@@ -261,6 +268,7 @@ var_op: Op = primitive(
     expanded=True,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
+    samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -297,6 +305,7 @@ std_op: Op = primitive(
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     work=work.per_entry(4),
+    samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -383,6 +392,11 @@ norm_op: Op = primitive(
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "p": 2}),
     work=work.per_entry(2),
+    samples=[
+        *sampling.reductions(p=2),
+        *(sampling.one("off-zero", "n", "m", p=p, dim=(0,), keepdim=True) for p in (1, 3, math.inf, -math.inf, 2.5)),
+        sampling.one("off-zero", "n", p=0, dim=(0,), keepdim=False),
+    ],
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

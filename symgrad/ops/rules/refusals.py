@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise
+from symgrad.op import Op, elementwise, sampling
 
 _NOT_A_MASK = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 NO_DIFFERENCE = f"Subtraction, the `-` operator, with a bool tensor is not supported. {_NOT_A_MASK}"
@@ -57,5 +57,6 @@ barred: Op = elementwise(
     result=lambda x, by, words=None: x,
     refuses_back=lambda i, x, by, *, words=None: words if i else None,
     domain=("real", "real"),
+    samples=[sampling.many(("real", "n", "m"), ("real", "n", "m")), sampling.many(("real",), ("real",))],
     doc="x, from where no pass goes on to by: that is an error, which says why, of a function that torch has as one.",
 )

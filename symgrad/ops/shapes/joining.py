@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.shaping import axis_of, reshape_op, unsqueeze_op, zeros_like
@@ -40,6 +40,10 @@ concat_op: Op = primitive(
     together=True,
     digits="kernel",
     example=("vector", "vector", {"dim": 0}),
+    samples=[
+        sampling.many(("real", "n", "m"), ("real", "p", "m"), dim=0),
+        sampling.many(("real", "n", 2), ("real", "n", 1), dim=1),
+    ],
     doc="Arrays joined along an axis.",
 )
 
@@ -83,6 +87,10 @@ narrow_op: Op = primitive(
     ),
     example=("vector", {"dim": 0, "start": 1, "length": 1}),
     along=True,
+    samples=[
+        sampling.one("real", "n", "m", dim=0, start=1, length=2),
+        sampling.one("real", "n", "m", dim=1, start=0, length=3),
+    ],
     doc="A range of an axis.",
 )
 
@@ -107,6 +115,10 @@ embed_op: Op = primitive(
     digits="kernel",
     example=("vector", {"dim": 0, "start": 1, "size": 4}),
     along=True,
+    samples=[
+        sampling.one("real", 2, "m", dim=0, start=1, size=9),
+        sampling.one("real", "n", 1, dim=1, start=0, size=3),
+    ],
     doc="Zeros with the input in a range of an axis: the transpose of narrow.",
 )
 
@@ -213,6 +225,10 @@ stack_op: Op = primitive(
     together=True,
     digits="kernel",
     example=("vector", "vector", {"dim": 0}),
+    samples=[
+        sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=0),
+        sampling.many(("real", "n"), ("real", "n"), dim=1),
+    ],
     doc="Arrays joined along a new axis.",
 )
 
@@ -233,6 +249,7 @@ select_op: Op = primitive(
     view=lambda x, dim, index: x[(*(slice(None),) * dim, index, ...)],
     put_back=lambda whole, part, dim, index: _with_part(whole, part, dim, int(index)),
     example=("vector", {"dim": 0, "index": 1}),
+    samples=[sampling.one("real", "n", "m", dim=0, index=1), sampling.one("real", "n", "m", dim=1, index=2)],
     doc="One entry of an axis.",
 )
 

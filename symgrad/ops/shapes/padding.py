@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.reductions.wide import rounded_once
@@ -43,6 +43,10 @@ pad_op: Op = primitive(
     digits="kernel",
     example=("vector", {"widths": ((1, 0),), "value": 0}),
     along=True,
+    samples=[
+        sampling.one("real", "n", "m", widths=((1, 1), (0, 0)), value=0),
+        sampling.one("real", "n", widths=((2, 0),), value=1),
+    ],
     doc="A constant border.",
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, shape_of
+from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.indexing.getitem import getitem, index_select
 from symgrad.ops.linalg.matrices import diag_embed
@@ -54,6 +54,10 @@ roll_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("vector", {"shifts": (1,), "dims": (0,)}),
+    samples=[
+        sampling.one("real", "n", "m", shifts=(1, -2), dims=(0, 1)),
+        sampling.one("real", "n", shifts=(2,), dims=(0,)),
+    ],
     doc="Entries moved along axes; what leaves at one end enters at the other.",
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, front, multilinear, primitive, shape_of
+from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.sizes import product_size
@@ -52,6 +52,12 @@ reshape_op: Op = primitive(
     domain="real",
     view=np.reshape,
     example=("matrix", {"shape": (4,)}),
+    samples=[
+        sampling.one("real", "n", "m", shape=lambda make: (make.size("n") * make.size("m"),)),
+        sampling.one("real", "n", "m", "q", shape=lambda make: (make.size("n"), make.size("m") * make.size("q"))),
+        sampling.one("real", "n", shape=lambda make: (make.size("n"), 1)),
+        sampling.one("real", shape=(1, 1)),
+    ],
     doc="The same entries in row-major order under another shape.",
 )
 
@@ -165,6 +171,11 @@ squeeze_op: Op = multilinear(
     boxed=True,
     view=True,
     example=([[1.0, 2.0]], {"dim": (0,)}),
+    samples=[
+        sampling.one("real", "n", 1, "m", dim=(1,)),
+        sampling.one("real", 1, 1, dim=(0, 1)),
+        sampling.one("real", "n", dim=()),
+    ],
     doc="Without some axes of size 1.",
 )
 unsqueeze_op: Op = multilinear(
@@ -176,6 +187,7 @@ unsqueeze_op: Op = multilinear(
     boxed=True,
     view=lambda x, dim: x[(*(slice(None),) * dim, None)],
     example=("vector", {"dim": 0}),
+    samples=[sampling.one("real", "n", "m", dim=0), sampling.one("real", "n", "m", dim=2), sampling.one("real", dim=0)],
     doc="With a new axis of size 1.",
 )
 
@@ -196,6 +208,7 @@ permute_op: Op = multilinear(
     view=True,
     put_back=lambda whole, part, dims: permute_op(part, dims=tuple(int(k) for k in np.argsort(dims))),
     example=("matrix", {"dims": (1, 0)}),
+    samples=[sampling.one("real", "n", "m", dims=(1, 0)), sampling.one("real", "n", "m", "p", dims=(2, 0, 1))],
     doc="Axes in another order.",
 )
 
@@ -292,6 +305,11 @@ expand_op: Op = multilinear(
     view=True,
     put_back=_once,
     example=("vector", {"shape": (3, 2)}),
+    samples=[
+        sampling.one("real", "m", shape=lambda make: make.shape(2, "m")),
+        sampling.one("real", "n", 1, shape=lambda make: make.shape(3, "n", 2)),
+        sampling.one("real", shape=(3,)),
+    ],
     doc="Broadcast to a larger shape.",
 )
 
@@ -339,6 +357,7 @@ full_op: Op = primitive(
     domain="real",
     digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
     example=({"shape": (2,), "value": 1, "dtype": "float64"},),
+    samples=[lambda make: ((), {"shape": make.shape("n", "m"), "value": 2, "dtype": make.dtype.name})],
     doc="A constant array.",
 )
 
@@ -375,6 +394,11 @@ flip_op: Op = primitive(
     layout="kept",
     digits="kernel",
     example=("vector", {"dims": (0,)}),
+    samples=[
+        sampling.one("real", "n", "m", dims=(0,)),
+        sampling.one("real", "n", "m", dims=(0, 1)),
+        sampling.one("real", "n", dims=()),
+    ],
     doc="Axes in reverse order.",
 )
 

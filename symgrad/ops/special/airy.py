@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family
+from symgrad.op import Op, elementwise, family, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.rules.constants import exact
 from symgrad.precision import digits
@@ -96,6 +96,7 @@ def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) ->
         digits=digits.by_entry(in_digits),
         latex=rf"\mathrm{{{{{letter}}}}}_{{{{{{n}}}}}}\left({{0}}\right)",
         example=(0.5, {"n": 1}),
+        samples=sampling.orders("off-zero", 0, 2, 1),
         doc=doc,
     )
     return op

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, front
+from symgrad.op import Op, elementwise, family, front, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
@@ -40,6 +40,7 @@ def _order(
         digits=in_digits and digits.by_entry(in_digits),
         latex=latex,
         example=(0.5, {"n": 1}),
+        samples=sampling.orders(domain, 0, 2, 1),
         doc=doc,
         **fields,
     )
@@ -129,6 +130,7 @@ bessel_ke_slope: Op = family(
     define=_bessel_ke_slopes,
     expanded=True,
     example=(0.5, {"n": 1, "k": 1}),
+    samples=[sampling.one("positive", "n", "m", n=0, k=1), sampling.one("positive", n=2, k=2)],
     doc="The k-th derivative of e^x K_n(x); the difference of neighbouring orders has no digits far out.",
 )
 bessel_i = _order(
@@ -157,6 +159,7 @@ bessel_ie_slope: Op = family(
     define=_bessel_ie_slopes,
     expanded=True,
     example=(0.5, {"n": 1, "k": 1}),
+    samples=[sampling.one("off-zero", "n", "m", n=0, k=1), sampling.one("off-zero", n=2, k=2)],
     doc="The k-th derivative of e^(-|x|) I_n(x); the difference of neighbouring orders has no digits far out.",
 )
 lambertw_op: Op = elementwise(
@@ -204,6 +207,11 @@ lambertw_slope: Op = family(
     define=_lambert_slopes,
     expanded=True,
     example=(2.0, {"n": 1, "lower": False}),
+    samples=[
+        sampling.one("positive", "n", "m", n=1, lower=False),
+        sampling.one("above-branch", "n", n=2, lower=True),
+        sampling.one("positive", n=2, lower=False),
+    ],
     doc="The n-th derivative of a branch of Lambert's W; 1 + W has no digits near the branch point.",
 )
 
@@ -373,6 +381,7 @@ inverse_mills_slope: Op = family(
     define=_mills_slopes,
     expanded=True,
     example=(0.5, {"n": 1}),
+    samples=[sampling.one("real", "n", "m", n=1), sampling.one("real", n=2), sampling.one("real", n=3)],
     doc="The n-th derivative of Mills' inverse ratio m; -m (x + m) has no digits far to the left.",
 )
 ndtri: Op = _special(
@@ -419,6 +428,7 @@ erfcx_slope: Op = family(
     expanded=True,
     digits=digits.by_entry(digits.erfcx_slope),
     example=(0.5, {"n": 1}),
+    samples=[sampling.one("real", "n", "m", n=1), sampling.one("real", n=2)],
     doc="The n-th derivative of erfcx, which is -1/(√π x²) far out, where 2x erfcx(x) - 2/√π has no digits.",
 )
 erfinv: Op = elementwise(
@@ -468,6 +478,7 @@ def _quantile_slope(
         define=define,
         expanded=True,
         example=(0.25, {"n": 1}),
+        samples=[sampling.one(domain, "n", "m", n=1), sampling.one(domain, n=2)],
         doc=doc,
     )
     return op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, family
+from symgrad.op import Op, elementwise, family, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import in_dtype_of
 from symgrad.ops.elementwise.smooth import exp, log, log1p, sqrt
@@ -78,6 +78,11 @@ polygamma_op: Op = family(
     single=single.polygamma,
     digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
     example=(2.0, {"n": 1}),
+    samples=[
+        sampling.one("positive", "n", "m", n=1),
+        sampling.one("positive", "n", n=2),
+        sampling.one("positive", n=0),
+    ],
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(
@@ -94,6 +99,10 @@ xlogy: Op = _special(
     overflows=True,
     chooses=True,
     c="xlogy({0}, {1})",
+    samples=[
+        sampling.many(("real", "n", "m"), ("positive", "n", "m")),
+        sampling.many(("real", "n", "m"), ("positive", "m")),
+    ],
     doc="x log y, and 0 where x is 0 and y a number.",
 )
 xlogy.vjps = xlogy.jvps = (
@@ -112,6 +121,10 @@ xlog1py: Op = _special(
     decided="by x, it is 0 at (0, -1), as in torch",
     define=lambda x, y: x * log1p(y),
     c="xlog1py({0}, {1})",
+    samples=[
+        sampling.many(("real", "n", "m"), ("positive", "n", "m")),
+        sampling.many(("real", "n", "m"), ("positive", "m")),
+    ],
     doc="x log(1 + y), and 0 where x is 0 and y a number.",
 )
 xlog1py.vjps = xlog1py.jvps = (

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, elementwise, primitive
+from symgrad.op import Op, broadcast_shapes, elementwise, primitive, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.smooth import exp, log, log1p
 from symgrad.ops.special.common import digamma, lgamma
@@ -60,6 +60,10 @@ polygamma_fall: Op = primitive(
     define=lambda a, b, *, n: slope_by_order(a, n + 1) - slope_by_order(a + b, n + 1),
     expanded=True,
     example=(2.0, 3.0, {"n": 0}),
+    samples=[
+        sampling.many(("positive", "n", "m"), ("positive", "m"), n=0),
+        sampling.many(("positive",), ("positive",), n=2),
+    ],
     doc="ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), which has digits also where b is small, or both are large.",
 )
 gamma: Op = elementwise(
@@ -113,6 +117,10 @@ betainc: Op = elementwise(
     domain=("positive", "positive", "probability"),
     digits=lambda mp, a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     latex=r"\mathrm{{I}}_{{{2}}}\left({0}, {1}\right)",
+    samples=[
+        sampling.many(("positive", 2, 1), ("positive", 3), ("probability",)),
+        sampling.many(("positive",), ("positive",), ("probability",)),
+    ],
     doc="Regularised incomplete beta function I_x(a, b), the distribution function of the beta distribution.",
 )
 _SLOPES = (
@@ -134,6 +142,10 @@ betainc_slope: Op = primitive(
         lambda mp, a, b, x, m, n: mp.diff(lambda p, q: mp.betainc(p, q, 0, x, regularized=True), (a, b), (m, n))
     ),
     example=(2.0, 3.0, 0.25, {"m": 1, "n": 0}),
+    samples=[
+        sampling.many(("positive", 2), ("positive",), ("probability", 2), m=1, n=0),
+        sampling.many(("positive",), ("positive",), ("probability",), m=0, n=1),
+    ],
     doc="The derivative of I_x(a, b) of orders m by a and n by b: the first ones to 60 last places, most to 3.",
 )
 for _op in (gamma, beta, betaln, betainc):

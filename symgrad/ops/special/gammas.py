@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, elementwise, lookup, primitive
+from symgrad.op import Op, broadcast_shapes, elementwise, lookup, primitive, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.smooth import exp, log
 from symgrad.ops.special.common import digamma, lgamma, polygamma_op
@@ -68,6 +68,7 @@ gammainc: Op = elementwise(
     domain="positive",
     latex=r"P\left({0}, {1}\right)",
     digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
+    samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
     doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
 )
 gammaincc: Op = elementwise(
@@ -82,6 +83,7 @@ gammaincc: Op = elementwise(
     domain="positive",
     latex=r"Q\left({0}, {1}\right)",
     digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
     doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
 )
 zeta: Op = elementwise(
@@ -99,7 +101,9 @@ zeta: Op = elementwise(
 )
 
 
-def _by_parameter(name: str, kernel: Any, by_second: Any, domain: Any, in_digits: Any, doc: str) -> Op:
+def _by_parameter(
+    name: str, kernel: Any, by_second: Any, domain: Any, in_digits: Any, doc: str, samples: list[Any]
+) -> Op:
     rules = (
         lambda g, out, a, x, *, n: g * lookup(name)(a, x, n=n + 1),
         lambda g, out, a, x, *, n: g * by_second(a, x, n),
@@ -116,6 +120,7 @@ def _by_parameter(name: str, kernel: Any, by_second: Any, domain: Any, in_digits
         entrywise=True,
         digits=digits.by_entry(in_digits),
         example=(2.0, 3.0, {"n": 1}),
+        samples=samples,
         doc=doc,
     )
 
@@ -127,6 +132,7 @@ gammainc_slope: Op = _by_parameter(
     "positive",
     lambda mp, a, x, n: mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a, n),
     "The n-th derivative of P(a, x) by a: the first to 5 last places, far out (e^-200) to 500 as P itself.",
+    samples=[sampling.many(("positive", 2, 1), ("positive", 3), n=1), sampling.many(("positive",), ("positive",), n=2)],
 )
 zeta_slope: Op = _by_parameter(
     "zeta_slope",
@@ -135,6 +141,10 @@ zeta_slope: Op = _by_parameter(
     ("above-one", "positive"),
     lambda mp, s, q, n: mp.zeta(s, q, n),
     "The n-th derivative of ζ(s, q) by s, for s > 1 and q > 0: to 5 last places.",
+    samples=[
+        sampling.many(("above-one", "n"), ("positive", "n"), n=1),
+        sampling.many(("above-one",), ("positive",), n=2),
+    ],
 )
 for _op in (gammainc, gammaincc, zeta):
     within("special")(_op)

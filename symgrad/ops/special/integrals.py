@@ -10,7 +10,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family
+from symgrad.op import Op, elementwise, family, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, sin
@@ -35,6 +35,11 @@ expn_op: Op = family(
     digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
     latex=r"\mathrm{{E}}_{{{n}}}\left({0}\right)",
     example=(0.5, {"n": 1}),
+    samples=[
+        sampling.one("positive", "n", "m", n=1),
+        sampling.one("positive", "n", n=3),
+        sampling.one("positive", n=2),
+    ],
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
 )
 expi: Op = _special(
@@ -134,6 +139,7 @@ dawsn_slope: Op = family(
     expanded=True,
     digits=digits.by_entry(digits.dawson_slope),
     example=(0.5, {"n": 1}),
+    samples=[sampling.one("real", "n", "m", n=1), sampling.one("real", n=2)],
     doc="The n-th derivative of Dawson's integral F; 1 - 2x F(x) has no digits far out.",
 )
 fresnels: Op = _special(
@@ -181,6 +187,11 @@ spence_slope: Op = family(
     define=_log_quotient,
     expanded=True,
     example=(2.0, {"n": 1}),
+    samples=[
+        sampling.one("positive", "n", "m", n=0),
+        sampling.one("positive", "n", n=1),
+        sampling.one("positive", n=2),
+    ],
     doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
 )
 
@@ -262,6 +273,7 @@ ellipb_slope: Op = family(
         )
     ),
     example=(0.5, {"n": 1}),
+    samples=[sampling.one("probability", "n", "m", n=1), sampling.one("probability", n=2)],
     doc="The n-th derivative of B, half the integral of sin² cos²/Δ³ for n = 1; quotients by m have no digits near 0.",
 )
 for _op in (expi, dawsn, spence, ellipk, ellipe):

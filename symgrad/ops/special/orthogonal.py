@@ -11,14 +11,21 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, family, shape_of
+from symgrad.op import Op, broadcast_shapes, family, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.shapes.shaping import spread
 from symgrad.precision import digits
 
 
 def _polynomial(
-    name: str, kernel: Any, slope: Callable[..., Any], latex: str, in_digits: Any, doc: str, **example: Any
+    name: str,
+    kernel: Any,
+    slope: Callable[..., Any],
+    latex: str,
+    in_digits: Any,
+    doc: str,
+    samples: list[Any],
+    **example: Any,
 ) -> Op:
     return family(
         name,
@@ -29,6 +36,7 @@ def _polynomial(
         latex=latex,
         digits=digits.by_entry(in_digits),
         example=(0.5, {"n": 3, **example}),
+        samples=samples,
         doc=doc,
     )
 
@@ -40,6 +48,7 @@ chebyshev_t: Op = _polynomial(
     r"T_{{{n}}}\left({0}\right)",
     lambda mp, x, n: mp.chebyt(n, x),
     "Chebyshev polynomial of the first kind, cos(n arccos x).",
+    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
 )
 gegenbauer: Op = _polynomial(
     "gegenbauer_polynomial",
@@ -49,6 +58,11 @@ gegenbauer: Op = _polynomial(
     lambda mp, x, n, a: mp.gegenbauer(n, a, x) if n >= 0 else mp.mpf(0),
     "Gegenbauer polynomial: of the second Chebyshev kind for a = 1, Legendre's for a = 1/2.",
     a=0.5,
+    samples=[
+        sampling.one("real", "n", "m", n=3, a=0.5),
+        sampling.one("real", "n", n=0, a=1.0),
+        sampling.one("real", n=4, a=1.0),
+    ],
 )
 laguerre: Op = _polynomial(
     "laguerre_polynomial",
@@ -58,6 +72,11 @@ laguerre: Op = _polynomial(
     lambda mp, x, n, a: mp.laguerre(n, a, x) if n >= 0 else mp.mpf(0),
     "Laguerre polynomial; a = 0 is the plain one.",
     a=0,
+    samples=[
+        sampling.one("real", "n", "m", n=3, a=0),
+        sampling.one("real", "n", n=1, a=2),
+        sampling.one("real", n=4, a=1),
+    ],
 )
 hermite: Op = _polynomial(
     "hermite_polynomial_h",
@@ -66,6 +85,7 @@ hermite: Op = _polynomial(
     r"H_{{{n}}}\left({0}\right)",
     lambda mp, x, n: mp.hermite(n, x) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
+    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
 )
 hermite_prob: Op = _polynomial(
     "hermite_polynomial_he",
@@ -74,6 +94,7 @@ hermite_prob: Op = _polynomial(
     r"\mathit{{He}}_{{{n}}}\left({0}\right)",
     lambda mp, x, n: mp.power(2, -mp.mpf(n) / 2) * mp.hermite(n, x / mp.sqrt(2)) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of probability theory, orthogonal under e^(-x²/2).",
+    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
 )
 
 
