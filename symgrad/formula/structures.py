@@ -12,7 +12,8 @@ from typing import Any
 from symgrad.errors import ArgumentError
 from symgrad.op import carrier_of, shape_of
 from symgrad.ops.elementwise.complex import conj
-from symgrad.ops.linalg.matrices import diag_embed, diagonal, tril_op, triu_op
+from symgrad.ops.linalg.matrices import diag_embed, diagonal
+from symgrad.ops.linalg.triangles import tril_op, triu_op
 
 SYMMETRIC = frozenset({"symmetric", "diagonal", "psd", "spd"})
 """Structures of real matrices that equal their transpose."""
