@@ -47,7 +47,9 @@ def surroundings(function: Any) -> list[Outer]:
         return []
     words: set[str] = {""}
     waiting: list[tuple[Any, str]] = [(inner, "")]  # with the name of the attribute that each was found under
-    seen = {id(inner)}
+    if function is not inner and isinstance(function, types.FunctionType):
+        waiting.append((function, ""))  # a decorator's function has a closure, too
+    seen = {id(thing) for thing, _ in waiting}
     found: list[tuple[Outer, str]] = []
     while (k := next((k for k, (_, name) in enumerate(waiting) if name in words), None)) is not None:
         thing, _ = waiting.pop(k)

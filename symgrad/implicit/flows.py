@@ -16,16 +16,20 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import Function
-from symgrad.errors import FormulaError
+from symgrad.errors import ArgumentError, FormulaError
 from symgrad.func import jvp, vjp
 from symgrad.implicit.equations import quiet
 from symgrad.implicit.problems import Given, Layout, tracked
 from symgrad.implicit.tableaus import Control, March, placed, step
 from symgrad.op import lookup
 from symgrad.tape.formulas.formal import Formal
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
+
+
+def _take_all(out: Any) -> None:
+    """Of an equation whose function is the library's own."""
 
 
 class Flow:
@@ -41,6 +45,8 @@ class Flow:
         self.adjoint = adjoint
         self.tfirst = tfirst
         self.march: March | None = None
+        self.refuse: Callable[[Any], None] = _take_all
+        """Called with every result of f on numbers."""
         name = getattr(function, "__name__", type(function).__name__)
         self.__name__ = name if name.isidentifier() else "f"
 
@@ -55,9 +61,18 @@ class Flow:
         """y at all times, as an array; the steps are left in ``march``."""
 
         def slope(t: Any, y: Any) -> Any:
-            return np.asarray(self.slope(plain(Tensor, times.dtype.type(t)), plain(Tensor, y), leaves)._value)[()]
+            time, state = plain(Tensor, times.dtype.type(t)), plain(Tensor, np.array(y))
+            out = self.slope(time, state, leaves)
+            self.refuse(out)
+            if time._version or state._version:
+                raise ArgumentError(
+                    f"odeint: {self.__name__} changes its argument {'y' if state._version else 't'} in place, from "
+                    "which the step goes on; let it change a clone()."
+                )
+            return np.asarray(out._value)[()]
 
-        with no_grad():
+        # What is tracked then comes from outside: no argument is.
+        with no_grad() if self.refuse is _take_all else enable_grad():
             self.march = march = March(self.control)
             return np.stack(march.through(slope, times, start))
 

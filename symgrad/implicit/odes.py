@@ -15,7 +15,6 @@ from symgrad.implicit.problems import Given, refuse_lost, tracked
 from symgrad.implicit.tableaus import METHODS, Control
 from symgrad.op import shape_of
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
@@ -61,7 +60,7 @@ def odeint(
 
     Raises ``NotConverged`` where steps become too short or too many or y is not finite, ``ShapeError`` and
     ``DtypeError`` where f does not fit y0, and ``ArgumentError`` for methods that are not here (stiff ones), for times
-    out of order, and where f uses a tensor from outside that requires grad.
+    out of order, and where f changes y or t in place or uses a tensor from outside that requires grad.
 
     Convention: the arguments are those of ``jax.experimental.ode.odeint``.  Hairer, Nørsett and Wanner, "Solving
     Ordinary Differential Equations I", 1993, for the methods; for the adjoints see ``docs/implicit.md``.
@@ -88,7 +87,7 @@ def odeint(
             "odeint: an argument is followed along a Taylor path (func.jet, func.taylor), and solutions have no Taylor "
             "coefficients here; nest func.jvp or func.grad for higher derivatives."
         )
-    _refuse_captured(flow, start, times, leaves)
+    flow.refuse = _refusing(flow.__name__)
     return rows_of(layout, Odeint.apply(flow, start, times, *leaves))
 
 
@@ -115,7 +114,7 @@ def _bare(value: Any) -> Any:
 
 
 def _control(method: str, rtol: Any, atol: Any, size: Any, most: Any, layout: Any) -> Control:
-    name = _SCIPY.get(method, method)
+    name = _SCIPY.get(method, method) if isinstance(method, str) else repr(method)
     if name not in METHODS:
         if str(name).lower() in _STIFF:
             raise ArgumentError(
@@ -147,10 +146,7 @@ def _control(method: str, rtol: Any, atol: Any, size: Any, most: Any, layout: An
     return Control(METHODS[name], name, float(rtol), float(atol), size, most, blocks_of(layout))
 
 
-def _refuse_captured(flow: Flow, start: Any, times: Any, leaves: list[Any]) -> None:
-    """Raise where f uses something that moves and is no parameter, and where it does not fit y0."""
-    with enable_grad():
-        at = [plain(Tensor, _bare(v)) for v in (start, times, *leaves)]
-        out = flow.slope(at[1][0], at[0], at[2:])
-    name = flow.__name__
-    refuse_lost(out, name, f"odeint({name}, y0, t, ..., w) with {name}(y, t, ..., w)", watched())
+def _refusing(name: str) -> Callable[[Any], None]:
+    """What raises where f, at any time, uses something that moves and is no parameter."""
+    seen = watched()
+    return lambda out: refuse_lost(out, name, f"odeint({name}, y0, t, ..., w) with {name}(y, t, ..., w)", seen)

@@ -124,6 +124,10 @@ class March:
 
     def through(self, slope: Slope, times: Any, y: Any) -> list[Any]:
         """y at all times."""
+        if not np.isfinite(y).all():
+            raise NotConverged(
+                f"odeint ({self.control.name}): y is not finite at the start, t = {float(times[0]):.6g}."
+            )
         found = [y]
         walk = self._adaptive if self.control.method.errors else self._fixed
         for begin, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):

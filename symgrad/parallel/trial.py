@@ -53,7 +53,7 @@ def try_reduction(job: Gradients, given: Arguments, arrays: Sequence[Any], size:
 
 def _value(job: Gradients, given: Arguments, arrays: Sequence[Any], span: tuple[int, int]) -> Any:
     args, kwargs = given.filled(arrays, span)
-    with no_grad(), drawing("error"):
+    with no_grad(), drawing("error"), job.reading(args, kwargs):
         out = job.function(*args, **kwargs)
     out = out[0] if job.has_aux else out
     return np.asarray(out._value)[()] if hasattr(out, "_value") else np.asarray(out)[()]

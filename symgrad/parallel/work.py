@@ -110,15 +110,22 @@ class Gradients:
         """What errors call the function."""
         return str(getattr(self.function, "__name__", "the function"))
 
-    def chunk(self, args: Any, kwargs: Any, weight: float) -> tuple[Sums, Extra]:
-        """``([value, gradient, ...], extra)`` of one chunk, as arrays of this call's own."""
-        with drawing("error" if self.randomness == "error" else "different"):
-            out, found = self.both(*args, **kwargs)
-        if any(isinstance(x, Recorded) and version_of(x) for x in containers.flatten((args, kwargs))[0]):
+    @contextmanager
+    def reading(self, args: Any, kwargs: Any) -> Iterator[None]:
+        """Raise ``ArgumentError`` where the function changes an argument inside; before, the caller may have."""
+        given = [x for x in containers.flatten((args, kwargs))[0] if isinstance(x, Recorded)]
+        before = [version_of(x) for x in given]
+        yield
+        if [version_of(x) for x in given] != before:
             raise ArgumentError(
                 f"parallel: {self.name} changes an argument in place, which other chunks read, too; let it change a "
                 "clone()."
             )
+
+    def chunk(self, args: Any, kwargs: Any, weight: float) -> tuple[Sums, Extra]:
+        """``([value, gradient, ...], extra)`` of one chunk, as arrays of this call's own."""
+        with drawing("error" if self.randomness == "error" else "different"), self.reading(args, kwargs):
+            out, found = self.both(*args, **kwargs)
         value, aux = out if self.has_aux else (out, None)
         leaves = containers.flatten(found)[0]
         if any(getattr(x, "_requires_grad", False) for x in (value, *leaves)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 from typing import Any
@@ -381,3 +382,20 @@ def test_gradients(seed: int) -> None:
 def test_more_programs(seed: int) -> None:
     random_program(seed)
     random_program(seed, grad=True)
+
+
+def test_what_a_decorator_holds_from_outside() -> None:
+    scale = 2.0
+
+    def scaled(function):
+        @functools.wraps(function)
+        def call(x):
+            return scale * function(x)
+
+        return call
+
+    f = sg.jit(scaled(lambda x: (x * x).sum()))
+    x = np.ones(3)
+    assert [float(f(x)) for _ in range(20)] == [6.0] * 20
+    scale = 3.0
+    assert float(f(x)) == 9.0

@@ -376,3 +376,21 @@ def test_numbers_reduced_into_themselves(reduce):
     assert symgrad.autograd.grad(written(x, s), (x, s)) == want
     scattered = (x * 1).scatter_reduce_(0, symgrad.tensor(0), s, reduce)
     assert symgrad.autograd.grad(scattered, (x, s)) == want
+
+
+CHANGES = {
+    "add_": lambda x: x.add_(1),
+    "setitem": lambda x: x.__setitem__(0, 1.0),
+    "zero_": lambda x: x.zero_(),
+    "out": lambda x: symgrad.add(x, 1, out=x),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_read_only_memory(change):
+    """torch warns of such arrays, and writes to them; here nobody does."""
+    array = np.ones(3)
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only.*Change a clone"):
+        change(symgrad.from_numpy(array))
+    assert array.tolist() == [1.0, 1.0, 1.0]

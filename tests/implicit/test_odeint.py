@@ -336,3 +336,21 @@ def test_solutions_that_end():
         odeint(lambda y, t: -1e4 * (y - t), 1.0, [0.0, 100.0], max_steps=100)
     with pytest.raises(NotConverged, match="not finite"):
         odeint(lambda y, t: y * np.inf, 1.0, [0.0, 2.0], method="euler")
+
+
+def test_what_a_function_may_not_do_at_any_time():
+    (k,) = leaves(K0)
+    with pytest.raises(ArgumentError, match="from outside.*odeint"):
+        odeint(lambda y, t: -k * y if t > 0.5 else -y, 1.0, [0.0, 1.0])
+    start = np.ones(2)
+    with pytest.raises(ArgumentError, match="changes its argument y in place"):
+        odeint(lambda y, t: y.mul_(-1), start, [0.0, 1.0])
+    with pytest.raises(ArgumentError, match="changes its argument t in place"):
+        odeint(lambda y, t: -y * t.add_(1), start, [0.0, 1.0], method="rk4")
+    assert start.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rk4"])
+def test_a_start_that_is_not_finite(method):
+    with np.errstate(all="raise"), pytest.raises(NotConverged, match="not finite at the start, t = 0"):
+        odeint(lambda y, t: -y, np.array([1.0, np.inf]), [0.0, 1.0], method=method)

@@ -209,3 +209,10 @@ def test_places_and_dtypes_of_writing_functions(t, x):
             getattr(x, name)(0, t.tensor([0.0]), row)
     with pytest.raises(RuntimeError, match="Index has to be a vector/scalar"):
         x.index_fill(0, t.tensor([[0]]), 1.0)
+
+
+def test_values_that_do_not_fit_have_torchs_words(t):
+    x = t.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(RuntimeError, match="the number of sizes provided"):
+        x[0:2] = t.ones(3, 3)
+    assert x.tolist() == [1.0, 2.0, 3.0]

@@ -123,7 +123,10 @@ def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
     target = alone(tensor, others)
     if target is None:
         return False
-    target[index] = value._value if others else value
+    try:
+        target[index] = value._value if others else value
+    except (IndexError, ValueError):
+        return False  # nothing is written; the long way has the words for it
     note_change(target)
     return True
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.memory.mirrors import memory
 from symgrad.tape.memory.versions import Foreign, counter, storage
 
@@ -55,6 +55,11 @@ def writable(target: Any, even: bool) -> Any:
             start = target.ctypes.data - owner.ctypes.data
             whole = owner if owner.flags.c_contiguous else owner.T
             target = np.ndarray(target.shape, target.dtype, whole, start, target.strides)
+    if not target.flags.writeable:
+        raise ArgumentError(
+            f"the memory of a tensor of shape {target.shape} is read-only: it is that of an array with "
+            "flags.writeable=False. Change a clone() of it."
+        )
     return target
 
 
