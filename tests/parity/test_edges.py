@@ -124,6 +124,47 @@ def test_equal_entries_have_no_spread(n, value):
     assert float(sg.var(sg.tensor(x * 1j))) == 0
 
 
+POSITIVE = np.array([[2.0, 0.5], [0.5, 1.0]])
+TRIED = {
+    "cholesky_ex": (lambda t, x, **kw: t.linalg.cholesky_ex(x, **kw), np.array([[0.1, 0.9], [0.8, 0.3]])),
+    "inv_ex": (lambda t, x, **kw: t.linalg.inv_ex(x, **kw), np.ones((2, 2))),
+    "solve_ex": (lambda t, x, **kw: t.linalg.solve_ex(x, t.ones(2, 3, dtype=x.dtype), **kw), np.ones((2, 2))),
+    "solve_ex of vectors": (
+        lambda t, x, **kw: t.linalg.solve_ex(x, t.ones(2, 2, dtype=x.dtype), **kw),
+        np.ones((2, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", TRIED)
+def test_matrices_without_a_result(name, dtype):
+    """torch's integers, nan where there is no result, and no nan beside it; an error where one is asked for."""
+    call, failing = TRIED[name]
+    batch = np.stack([failing, POSITIVE]).astype(dtype)
+    found = {}
+    for t in (torch, sg):
+        x = t.tensor(batch, requires_grad=True)
+        out, info = call(t, x)
+        (g,) = t.autograd.grad(out.abs().sum(), x)
+        found[t] = info.tolist(), out[1].tolist(), g[1].tolist()
+        with pytest.raises(np.linalg.LinAlgError if t is sg else RuntimeError):
+            call(t, x, check_errors=True)
+    assert np.isnan(out[0].tolist()).all()
+    assert np.isnan(g[0].tolist()).all()
+    assert found[sg][0] == found[torch][0]
+    for ours, theirs in zip(found[sg][1:], found[torch][1:], strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-12, 1e-13)
+
+
+def test_factors_of_one_matrix_in_a_program():
+    """A factor tried at a matrix without one is no program for others."""
+    program = sg.compile(lambda x: tuple(sg.linalg.cholesky_ex(x)), -POSITIVE)
+    factor, info = program(POSITIVE)
+    assert info == 0
+    np.testing.assert_allclose(factor, np.linalg.cholesky(POSITIVE))
+
+
 @pytest.mark.parametrize("name", ["poisson", "histc"])
 def test_counts_of_complex_numbers(name):
     for t in (torch, sg):

@@ -17,6 +17,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of, wrapped_like
 from symgrad.ops.elementwise.complex import conj, real
+from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.decompositions import in_linalg, svdvals
 from symgrad.ops.linalg.matrices import (
     check_square,
@@ -81,20 +82,66 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return _system(solve, A, B)
 
 
-def _info(A: Any) -> Any:
-    return wrapped_like(A, np.zeros(shape_of(A)[:-2], np.int32))
+def _tried(call: Any, A: Any, places: Any, check_errors: bool) -> tuple[Any, Any]:
+    """``call(A)``, and torch's integers: 0 for a matrix that has a result, and ``places`` of the others.
+
+    Their results are nan, as are gradients by them.
+    """
+    try:
+        return call(A), wrapped_like(A, np.zeros(shape_of(A)[:-2], np.int32))
+    except np.linalg.LinAlgError:
+        info = places(values_of(A))
+        if check_errors or not info.any():
+            raise
+    without = (info != 0)[..., None, None]
+    out = call(where(without, np.eye(shape_of(A)[-1], dtype=A.dtype), A))
+    lost = sum_(A * np.where(without, math.nan, 0).astype(A.dtype), (-2, -1), True)
+    if len(shape_of(out)) < len(shape_of(A)):  # vectors
+        without, lost = without[..., 0], lost[..., 0]
+    return where(without, lost, out), wrapped_like(A, info.astype(np.int32))
+
+
+def _first(holds: Any, values: Any) -> Any:
+    """For each matrix the smallest k for which ``holds`` of the block of its first k rows and columns; 0 for none."""
+    found = np.zeros(values.shape[:-2], np.int64)
+    for at in np.ndindex(found.shape):
+        orders = range(1, values.shape[-1] + 1)
+        found[at] = next((k for k in orders if holds(values[at][:k, :k])), 0)
+    return found
+
+
+def _no_factor(block: Any) -> bool:
+    try:
+        np.linalg.cholesky(block)
+    except np.linalg.LinAlgError:
+        return True
+    return False
+
+
+def _zero_pivots(values: Any) -> Any:
+    """The number of the first pivot of each matrix that is 0, and 0 where there is none."""
+    packed = kernels.lu_plain(np.take_along_axis(values, kernels.lu_order(values)[..., None], -2))
+    zero = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    return np.where(zero.any(-1), np.argmax(zero, -1) + 1, 0)
 
 
 @in_linalg
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Named:
-    """The solution and an integer that is 0 where it exists."""
-    return named("linalg_solve_ex")((linalg_solve(A, B, left=left), _info(A)))
+    """The solution, and an integer: 0 where it exists, else the number of the first pivot that is 0, beside nan.
+
+    ``check_errors`` raises a ``LinAlgError`` then, as :func:`solve` does.
+    """
+    found = _tried(lambda A: linalg_solve(A, B, left=left), A, _zero_pivots, check_errors)
+    return named("linalg_solve_ex")(found)
 
 
 @in_linalg
 def inv_ex(A: Any, *, check_errors: bool = False) -> Named:
-    """The inverse and an integer that is 0 where it exists."""
-    return named("linalg_inv_ex")((inv(A), _info(A)))
+    """The inverse, and an integer: 0 where it exists, else the number of the first pivot that is 0, beside nan.
+
+    ``check_errors`` raises a ``LinAlgError`` then, as :func:`inv` does.
+    """
+    return named("linalg_inv_ex")(_tried(inv, A, _zero_pivots, check_errors))
 
 
 @within("linalg", "cholesky")
@@ -117,8 +164,12 @@ def old_cholesky(input: Any, upper: bool = False) -> Any:
 
 @in_linalg
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Named:
-    """The Cholesky factor and an integer that is 0 where it exists."""
-    return named("linalg_cholesky_ex")((linalg_cholesky(A, upper=upper), _info(A)))
+    """The Cholesky factor, and an integer: 0 where it exists, else the order of the first minor that is not positive.
+
+    There the factor is nan, and ``check_errors`` raises a ``LinAlgError``, as :func:`cholesky` does.
+    """
+    places = functools.partial(_first, _no_factor)
+    return named("linalg_cholesky_ex")(_tried(lambda A: linalg_cholesky(A, upper=upper), A, places, check_errors))
 
 
 @front("cholesky_inverse")
