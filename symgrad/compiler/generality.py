@@ -22,11 +22,16 @@ LARGE = 100_000
 """Entries beyond which an array with all its axes as long as the longest is too much work."""
 
 
-def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> set[int]:
-    """The sizes among those that are letters in ``found`` for which alone the program holds.
+Values = dict[str, list[Any]]
+"""The constants that grow with an argument, by name: their values in the trace, and at other sizes."""
+
+
+def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> tuple[set[int], Values]:
+    """The sizes among the letters of ``found`` for which alone the program holds, and the constants that grow.
 
     ``args`` has the structure of the arguments; what is an array there is taken from the trace.
     """
+    grown: Values = {}
     written = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
     letters = {s for s in written if s.isidentifier()} or written
     taken = {n for i in found.inputs for n in np.shape(i.value)}
@@ -42,14 +47,14 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     # Far from each other, so that no part of one axis is as long as another axis.
     apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
     moves = (others, apart)
-    if not letters or all(_same_at(function, args, found, sizes) for sizes in moves):
-        return set()
+    if not letters or all(_same_at(function, args, found, sizes, grown) for sizes in moves):
+        return set(), grown
     alone = {
         letter
         for letter in letters
-        if not all(_same_at(function, args, found, {letter: sizes[letter]}) for sizes in moves)
+        if not all(_same_at(function, args, found, {letter: sizes[letter]}, grown) for sizes in moves)
     }
-    return {found.sizes[letter] for letter in alone or letters}
+    return {found.sizes[letter] for letter in alone or letters}, grown
 
 
 def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
@@ -74,7 +79,9 @@ def filled(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     return [containers.tree_map(lambda x: next(row) if is_array(x) else x, a) for a in args]
 
 
-def _same_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
+def _same_at(
+    function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int], grown: Values
+) -> bool:
     """Whether a trace at other sizes gives the same formulas; sizes made of others follow them."""
     known = {**found.sizes, **sizes}
     made = {s for i in found.inputs for s in i.shape if isinstance(s, str) and not s.isidentifier()}
@@ -83,7 +90,7 @@ def _same_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, si
         moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
         try:
             with np.errstate(all="ignore"):
-                return _same(found, trace(function, moved))
+                return _same(found, trace(function, moved), grown)
         except np.linalg.LinAlgError:
             continue
         except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
@@ -102,10 +109,10 @@ def _resized(i: Any, sizes: Mapping[str, int], definite: bool) -> Any:
     return made
 
 
-def _same(a: Trace, b: Trace) -> bool:
+def _same(a: Trace, b: Trace, grown: Values) -> bool:
     """Whether two traces have the same formulas, looked at the same and took the same constants.
 
-    A constant that has grown with an argument is one that a call has to give; the shapes of both tell.
+    A constant that has grown with an argument is noted with its values; the shapes of both tell.
     """
     if [o.term for o in a.outputs] != [o.term for o in b.outputs] or len(a.guards) != len(b.guards):
         return False
@@ -114,6 +121,7 @@ def _same(a: Trace, b: Trace) -> bool:
             return False
     constants = {c.name: c.value for c in b.constants}
     told = {s for i in a.inputs for s in i.shape}
+    changes: list[tuple[Any, Any]] = []
     for c in a.constants:
         if c.name not in constants:
             return False
@@ -121,6 +129,10 @@ def _same(a: Trace, b: Trace) -> bool:
         changed = [s for s, n, m in zip(c.shape, np.shape(c.value), np.shape(value), strict=True) if n != m]
         if not told.issuperset(changed) or not (changed or _equal(c.value, value)):
             return False
+        if changed:
+            changes.append((c, value))
+    for c, value in changes:
+        grown.setdefault(c.name, [c.value]).append(value)
     return True
 
 

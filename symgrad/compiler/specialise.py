@@ -31,6 +31,7 @@ from symgrad.compiler.trace import (
 from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.tape import containers
+from symgrad.tape.formulas.constants import grown_recipe, made_as
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
@@ -269,11 +270,12 @@ class Specialised:
         if self.function is None or program.trace is None or self.exact:
             return program
         with collection_paused():
-            sizes = fixed_sizes(self.function, variant.example, program.trace)
-            if not sizes:
+            sizes, grown = fixed_sizes(self.function, variant.example, program.trace)
+            recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
+            if not sizes and not recipes:
                 return program
             args = filled(variant.example, [i.value for i in program.trace.inputs])
-            with fixed(sizes):
+            with fixed(sizes), made_as(recipes):
                 return build(trace(self.function, args), self.name if self.named else None, stable=self.stable)
 
     @property

@@ -6,7 +6,10 @@ few levels: so a loop that adds to zeros forgets where it began, and keeps nothi
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -134,6 +137,83 @@ def plain_recipe(value: Any) -> Recipe | None:
         return None
     eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
     return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
+
+
+# ---------------------------------------------------------------------------------------------- what grows
+
+
+def grown_recipe(values: Sequence[Any]) -> Recipe | None:
+    """How arrays of several sizes were made, where one way makes all of them: one number, 1/n, even steps along axes.
+
+    ``values`` are one constant of a function in several runs; the recipe is for the first of them.
+    """
+    first = values[0]
+    if first.dtype.kind not in "fi" or any(v.size < 2 or v.dtype != first.dtype for v in values):
+        return None
+    for made in (_one_number(first), _share(first), _even(first)):
+        if all(v.tobytes() == np.ascontiguousarray(_value(made(v.shape))).tobytes() for v in values):
+            return made(first.shape)
+    return None
+
+
+Maker = Callable[[tuple[int, ...]], Recipe]
+
+
+def _one_number(like: Any) -> Maker:
+    """Arrays filled with the number that ``like`` begins with."""
+    return lambda shape: ("full", {"shape": shape, "value": like.flat[0].item(), "dtype": like.dtype.name})
+
+
+def _share(like: Any) -> Maker:
+    """Arrays filled with 1/n for the n entries of their first axis."""
+    ones: Maker = lambda shape: ("full", {"shape": shape, "value": 1, "dtype": like.dtype.name})  # noqa: E731
+    return lambda shape: _recipe("div", ones(shape), ("number", {"value": Size(shape[0])}))
+
+
+def _even(like: Any) -> Maker:
+    """Arrays of even steps along each axis, those with which ``like`` begins."""
+    start = like.flat[0]
+    steps = [
+        (line[1] - start).item() if len(line := like[(0,) * k + (slice(None),) + (0,) * (like.ndim - k - 1)]) > 1 else 0
+        for k in range(like.ndim)
+    ]
+
+    def made(shape: tuple[int, ...]) -> Recipe:
+        found: Recipe = ("number", {"value": start.item()})
+        for axis, step in enumerate(steps):
+            if not step:
+                continue
+            row = counted(0, shape[axis], like.dtype)
+            row = row if step == 1 else _recipe("mul", ("number", {"value": step}), row)
+            for k in range(len(shape)):
+                row = row if k == axis else _recipe("unsqueeze", row, dim=k)
+            found = row if found[1].get("value") == 0 else _recipe("add", row, found)
+        return found if all(steps) else _recipe("expand", found, shape=shape)
+
+    return made
+
+
+_GROWN: ContextVar[dict[Any, Recipe] | None] = ContextVar("constants known by their values", default=None)
+
+
+@contextlib.contextmanager
+def made_as(recipes: Sequence[tuple[Any, Recipe]]) -> Iterator[None]:
+    """Constants with these values are read as what these recipes make."""
+    token = _GROWN.set({_key(value): recipe for value, recipe in recipes})
+    try:
+        yield
+    finally:
+        _GROWN.reset(token)
+
+
+def grown(value: Any) -> Recipe | None:
+    """The recipe that :func:`made_as` gave for a value."""
+    known = _GROWN.get()
+    return known.get(_key(value)) if known and isinstance(value, np.ndarray) else None
+
+
+def _key(value: Any) -> Any:
+    return value.dtype.str, value.shape, value.tobytes()
 
 
 def _centring(value: Any) -> Recipe | None:

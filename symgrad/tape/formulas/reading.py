@@ -24,7 +24,7 @@ from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.rules.kinks import turned, under
 from symgrad.ops.shapes.sizes import letters_of, product_size
 from symgrad.tape.folding import unfolded
-from symgrad.tape.formulas.constants import Recipe, alike, filled, holds, plain_recipe
+from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds, plain_recipe
 from symgrad.tape.formulas.hooked import marked, through_hooks
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import Origin, origin_of
@@ -455,7 +455,9 @@ def _recipe(leaf: Any, given: dict[int, str], local: bool) -> Recipe | None:
     if _given(leaf, given):
         return None
     if leaf.recipe is None:  # no name for the value here: it is counted who has it
-        return filled(leaf) or plain_recipe(leaf.kept if alive is None else alive._value)
+        found = filled(leaf)
+        value = leaf.kept if alive is None else alive._value
+        return found or grown(value) or plain_recipe(value)
     value = leaf.kept if alive is None else alive._value
     return leaf.recipe if value is None or holds(leaf.recipe, value) else None
 

@@ -1,0 +1,104 @@
+"""Constants that a function makes of a size: a program that is shown or saved makes them, at every size."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.func import grad, jacrev
+
+rng = np.random.default_rng(3)
+
+
+def grid(A):
+    rows, columns = np.meshgrid(np.arange(A.shape[0]), np.arange(A.shape[1]), indexing="ij")
+    return (A * (2 * rows + columns - 3)).sum() + (A**2 * rows).sum()
+
+
+def warp(A):
+    y, x = sg.meshgrid(sg.arange(A.shape[0], dtype=sg.float64), sg.arange(A.shape[1], dtype=sg.float64), indexing="ij")
+    return (sg.sin(A) * (x + 0.5 * y)).sum()
+
+
+VECTORS = {
+    "ones": lambda x: (x**2 * np.ones(x.shape[0])).sum(),
+    "ones by len": lambda x: (x**2 * np.ones(len(x))).sum(),
+    "one number": lambda x: (np.full(x.shape[0], 0.3) @ x**2).sum(),
+    "whole numbers": lambda x: (x**2 * np.arange(x.shape[0])).sum(),
+    "from one": lambda x: (x**2 * np.arange(1, len(x) + 1)).sum(),
+    "in steps": lambda x: (x**2 * (0.5 * np.arange(len(x)) - 2)).sum(),
+    "backwards": lambda x: (x**2 * -np.arange(x.shape[0], dtype=float)).sum(),
+    "the mean": lambda x: (np.ones(len(x)) / len(x)) @ x**2,
+    "single precision": lambda x: (x.float() ** 2 * np.ones(len(x), np.float32)).sum().double(),
+}
+GRIDS = {
+    "grid": grid,
+    "warp": warp,
+    "all of one row": lambda A: (A**2 * (np.arange(A.shape[1]) * np.ones(A.shape))).sum(),
+}
+
+
+def checked(f, make):
+    program = sg.compile(grad(f), make(0)).program
+    assert all(a.default is None for a in program.arguments)
+    for k in (0, 1, 6):
+        args = make(k)
+        want = grad(f)(sg.tensor(args)).numpy()
+        np.testing.assert_allclose(program(args), want, rtol=1e-13, atol=1e-14)
+    return program
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_follow_the_size(name):
+    checked(VECTORS[name], lambda k: rng.random(5 + k))
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_follow_both_sizes(name):
+    checked(GRIDS[name], lambda k: rng.random((4 + k, 6 + 2 * k)))
+
+
+def test_other_constants_stay_what_they_were():
+    """Values that follow no such rule are data of the one size, and other sizes are refused."""
+    program = sg.compile(lambda x: (x * np.hanning(x.shape[0])).sum(), rng.random(6)).program
+    (c,) = [a for a in program.arguments if a.default is not None]
+    np.testing.assert_array_equal(c.default, np.hanning(6))
+    with pytest.raises(sg.errors.ShapeError):
+        program(rng.random(7))
+
+
+def test_data_that_looks_made_is_not_made():
+    data = np.ones(5)
+    program = sg.compile(lambda x: (x * data).sum(), rng.random(5)).program
+    assert not any(isinstance(s, str) for a in program.arguments for s in a.shape)
+    with pytest.raises(sg.errors.ShapeError):
+        program(rng.random(6))
+
+
+def test_jacobians_and_their_files(tmp_path):
+    def moments(p, x):
+        return p[0] * x ** np.arange(x.shape[0]) + p[1] * np.ones(len(x))
+
+    program = sg.compile(jacrev(moments), np.array([1.0, 2.0]), rng.random(5))
+    program.save(tmp_path / "moments.py")
+    run = subprocess.run(
+        [sys.executable, "-I", tmp_path / "moments.py", "--selftest"], capture_output=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    space = {}
+    exec((tmp_path / "moments.py").read_text(), space)
+    x = rng.random(9)
+    np.testing.assert_allclose(
+        space["jacobian_moments"](np.array([1.0, 2.0]), x), np.stack([x ** np.arange(9), np.ones(9)], 1), rtol=1e-13
+    )
+
+
+def test_a_size_that_is_fixed_leaves_the_others_free():
+    def f(x, A):
+        return sum(float(k) * x[k] for k in range(len(x))) + (A * np.arange(A.shape[0])[:, None]).sum()
+
+    program = sg.compile(f, rng.random(3), rng.random((4, 5))).program
+    A = rng.random((7, 9))
+    np.testing.assert_allclose(program(np.ones(3), A), 3 + (A * np.arange(7)[:, None]).sum(), rtol=1e-13)
