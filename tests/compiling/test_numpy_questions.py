@@ -74,3 +74,22 @@ def test_an_answer_is_less_than_the_values() -> None:
     assert program.traces == 1
     program(V[::-1].copy())
     assert program.traces == 2
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A: np.linalg.svd(A)[1].sum(),
+        lambda A: np.linalg.svd(A)[0][:, 0].sum() ** 2,
+        lambda A: np.linalg.lstsq(A, A[:, 0] ** 2, rcond=None)[0].sum(),
+    ],
+    ids=["singular values", "singular vectors", "least squares"],
+)
+def test_one_program_serves_all_matrices(f):
+    """The values of a matrix were looked at for what a square one has no need of, and each matrix was traced anew."""
+    rng = np.random.default_rng(2)
+    program = sg.compile(sg.func.grad(f), rng.random((3, 3)))
+    for _ in range(20):
+        A = rng.random((3, 3))
+        np.testing.assert_allclose(program(A), sg.func.grad(f)(sg.tensor(A)).numpy(), rtol=1e-8, atol=1e-10)
+    assert program.traces == 1

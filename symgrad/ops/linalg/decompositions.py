@@ -150,9 +150,9 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
     """U, S and Vᴴ with A = U diag(S) Vᴴ; columns that only complete a basis have no derivative."""
     k = _rank(A)
     u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
-    if full_matrices:
-        plain = values_of(A)
-        full_u, _, full_vh = np.linalg.svd(plain, full_matrices=True)
+    rows, columns = shape_of(A)[-2:]
+    if full_matrices and rows != columns:  # of a square matrix both are whole, and nobody looks at its values
+        full_u, _, full_vh = np.linalg.svd(values_of(A), full_matrices=True)
         u = _rest_of_basis(u, full_u)
         vh = mT(_rest_of_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
     return named("linalg_svd")((u, s, vh))

@@ -15,7 +15,7 @@ from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
-from symgrad.ops.calls.still import values_of, wrapped_like
+from symgrad.ops.calls.still import still, values_of, wrapped_like
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.decompositions import in_linalg, svdvals
@@ -244,10 +244,10 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     right = unsqueeze(B, -1) if vector else B
     found = pinv(A, rcond) @ right
     rows, columns = shape_of(A)[-2:]
-    plain = values_of(A)
-    values = np.linalg.svd(plain, compute_uv=False)
-    limit = values.max(-1, keepdims=True, initial=0) * max(rows, columns) * np.finfo(values.dtype).eps
-    ranks = (values > limit).sum(-1)
+    # Only the ranks are looked at: programs serve all matrices of these.
+    values = svdvals(still(A))
+    limit = values[..., :1] * (max(rows, columns) * float(np.finfo(values.dtype).eps))
+    ranks = values_of((values > limit).sum(-1))
     residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
     driver = "gelsy" if driver is None else driver
     if driver != "gelsy" and rows > columns and np.all(ranks == columns):
@@ -257,8 +257,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     solution = squeeze(found, -1) if vector else found
     result = named("linalg_lstsq")
     ranks = ranks if driver != "gels" else np.zeros(0, np.int64)
-    shown = values if driver in ("gelsd", "gelss") else np.zeros(0, values.dtype)
-    return result((solution, wrapped_like(A, residuals), wrapped_like(A, ranks), wrapped_like(A, shown)))
+    shown = values if driver in ("gelsd", "gelss") else wrapped_like(A, np.zeros(0, values.dtype))
+    return result((solution, wrapped_like(A, residuals), wrapped_like(A, ranks), shown))
 
 
 # ------------------------------------------------------------------------------------------ norms and conditions
