@@ -115,7 +115,7 @@ class Following(BASE):  # type: ignore[misc]
 
         super().__init__()
         self.examples = list(examples)
-        self.names = _variables(f)
+        self.names = {id(value): name for name, value in variables(f).items()}
         self.taken: dict[int, str] = {}
         self.sized = False
         self.mode: Any = FakeTensorMode(allow_non_fake_inputs=True) if self.examples else None
@@ -269,8 +269,8 @@ def classes() -> tuple[Any, Any, Any]:
     return type("Tracer", (Following, torch.fx.Tracer), {}), plain, shaped
 
 
-def _variables(f: Any) -> dict[int, str]:
-    """The modules and tensors of torch that a function finds in variables around it, by identity, with their names."""
+def variables(f: Any) -> dict[str, Any]:
+    """The modules and tensors of torch that a function finds in variables around it, by their names."""
     import torch
 
     try:
@@ -278,7 +278,7 @@ def _variables(f: Any) -> dict[int, str]:
     except TypeError:
         return {}
     found = {**seen.globals, **seen.nonlocals}
-    return {id(v): name for name, v in found.items() if isinstance(v, (torch.nn.Module, torch.Tensor))}
+    return {name: v for name, v in found.items() if isinstance(v, (torch.nn.Module, torch.Tensor))}
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:

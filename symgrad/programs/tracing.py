@@ -24,6 +24,7 @@ from symgrad.programs.following import (
     place,
     refuse_hooks,
     unlooked,
+    variables,
 )
 
 
@@ -53,7 +54,7 @@ def traced(f: Any, args: Sequence[Any], ignored: bool) -> Traced:
     if isinstance(owner, torch.nn.Module) and inspect.ismethod(f):
         root, tracer.traced_func_name = owner, f.__name__
     name = getattr(f, "__name__", type(f).__name__)
-    with _as_it_was(root), unlooked(root, bool(args)), torch.enable_grad():
+    with _as_they_were(_modules_of(root, f)), unlooked(root, bool(args)), torch.enable_grad():
         try:
             refuse_hooks(root, True)
             with _recorded(tracer), _forwards(ignored):
@@ -64,6 +65,15 @@ def traced(f: Any, args: Sequence[Any], ignored: bool) -> Traced:
             raise UnsupportedFunction(_why(name, error, bool(args))) from error
         held = {n.target: attribute_of(tracer.root, n.target) for n in graph.nodes if n.op == "get_attr"}
     return Traced(graph, held, tracer.sized)
+
+
+def _modules_of(root: Any, f: Any) -> list[Any]:
+    """The modules that are traced: those of a module, or of the variables around a function."""
+    import torch
+
+    tops = [root, *variables(f).values()]
+    found = {id(m): m for top in tops if isinstance(top, torch.nn.Module) for m in top.modules()}
+    return list(found.values())
 
 
 def line_of(node: Any) -> str:
@@ -94,21 +104,33 @@ def _last_line(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _as_it_was(root: Any) -> Iterator[None]:
-    """The constants that torch.fx hangs on the module it traces are taken off again."""
+def _as_they_were(modules: Sequence[Any]) -> Iterator[None]:
+    """What modules hold is put back: torch.fx hangs constants on them, and the program may set their attributes.
+
+    A tensor that the program replaces is one that the next call reads, which the graph does not say.
+    """
     import torch
 
-    if not isinstance(root, torch.nn.Module):
-        yield
-        return
-    parts = [vars(root), root._parameters, root._buffers, root._modules]
-    before = [set(part) for part in parts]
+    places = [(m, part) for m in modules for part in (vars(m), m._parameters, m._buffers, m._modules)]
+    before = [dict(part) for _, part in places]
+    lost = ""
     try:
         yield
+        for (module, part), held in zip(places, before, strict=True):
+            for name, value in held.items():
+                now = vars(module).get(name, part.get(name))
+                if isinstance(value, torch.Tensor) and isinstance(now, torch.fx.Proxy):
+                    lost = f"{type(module).__name__}.{name}"
     finally:
-        for part, names in zip(parts, before, strict=True):
-            for name in set(part) - names:
-                del part[name]
+        for (_, part), held in zip(places, before, strict=True):
+            part.clear()
+            part.update(held)
+    if lost:
+        name = lost.rpartition(".")[2]
+        raise UnsupportedFunction(
+            f"{lost} is a tensor that the program replaces (self.{name} = ...), and that the next call reads. Write "
+            f"into it, self.{name}.copy_(...), which is followed, or take it as an argument and return the new one."
+        )
 
 
 @contextlib.contextmanager

@@ -460,3 +460,36 @@ def test_deep_programs_need_no_recursion():
     t = torch.tensor(0.1, requires_grad=True, dtype=torch.float64)
     deep(t).backward()
     assert float(x.grad) == pytest.approx(float(t.grad))
+
+
+class Counting(nn.Module):
+    """Keeps what it saw: in new attributes, in one that was None, and in a tensor that it replaces."""
+
+    def __init__(self, replaced):
+        super().__init__()
+        self.inner, self.replaced = nn.Linear(3, 3), replaced
+        self.register_buffer("mean", torch.zeros(3))
+        self.state, self.calls, self.weights = torch.zeros(3), 0, None
+
+    def forward(self, x):
+        self.calls += 1
+        self.weights = self.last = torch.softmax(self.inner(x), -1)
+        if self.replaced:
+            setattr(self, self.replaced, getattr(self, self.replaced) + x.sum(0))
+        return self.weights * self.mean + self.state
+
+
+@pytest.mark.parametrize("around", [lambda m: m, nn.Sequential, lambda m: lambda x: m(x)], ids=["itself", "in", "f"])
+@pytest.mark.parametrize("replaced", ["", "mean", "state"])
+def test_a_module_is_left_as_it_was(around, replaced):
+    module = Counting(replaced)
+    before = [dict(vars(m)) | dict(m._buffers) for m in module.modules()]
+    if replaced:
+        with pytest.raises(UnsupportedFunction, match=rf"Counting\.{replaced} is a tensor that the program replaces"):
+            sg.from_fx(around(module))
+    else:
+        sg.from_fx(around(module))
+    after = [dict(vars(m)) | dict(m._buffers) for m in module.modules()]
+    for old, new in zip(before, after, strict=True):
+        assert list(old) == list(new)
+        assert all(old[name] is new[name] for name in old)
