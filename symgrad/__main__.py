@@ -22,7 +22,11 @@ from symgrad.guide.torture import add_torture
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code (0 when all went well, 2 for what the library refuses)."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     try:
         return int(options.run(options))
     except SymgradError as error:
@@ -31,8 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("symgrad", description="Derivatives as numbers and as exact formulas.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser = argparse.ArgumentParser(
+        "symgrad",
+        description="Derivatives as numbers and as exact formulas.",
+        epilog="Begin with: python -m symgrad demo.  COMMAND --help shows what a command takes, with an example.",
+    )
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     demo = commands.add_parser("demo", help="the main job on real data, in a few seconds")
     demo.set_defaults(run=_demo)
     card = commands.add_parser("op", help="the card of an op: value, derivative, formula, code, domain")

@@ -112,8 +112,21 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         dtype = str(dtype).removeprefix("torch.")
     if isinstance(dtype, str) and dtype == "bfloat16":
         return load_bfloat16()
-    found: np.dtype[Any] = np.dtype(dtype)
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        import difflib  # takes a while, and nobody else needs it
+
+        near = difflib.get_close_matches(dtype, _SPELLED, n=1) if isinstance(dtype, str) else ()
+        hint = f" Did you mean {near[0]!r}?" if near else " Give one such as symgrad.float64 or 'float64'."
+        raise DtypeError(f"{dtype!r:.60} is no dtype.{hint}") from None
     return found
+
+
+_SPELLED = (
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", "bool"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:

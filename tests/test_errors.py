@@ -208,3 +208,16 @@ def test_public_functions_can_be_pickled():
 def test_rooms_that_are_not_here_say_what_to_do(find, advice):
     with pytest.raises(AttributeError, match=advice):
         find()
+
+
+def test_dtypes_that_are_none():
+    raised(errors.DtypeError, lambda: sg.tensor([1.0], dtype="flaot64"), "'flaot64' is no dtype", "'float64'?")
+    raised(errors.DtypeError, lambda: sg.zeros(2, dtype="number"), "'number' is no dtype", "symgrad.float64")
+    raised(TypeError, lambda: leaf(2).to("nothing"), "'nothing'")
+
+
+def test_what_to_do_next():
+    raised(errors.NameProblem, lambda: leaf(2, name="for"), "no keyword")
+    raised(errors.AutogradError, lambda: leaf(2).add_(1), "no_grad()", "x = x + 1")
+    raised(errors.AutogradError, sg.tensor(1.0).backward, "does not have a grad_fn", "requires_grad=True")
+    raised(errors.ArgumentError, lambda: sg.nn.Parameter(np.ones(2)), "ndarray", "symgrad.tensor(...)")

@@ -135,7 +135,9 @@ def text_of(program: Any, target: str) -> str:
             f"{target}. Use where(condition, a, b) in the function."
         )
     if importlib.util.find_spec(target) is None:
-        raise CompileError(f"A file for {target} is run before it is written, and {target} is not installed.")
+        raise CompileError(
+            f"A file for {target} is run before it is written, and {target} is not installed: pip install {target}."
+        )
     try:
         first = next((a.name for a in program.arguments if a.shape != (...,)), None)
         body = rewritten(program.source, program.name, framework, first)

@@ -33,9 +33,10 @@ def _run(options: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     kept = True
     head = "".join(f"{way:>20}" for way in WAYS)
+    names = _named(options.formulas, NAMES)
     if not options.json:
         print(f"{'value and derivatives':38}{head}")
-    for name in _named(options.formulas, NAMES):
+    for name in names:
         errors = _errors(name, options.points == "many")
         good = all(e <= LIMIT for way in ("formula", "compiled") for e in errors[way])
         kept = kept and (good or name in BEYOND)
@@ -69,6 +70,8 @@ def _named(asked: list[str], names: list[str]) -> list[str]:
     for name in asked:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=3)
-            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            hint = (
+                f" Did you mean {', '.join(near)}?" if near else f" Some of its {len(names)}: {', '.join(names[:8])}."
+            )
             raise ArgumentError(f"There is no formula {name!r} in the suite.{hint}")
     return asked or names

@@ -22,7 +22,7 @@ def add_export(commands: Any) -> None:
     """Add the parser of the command."""
     parser = commands.add_parser(
         "export",
-        help="write a function or its derivative as a file that needs nothing but NumPy, or as C",
+        help="write a function or its derivative as a file: for NumPy, torch, JAX or Numba, or in C",
         description="Trace FUNCTION once, derive it, and write the program with its formula and a self-test. "
         "A file .py needs NumPy alone: python -I FILE --selftest. A file .c is C99: cc -std=c99 -DSELFTEST FILE -lm. "
         "A file .json holds the program as data. The same function gives the same bytes. Exit code 0; 2 for what "

@@ -15,6 +15,8 @@ from symgrad.errors import ArgumentError, NameProblem
 def loaded(value: str) -> Any:
     """A text as it is, or the function that ``file.py:name`` or ``package.module:name`` names."""
     found = module_of(value)
+    if found is None and value.endswith(".py"):
+        raise ArgumentError(f"{value} is a file; name a function of it, as in {value}:loss.")
     return value if found is None else named(*found)
 
 

@@ -17,7 +17,7 @@ def add_selftest(commands: Any) -> None:
         "are named right; 1 if not.",
         epilog="example: python -m symgrad selftest gradcheck --mutants 1000 --right 2000",
     )
-    parser.add_argument("what", choices=("gradcheck",), help="what is tested")
+    parser.add_argument("gradcheck", choices=("gradcheck",), help="what is tested")
     parser.add_argument("--mutants", type=int, default=300, metavar="N", help="wrong gradients (default: 300)")
     parser.add_argument("--right", type=int, default=300, metavar="N", help="right gradients (default: 300)")
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")

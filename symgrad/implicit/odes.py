@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.trace import argument_names
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.func.bound import watched
@@ -23,6 +24,8 @@ _ADVICE = (
     "dy/dt has the shapes of y. The function is called f(y, t, *params), and with tfirst=True f(t, y, *params); give "
     "y0 the shape of the state."
 )
+_CALL = "The arguments are odeint(f, y0, t, *params)."
+_TIMES = frozenset({"t", "time"})
 _STIFF = frozenset(
     {"radau", "bdf", "lsoda", "implicit_adams", "implicit_euler", "rosenbrock", "vode", "cvode", "sdirk"}
 )
@@ -38,15 +41,16 @@ def odeint(
     atol: float | None = None,
     step_size: float | None = None,
     adjoint: str = "discrete",
-    tfirst: bool = False,
+    tfirst: bool | None = None,
     max_steps: int = 100_000,
 ) -> Any:
     """The solution of dy/dt = ``f(y, t, *params)`` from y(t[0]) = ``y0``, at all times ``t`` (the first axis).
 
     ``y0`` is an array, a number, or nested tuples, lists, dicts and dataclasses of them, real or complex; ``f`` gives
     what has its structure and shapes, and the result has its dtypes.  ``t`` increases or decreases; ``f`` gets a time
-    as a tensor without axes.  ``params`` are nested likewise and may hold other things than arrays.  With ``tfirst``
-    the function is called ``f(t, y, *params)``, as for SciPy's ``solve_ivp`` and torchdiffeq.
+    as a tensor without axes.  ``params`` are nested likewise and may hold other things than arrays.  With
+    ``tfirst=True`` the function is called ``f(t, y, *params)``, as for SciPy's ``solve_ivp`` and torchdiffeq.  One
+    whose first argument is named ``t`` or ``time`` is refused without ``tfirst``: in the wrong order many run, too.
 
     Methods are "dopri5" (adaptive, of order 5; also "RK45"), "bosh3" (adaptive, of order 3; also "RK23"), and "rk4",
     "midpoint", "euler" with fixed steps: as many equal ones between two times as make them no longer than
@@ -60,7 +64,8 @@ def odeint(
 
     Raises ``NotConverged`` where steps become too short or too many or y is not finite, ``ShapeError`` and
     ``DtypeError`` where f does not fit y0, and ``ArgumentError`` for methods that are not here (stiff ones), for times
-    out of order, and where f changes y or t in place or uses a tensor from outside that requires grad.
+    out of order, for an f that seems to take time first, and where f changes y or t in place or uses a tensor from
+    outside that requires grad.
 
     Convention: the arguments are those of ``jax.experimental.ode.odeint``.  Hairer, Nørsett and Wanner, "Solving
     Ordinary Differential Equations I", 1993, for the methods; for the adjoints see ``docs/implicit.md``.
@@ -74,13 +79,15 @@ def odeint(
     """
     if not callable(f):
         raise ArgumentError(f"odeint() takes a function first, not {type(f).__name__} ({f!r:.40}).")
+    if tfirst is None:
+        _check_order(f)
     layout, start = tracked(y0, "y0")
     layout.called, layout.start, layout.advice = "y0", "y0", _ADVICE
     times = t if isinstance(t, Jet) else _times(t)
     control = _control(method, rtol, atol, step_size, max_steps, layout)
     if adjoint not in ("discrete", "continuous"):
         raise ArgumentError(f"odeint(adjoint={adjoint!r}): it is 'discrete' or 'continuous'.")
-    flow = Flow(f, layout, Given(params), control, adjoint, tfirst)
+    flow = Flow(f, layout, Given(params), control, adjoint, bool(tfirst))
     leaves = Given.leaves(params)
     if any(isinstance(leaf, Jet) for leaf in (start, times, *leaves)):
         raise ArgumentError(
@@ -91,6 +98,16 @@ def odeint(
     return rows_of(layout, Odeint.apply(flow, start, times, *leaves))
 
 
+def _check_order(f: Callable[..., Any]) -> None:
+    """Refuse a function whose arguments are named as for solvers that give it the time first."""
+    named = argument_names(f, 2)
+    if len(named) == 2 and named[0] in _TIMES and named[1] not in _TIMES:
+        raise ArgumentError(
+            f"odeint: f is called f(y, t, *params), and the arguments of this one are named {', '.join(named)}. Pass "
+            "tfirst=True if it takes the time first, or tfirst=False if not."
+        )
+
+
 def _times(t: Any) -> Any:
     times = t if hasattr(t, "raw_shape") else plain(Tensor, np.asarray(t))
     if times.dtype.kind in "iu":
@@ -98,11 +115,15 @@ def _times(t: Any) -> Any:
     if not is_real_floating(times.dtype):
         raise DtypeError(f"odeint: times are real numbers, and t has dtype {times.dtype}.")
     if len(shape_of(times)) != 1 or not shape_of(times)[0]:
-        raise ShapeError(f"odeint: t is an array of one axis with the first time in front; its shape is {times.shape}.")
+        raise ShapeError(
+            "odeint: t is an array of one axis with the first time in front; its shape is "
+            f"{tuple(shape_of(times))}. {_CALL}"
+        )
     steps = np.diff(_bare(times))
     if not (np.isfinite(_bare(times)).all() and ((steps > 0).all() or (steps < 0).all())):
         raise ArgumentError(
-            f"odeint: times either increase or decrease, and no two are the same; got {_bare(times).tolist()!r:.60}."
+            f"odeint: times either increase or decrease, and no two are the same; got {_bare(times).tolist()!r:.60}. "
+            f"{_CALL}"
         )
     return times
 

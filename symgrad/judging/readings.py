@@ -210,9 +210,11 @@ def _check_arrays(term: Term) -> None:
             raise FormulaError(f"the text has an array of shape {t.shape}, which is too large to look at its entries.")
 
 
-def _weight(error: Exception) -> tuple[bool, int, bool]:
+def _weight(error: Exception) -> tuple[bool, bool, int, bool]:
+    """A text that stops too early has no shapes yet; of others a misfit tells most, then what was read farthest."""
     place = re.search(r"position (\d+)", str(error))
-    return is_misfit(error), int(place[1]) if place else -1, isinstance(error, NameProblem)
+    stopped = not is_misfit(error) and re.search(r"the text ends too early|'[)\]}]' is missing", str(error)) is not None
+    return stopped, is_misfit(error), int(place[1]) if place else -1, isinstance(error, NameProblem)
 
 
 def chained(given: Any, symbols: Sequence[Term]) -> list[str]:

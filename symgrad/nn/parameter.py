@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.errors import ArgumentError
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
@@ -22,6 +23,10 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Any = None, requires_grad: bool = True):
+        if data is not None and not hasattr(data, "detach"):
+            raise ArgumentError(
+                f"Parameter() takes a tensor, not {type(data).__name__}: Parameter(symgrad.tensor(...))."
+            )
         shared = (empty(0) if data is None else data).detach()
         self._value, self._node, self._requires_grad, self._extra = shared._array(), None, False, None
         self.more().site = call_site(1)

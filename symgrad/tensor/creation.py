@@ -124,8 +124,9 @@ def value_of_data(data: Any, dtype: Any) -> Any:
             dtype = functools.reduce(dtypes.result_type, found) if found else dtypes.get_default_dtype()
     elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
         dtype = dtypes.for_python_number(data)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
     try:
-        value = np.array(data, None if dtype is None else dtypes.as_dtype(dtype), order=kept_order(data))
+        value = np.array(data, wanted, order=kept_order(data))
     except OverflowError:
         value = dtypes.narrowed(data, dtypes.as_dtype(dtype))
     except (ValueError, TypeError) as error:

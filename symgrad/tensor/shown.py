@@ -101,5 +101,9 @@ class Shown(Facts):
             notes.append(caption(self._node is None and origin_of(self) is not None))
         return latex(self.term, notes=notes, **options)
 
-    def _repr_latex_(self) -> str:
+    def _repr_latex_(self) -> str | None:
+        from symgrad.formula.term import SYMBOL
+
+        if self.term.op is SYMBOL:  # its name alone would hide the numbers, which notebooks show otherwise
+            return None
         return f"$\\displaystyle {self.latex()}$"

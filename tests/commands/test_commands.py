@@ -151,3 +151,14 @@ def test_errors_of_the_function_itself_are_told(tmp_path, capsys):
     file.write_text("def broken(w, X):\n    return X @ undefined\n")
     assert main(["latex", f"{file}:broken", "--wrt", "w"]) == 2
     assert "NameError: name 'undefined' is not defined" in capsys.readouterr().err
+
+
+def test_first_steps(tmp_path, capsys):
+    assert main([]) == 2
+    assert "python -m symgrad demo" in capsys.readouterr().err
+    assert main(["latex", str(tmp_path / "losses.py")]) == 2
+    assert "is a file; name a function of it, as in" in capsys.readouterr().err
+    assert main(["accuracy", "nothing"]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert "log1p(e^x)" in err

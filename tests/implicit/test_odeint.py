@@ -354,3 +354,14 @@ def test_what_a_function_may_not_do_at_any_time():
 def test_a_start_that_is_not_finite(method):
     with np.errstate(all="raise"), pytest.raises(NotConverged, match="not finite at the start, t = 0"):
         odeint(lambda y, t: -y, np.array([1.0, np.inf]), [0.0, 1.0], method=method)
+
+
+def test_functions_that_take_the_time_first():
+    with pytest.raises(ArgumentError, match="named t, y. Pass tfirst=True"):
+        odeint(lambda t, y: -y, 1.0, [0.0, 1.0])
+    expected = odeint(lambda y, t: -y, 1.0, [0.0, 1.0])
+    assert odeint(lambda t, y: -y, 1.0, [0.0, 1.0], tfirst=True).equal(expected)
+    assert odeint(lambda t, x: -t, 1.0, [0.0, 1.0], tfirst=False).equal(expected)  # a state named t
+    assert odeint(lambda *args: -args[0], 1.0, [0.0, 1.0]).equal(expected)
+    with pytest.raises(ShapeError, match=r"shape is \(\)\. The arguments are odeint\(f, y0, t"):
+        odeint(lambda y, t: -y, 1.0, 2.0)

@@ -43,3 +43,9 @@ def test_a_formula_of_twenty_numbers_finds_its_shapes_at_once():
 def test_long_sums_and_powers_have_a_verdict():
     assert sg.judge("2*x" + "+0*x" * 100, of="x**2", wrt="x")
     assert sg.judge("x**" * 120 + "x", of="x**2", wrt="x").verdict == "DIFFERENT"
+
+
+@pytest.mark.parametrize("text", ["X.T*(X*w-", "X.T*(X*w-y", "X.T@(X@w-y", "2*X.T*(X*w-y)*"])
+def test_texts_that_stop_too_early_are_not_judged(text):
+    with pytest.raises(FormulaError, match="ends too early|is missing"):
+        sg.judge(text, of="sum((X@w-y)**2)", wrt="w")

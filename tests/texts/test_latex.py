@@ -165,6 +165,8 @@ def test_tensors():
     assert sg.latex(z) == z.latex()
     assert x.grad.latex() == "2 x"
     assert x.grad._repr_latex_() == r"$\displaystyle 2 x$"
+    assert x._repr_latex_() is None  # a notebook shows the numbers of what has no formula but its name
+    assert sg.tensor([1.0, 2.0])._repr_latex_() is None
     shown = sg.formula(x.grad)
     assert (str(shown), shown.shape, shown.names) == ("2*x", ("n",), ["x"])
     np.testing.assert_array_equal(shown.evaluate(x=np.ones(5)), 2 * np.ones(5))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians.rows import pulled_rows
-from symgrad.autograd.sweeps.entrances import grad
+from symgrad.autograd.sweeps.entrances import NO_GRAD, grad
 from symgrad.errors import AutogradError
 from symgrad.ops.elementwise.complex import imag, real
 from symgrad.ops.rules.kinks import steepest
@@ -48,7 +48,7 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     if create_graph and rows:
         return with_entries(reshape(stack(rows), shape + wrt), outputs, inputs)
     if not rows and not outputs._requires_grad:
-        raise AutogradError("element 0 of tensors does not require grad and does not have a grad_fn")
+        raise AutogradError(NO_GRAD.format(0))
     value = np.array([r._value for r in rows], inputs.dtype).reshape(shape + wrt)[()]
     return _attached(value, "jacobian", outputs, inputs)
 

@@ -66,7 +66,10 @@ IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms. (The transforms are those of symgrad.func.)"
 )
-NO_GRAD = "element {} of tensors does not require grad and does not have a grad_fn"
+NO_GRAD = (
+    "element {} of tensors does not require grad and does not have a grad_fn: nothing it was computed from has "
+    "requires_grad=True, or it was computed under no_grad() or from detach()"
+)
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:

@@ -50,7 +50,9 @@ def _loaded(library: str) -> Any:
     try:
         return import_module(library)
     except ImportError as error:
-        raise ArgumentError(f"grad={library!r} needs the package {library}, which is not installed.") from error
+        raise ArgumentError(
+            f"grad={library!r} needs the package {library}, which is not installed: pip install {library}."
+        ) from error
 
 
 def _by_backward(library: Any, f: Callable[..., Any]) -> Callable[..., Any]:

@@ -278,7 +278,8 @@ def too_late(tensor: Any) -> bool:
 
 def _named(tensor: Any) -> str:
     name = tensor.name
-    return f" (the leaf is {name})" if name else ""
+    leaf = f" (the leaf is {name})" if name else ""
+    return f"{leaf} Change it under no_grad(), or compute a new tensor (x = x + 1)."
 
 
 def misfit(old: tuple[int, ...], new: tuple[int, ...]) -> AutogradError:
