@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["current_device", "device_count", "is_available", "manual_seed", "manual_seed_all"]
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "is_available",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "memory_allocated",
+]
 
 
 def is_available() -> bool:
@@ -32,3 +41,25 @@ def manual_seed(seed: int) -> None:
 
 def manual_seed_all(seed: int) -> None:
     """Seed the random numbers of all GPUs; without any nothing happens, as in torch."""
+
+
+def empty_cache() -> None:
+    """Give unused memory of the GPU back; without one nothing happens, as in torch."""
+
+
+def memory_allocated(device: object = None) -> int:  # noqa: ARG001
+    """The bytes that tensors take on the GPU: 0, as in torch without one.
+
+    >>> memory_allocated()
+    0
+    """
+    return 0
+
+
+def max_memory_allocated(device: object = None) -> int:  # noqa: ARG001
+    """The most bytes that tensors have taken on the GPU: 0, as in torch without one.
+
+    >>> max_memory_allocated()
+    0
+    """
+    return 0

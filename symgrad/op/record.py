@@ -105,7 +105,7 @@ class Op:
     phases      True where complex operands leave the phases of the result free: two ways to compute it may differ
     loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
                 "activation" where they do so in the functions of networks, which are looked at on demand
-    fails       torch's words where LAPACK finds no result
+    fails       ``(*values)`` to torch's words where LAPACK finds no result
     work        floating-point operations, where not one per entry: ``(*shapes, **params)`` to products of sizes with
                 their factors, ``[(2, ("n", "n", "k"))]`` for 2 n² k; or "unknown" where values decide
     regular     ``(i, condition)``: where the value and the derivative are finite, as text about operand ``i``
@@ -201,7 +201,7 @@ class Op:
     decomposes: tuple[str, str] | None
     phases: bool | None
     loses: str | None
-    fails: str | None
+    fails: Callable[..., str] | None
     work: Callable[..., Sequence[tuple[Any, tuple[Any, ...]]]] | str | None
     regular: tuple[int, str] | None
     overflows: bool | None

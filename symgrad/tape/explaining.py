@@ -61,7 +61,7 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     if isinstance(error, IndexError):
         return OutOfBounds(f"{str(error).replace('axis', 'dimension')}: {op.name}({named})")
     if isinstance(error, np.linalg.LinAlgError):
-        return _linalg_error(op, named, error)
+        return _linalg_error(op, args, named, error)
     if op.name == "index_put" and (found := _MISFIT.search(str(error))):
         return ShapeError(f"{_misfit(*map(_sizes, found.groups()))}: {op.name}({named})")
     return (
@@ -89,12 +89,14 @@ def _misfit(given: list[int], how: str, wanted: list[int]) -> str:
     return f"values of shape {given} do not fit into a part of shape {wanted}"
 
 
-def _linalg_error(op: Op, named: str, error: Exception) -> Exception:
+def _linalg_error(op: Op, args: tuple[Any, ...], named: str, error: Exception) -> Exception:
     class LinAlgError(np.linalg.LinAlgError, RuntimeError):
         """NumPy's and torch's error at once."""
 
     call = f"{op.name}({named}) has no result and no derivative."
-    return LinAlgError(f"{op.fails or f'linalg.{op.name}: {error}'}. {call}")
+    if op.fails is None:
+        return LinAlgError(f"linalg.{op.name}: {error}. {call}")
+    return LinAlgError(f"{op.fails(*(np.asarray(getattr(arg, '_value', arg)) for arg in args))}. {call}")
 
 
 def described(arg: Any) -> str:

@@ -157,7 +157,8 @@ def _as_numbers(
     way = next(fitting, None)
     if way is None:
         return None
-    placed = [_number(p, value) for p, value in zip(way.parameters, args, strict=False)] + list(args[way.placed :])
+    placed = [_number(p, value) for p, value in zip(way.parameters, args, strict=False)]
+    placed += args[len(placed) :]  # more sizes than parameters: ``expand(2, -5)``
     kinds = {p.name: p for p in way.parameters}
     named = {key: _number(kinds[key], value) if key in kinds else value for key, value in kwargs.items()}
     changed = any(

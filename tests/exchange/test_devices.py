@@ -14,6 +14,8 @@ from symgrad.errors import DeviceError
 def test_the_usual_first_lines():
     device = sg.device("cuda" if sg.cuda.is_available() else "cpu")
     sg.cuda.manual_seed_all(0)
+    sg.cuda.empty_cache()
+    assert sg.cuda.memory_allocated() == sg.cuda.max_memory_allocated() == 0
     x = sg.ones(2, 3, device=device, requires_grad=True)
     y = (x.to(device) * 2).cpu()
     assert x.device == y.device == sg.device("cpu")

@@ -33,6 +33,10 @@ CASES = {
     "no grad for a result": lambda t: setattr(leaf(t, 2) * 2, "requires_grad", False),
     "grad for a result": lambda t: setattr(leaf(t, 2) * 2, "requires_grad", True),
     "a singular system": lambda t: t.linalg.solve(t.zeros(2, 2), t.ones(2)),
+    "a matrix times a vector": lambda t: t.ones(2, 3) @ t.ones(2),
+    "matrices times a vector": lambda t: t.ones(2, 4, 3) @ leaf(t, 2),
+    "a row times a matrix": lambda t: leaf(t, 2) @ t.ones(3, 3),
+    "matrices": lambda t: leaf(t, 2, 3) @ t.ones(2, 3),
     "a dot product of lengths": lambda t: t.dot(t.ones(9), t.ones(3)),
     "a dot product of a matrix": lambda t: t.vdot(t.ones(1, 1), t.ones(3)),
     "a dot product of dtypes": lambda t: t.dot(t.ones(3), t.ones(3).double()),
@@ -216,3 +220,32 @@ def test_broken_and_negative_sizes(name: str) -> None:
                 getattr(t, name)(size)
     with pytest.raises(TypeError):
         sg.ones(7, 4).view(2.0, 14)
+
+
+def _batch(t, *matrices, dtype="float64"):
+    return t.stack([t.tensor(m, dtype=getattr(t, dtype)) for m in matrices])
+
+
+SINGULAR = {
+    "inv of zeros": lambda t: t.linalg.inv(t.zeros(3, 3)),
+    "inv of dependent rows": lambda t: t.linalg.inv(t.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)),
+    "inv of a column of zeros": lambda t: t.inverse(t.tensor([[1.0, 0.0, 2.0], [3.0, 0.0, 1.0], [1.0, 0.0, 1.0]])),
+    "inv in a batch": lambda t: t.linalg.inv(_batch(t, np.eye(2), np.ones((2, 2)), np.zeros((2, 2)))),
+    "inv in a batch of batches": lambda t: t.linalg.inv(_batch(t, np.eye(2), np.eye(2), np.zeros((2, 2)))[:, None]),
+    "inv of complex": lambda t: t.linalg.inv(_batch(t, np.eye(2), np.eye(2) * 1j, np.diag([1j, 0]), dtype="complex64")),
+    "solve in a batch": lambda t: t.linalg.solve(_batch(t, np.eye(2), np.zeros((2, 2))), t.ones(2, 2).double()),
+    "cholesky": lambda t: t.linalg.cholesky(t.tensor([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, -1.0]])),
+    "cholesky of a large one": lambda t: t.linalg.cholesky(t.diag(7.5 - t.arange(20.0))),
+    "cholesky in a batch": lambda t: t.linalg.cholesky(_batch(t, np.eye(2), -np.eye(2), dtype="complex128")),
+}
+
+
+@pytest.mark.parametrize("case", SINGULAR)
+def test_what_lapack_refuses(case: str) -> None:
+    """Which matrix of a batch has no result, and where it fails, are torch's words to the letter."""
+    errors = []
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError) as caught:
+            SINGULAR[case](t)
+        errors.append(str(caught.value))
+    assert errors[1].startswith(errors[0])

@@ -30,6 +30,26 @@ def unlike(n: int, m: int) -> ShapeError:
     )
 
 
+def no_product(a: tuple[Any, ...], b: tuple[Any, ...]) -> ShapeError:
+    """What torch says of a matrix product whose inner sizes differ, by the function that it computes it with."""
+    if all(isinstance(n, int) for n in (*a, *b)):
+        if len(a) == len(b) == 1:
+            return unlike(a[0], b[0])
+        if len(a) >= 2 and len(b) == 1:
+            rows = math.prod(a[:-1])  # a batch of matrices times a vector is one matrix of all their rows
+            return ShapeError(
+                f"size mismatch, got input ({rows}), mat ({rows}x{a[-1]}), vec ({b[0]}): the last axis of the matrix "
+                f"of shape {tuple(a)} must equal the only axis of the vector."
+            )
+        if len(a) == 1 and len(b) == 2:
+            a = (1, *a)  # a vector from the left is a row
+    shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
+    return ShapeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
+        f"{'only' if len(b) == 1 else 'second-last'} axis of the second."
+    )
+
+
 def prelu(input: Any, weight: Any) -> None:
     """One weight, or one per channel."""
     shape, weights = shape_of(input), shape_of(weight)

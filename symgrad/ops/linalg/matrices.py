@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, sampling, shape_of
-from symgrad.ops.calls import fits
+from symgrad.ops.calls import fits, singular
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.contraction import contract, einsum
@@ -81,13 +81,7 @@ def _matmul_spec(a: Any, b: Any) -> Spec:
 
 def _matmul_shape(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     if not a or not b or a[-1] != (b[0] if len(b) == 1 else b[-2]):
-        if len(a) == len(b) == 1 and isinstance(a[0], int) and isinstance(b[0], int):
-            raise fits.unlike(a[0], b[0])
-        shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
-        raise ShapeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
-            f"{'only' if len(b) == 1 else 'second-last'} axis of the second."
-        )
+        raise fits.no_product(a, b)
     batch = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
     return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
 
@@ -421,7 +415,7 @@ inv_op: Op = primitive(
     layout="columns",
     refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.inv),
-    fails="linalg.inv: The inversion could not be completed because the input matrix is singular",
+    fails=singular.inv,
     work=work.cubic(2),
     doc="Inverse of square matrices.",
 )
@@ -460,7 +454,7 @@ solve_op: Op = primitive(
     layout="columns",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.solve),
-    fails="torch.linalg.solve: The solver failed because the input matrix is singular",
+    fails=singular.solve,
     example=("matrix", "vector", {}),
     work=work.system,
     samples=[
@@ -557,7 +551,7 @@ cholesky_op: Op = primitive(
     refuses={"h": "cholesky_cpu"},
     digits=digits.by_matrix(digits.cholesky),
     triangle=True,
-    fails="linalg.cholesky: The factorization could not be completed because the input is not positive-definite",
+    fails=singular.cholesky,
     work=work.cubic(Fraction(1, 3)),
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
