@@ -72,6 +72,8 @@ class Node:
         if self.extra is None:
             self.extra = NodeExtra()
             self.rules = None
+            if self.args.__class__ is Labelled and self.args.siblings is not None:
+                self.args.siblings.touched = True
         return self.extra
 
 
@@ -207,13 +209,18 @@ class Source:
 class Shaped:
     """Stands in for an argument whose shape and dtype, but not its values, a rule reads."""
 
-    __slots__ = ("arg", "dtype", "record", "shape")
+    __slots__ = ("arg", "dtype", "raw_shape", "record")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, record: bool, arg: Any = None):
-        self.shape = shape
+        self.raw_shape = shape
         self.dtype = dtype
         self.record = record
         self.arg = arg
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape; rules ask for it under the name that all arguments offer."""
+        return self.raw_shape
 
     @property
     def turned(self) -> bool:

@@ -49,9 +49,13 @@ concat_op: Op = primitive(
 
 
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
-    sizes = [shape_of(x)[dim] for x in xs[:i]]
+    before = xs[:i]
     try:
-        return sum(sizes)  # of thousands of pieces, each asks for its place
+        sizes = [x.raw_shape[dim] for x in before]  # of thousands of pieces, each asks for its place
+    except AttributeError:
+        sizes = [shape_of(x)[dim] for x in before]
+    try:
+        return sum(sizes)
     except TypeError:  # letters
         return total_size(sizes)
 

@@ -22,7 +22,7 @@ def _gone() -> None:
 class Siblings:
     """Nodes that are the outputs of one in torch, each while it lives; ``extra`` holds the hooks of the whole."""
 
-    __slots__ = ("__weakref__", "extra", "handle", "looks", "nodes")
+    __slots__ = ("__weakref__", "extra", "handle", "looks", "nodes", "touched")
 
     dtype = None
 
@@ -32,6 +32,7 @@ class Siblings:
         self.looks = [(node.shape, node.dtype) for node in nodes if node is not None] if looks is None else list(looks)
         self.extra: NodeExtra | None = None
         self.handle: weakref.ref[Any] | None = None
+        self.touched = any(node is not None and node.extra is not None for node in nodes)
         for node in nodes:
             if node is None:
                 continue
@@ -60,9 +61,16 @@ class Siblings:
         return next(k for k, ref in enumerate(self.nodes) if ref() is node)
 
     def watched(self) -> bool:
-        """Whether hooks want to be called, or a tensor keeps its gradient."""
-        return self.extra is not None or any(
-            node.extra is not None and (node.extra.hooks or node.extra.retained is not None) for node in self.alive()
+        """Whether hooks want to be called, or a tensor keeps its gradient.
+
+        Every member asks when its turn comes, so of thousands nobody looks at all of them unless one has something.
+        """
+        return self.extra is not None or (
+            self.touched
+            and any(
+                node.extra is not None and (node.extra.hooks or node.extra.retained is not None)
+                for node in self.alive()
+            )
         )
 
 
