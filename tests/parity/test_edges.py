@@ -124,6 +124,19 @@ def test_equal_entries_have_no_spread(n, value):
     assert float(sg.var(sg.tensor(x * 1j))) == 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_logarithms_of_numbers_keep_their_digits(name, dtype):
+    """Also in gradients that can be differentiated, which had those of single precision."""
+    found = []
+    for t in (torch, sg):
+        for more in (False, True):
+            x = t.tensor(np.array([0.0, 0.5, -2.0], dtype), requires_grad=True)
+            (g,) = t.autograd.grad(getattr(t.special, name)(x, 0.3).sum(), x, create_graph=more)
+            found.append((str(g.dtype).split(".")[-1], g.tolist()))
+    assert found == found[:1] * 4
+
+
 POSITIVE = np.array([[2.0, 0.5], [0.5, 1.0]])
 TRIED = {
     "cholesky_ex": (lambda t, x, **kw: t.linalg.cholesky_ex(x, **kw), np.array([[0.1, 0.9], [0.8, 0.3]])),

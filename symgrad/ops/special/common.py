@@ -169,10 +169,14 @@ def _second_sinc(out: Any, x: Any) -> Any:
 def _log_or_zero(x: Any, y: Any) -> Any:
     from symgrad.ops.elementwise.select import eq, where
 
+    if isinstance(y, (int, float)) and y > 0:
+        return log(y)  # beside the number 0 it would be rounded to the default dtype
     return where(eq(x, 0) & (y <= 0), 0, log(y))
 
 
 def _log1p_or_zero(x: Any, y: Any) -> Any:
     from symgrad.ops.elementwise.select import eq, where
 
+    if isinstance(y, (int, float)) and y > -1:
+        return log1p(y)  # see _log_or_zero
     return where(eq(x, 0) & (y <= -1), 0, log1p(y))
