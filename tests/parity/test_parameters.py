@@ -1,4 +1,4 @@
-"""``nn.utils``: norms and clipping of gradients, parameters as one vector; torch gives the expected numbers."""
+"""``nn.utils``: norms and clipping, parameters as one vector, sequences of many lengths; torch gives the numbers."""
 
 from __future__ import annotations
 
@@ -58,3 +58,60 @@ def test_the_vector_is_differentiable():
     ps = parameters(sg)
     vector = sg.nn.utils.parameters_to_vector(ps)
     assert vector.grad_fn.name() == "CatBackward0"
+
+
+LENGTHS = {
+    "three": lambda t: [t.arange(6.0).reshape(3, 2), t.ones(1, 2), t.full((2, 2), 3.0)],
+    "of one axis": lambda t: [t.tensor([1.0, 2.0]), t.tensor([3.0])],
+    "equal": lambda t: [t.ones(2, 3), t.zeros(2, 3)],
+    "one": lambda t: [t.ones(2, 3)],
+    "one that is empty": lambda t: [t.ones(2, 3), t.ones(0, 3)],
+    "rows of a tensor": lambda t: t.arange(6.0).reshape(3, 2),
+    "dtypes": lambda t: [t.ones(2, dtype=t.float64), t.ones(3)],
+    "whole numbers": lambda t: [t.tensor([1, 2]), t.tensor([3])],
+    "complex": lambda t: [t.ones(1, 2, dtype=t.complex64), t.ones(2, 2, dtype=t.complex64)],
+    "axes that stretch": lambda t: [t.ones(2, 3), t.full((1, 1), 5.0)],
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_first": True}, {"padding_value": 1.5}, {"padding_side": "left"}])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_sequences_of_many_lengths(name, options):
+    def padded(t):
+        rows = LENGTHS[name](t)
+        rows = [row.requires_grad_("int" not in str(row.dtype)) for row in rows] if isinstance(rows, list) else rows
+        out = t.nn.utils.rnn.pad_sequence(rows, **options)
+        slopes = []
+        if out.requires_grad:
+            weights = t.arange(1.0, out.numel() + 1).reshape(out.shape)
+            slopes = [g.tolist() for g in t.autograd.grad((out * weights).square().abs().sum(), rows)]
+        return out.tolist(), tuple(out.shape), str(out.dtype).split(".")[-1], slopes
+
+    assert padded(sg) == padded(torch)
+
+
+def test_sequences_are_taken_apart():
+    rows = [sg.arange(6.0).reshape(3, 2), sg.ones(1, 2)]
+    padded = sg.nn.utils.rnn.pad_sequence(rows)
+    for lengths in ([3, 1], sg.tensor([3, 1])):
+        back = sg.nn.utils.rnn.unpad_sequence(padded, lengths)
+        assert [a.tolist() for a in back] == [a.tolist() for a in rows]
+    with pytest.raises(sg.errors.ShapeError, match="1 lengths for 2"):
+        sg.nn.utils.rnn.unpad_sequence(padded, [3])
+
+
+MISUSES = {
+    "none": lambda p, t: p([]),
+    "a number": lambda p, t: p(3),
+    "a list of numbers": lambda p, t: p([1.0]),
+    "a side": lambda p, t: p([t.ones(2)], padding_side="up"),
+    "no axis": lambda p, t: p([t.tensor(1.0)]),
+    "other axes behind": lambda p, t: p([t.ones(3, 2), t.ones(2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_what_is_no_sequence(name):
+    for t in (torch, sg):
+        with pytest.raises((RuntimeError, TypeError)):
+            MISUSES[name](t.nn.utils.rnn.pad_sequence, t)
