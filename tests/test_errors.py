@@ -221,3 +221,8 @@ def test_what_to_do_next():
     raised(errors.AutogradError, lambda: leaf(2).add_(1), "no_grad()", "x = x + 1")
     raised(errors.AutogradError, sg.tensor(1.0).backward, "does not have a grad_fn", "requires_grad=True")
     raised(errors.ArgumentError, lambda: sg.nn.Parameter(np.ones(2)), "ndarray", "symgrad.tensor(...)")
+
+
+def test_tensors_of_other_libraries():
+    foreign = type("Tensor", (), {"__module__": "elsewhere"})()
+    raised(errors.ArgumentError, lambda: sg.exp(foreign), "not elsewhere.Tensor (symgrad.tensor(...) takes it)")

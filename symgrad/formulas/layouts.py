@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symgrad.errors import ArgumentError
+from symgrad.formula.printing.names import bolded
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -39,6 +40,10 @@ class Derivative:
         order = rf"\partial^{{{len(below)}}}" if len(below) > 1 else r"\partial"
         under = " ".join(rf"\partial {name}" for name in below)
         return rf"\frac{{{order} {self.function}}}{{{under}}}"
+
+    def in_bold(self) -> Derivative:
+        """The same with arrays in bold, as the formula beside it has them."""
+        return Derivative(self.function, tuple((bolded(name) if axes else name, axes) for name, axes in self.by))
 
     def checked_head(self, notation: str, value: int, layout: str) -> str:
         """The same; an error for a notation that means something else than the formula, whose value has so many axes.

@@ -115,10 +115,11 @@ class Formula:
         from symgrad.formula.printing.latex import latex
 
         term, note = self._laid_out(layout)
+        bold = self.of is not None and bool(options.get("bold"))
         if header and header is not True:
-            options["name"] = self._headed(header, layout or "mixed")
+            options["name"] = self._headed(header, layout or "mixed", bold)
         elif header and self.head:
-            options["name"] = self.head
+            options["name"] = self.of.in_bold().head("leibniz") if bold and self.of else self.head
         found = self.valid_when if conditions else ()
         notes = [found.note()] if found else []
         return latex(term, notes=notes + [note or said(self.derivative)] * caption, **options)
@@ -137,8 +138,9 @@ class Formula:
         turned = of.turned(layout, value)
         return transposed(self.term) if turned else self.term, of.caption(layout, value)
 
-    def _headed(self, notation: str, layout: str) -> str:
+    def _headed(self, notation: str, layout: str, bold: bool) -> str:
         of = self._known("header")
+        of = of.in_bold() if bold else of
         return of.checked_head(notation, self.term.ndim - sum(count for _, count in of.by), layout)
 
     def unicode(self, **options: Any) -> str:

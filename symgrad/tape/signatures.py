@@ -254,6 +254,8 @@ def _kind(value: Any) -> str:
     if isinstance(value, np.dtype):
         return "torch.dtype"
     kind = type(value)
+    if kind.__name__ == "Tensor":
+        return f"{kind.__module__}.Tensor (symgrad.tensor(...) takes it)"
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 

@@ -299,3 +299,11 @@ def test_entries_of_arrays_of_one_entry():
     x = sg.tensor([[2.0]], requires_grad=True, name="x")
     assert str(sg.explicit(x)) == "[[x[0, 0]]]"
     assert str(sg.element(x, "i", "j")) == "x[i, j]"
+
+
+def test_bold_heads():
+    shown = sg.formula("norm(A@x-b)**2*a", wrt="A", shapes="A=n,m x=m b=n a=")
+    assert shown.latex(header=True, bold=True).startswith(r"\frac{\partial f}{\partial \mathbf{A}} = ")
+    shown = sg.formula("norm(x-b)**2*a", wrt="x", shapes="x=m b=m a=")
+    assert shown.latex(header="nabla", bold=True) == r"\nabla_{\mathbf{x}} f = 2 a \left(\mathbf{x} - \mathbf{b}\right)"
+    assert sg.latex("a*norm(x)**2", wrt="a", header=True, bold=True).startswith(r"\frac{\partial f}{\partial a}")
