@@ -57,6 +57,26 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     return {found.sizes[letter] for letter in alone or letters}, grown
 
 
+def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
+    """The trace at sizes of which none is made of others, where the function runs there as well.
+
+    Of six rows and seven columns ``m - 1`` may be the number of rows, or no more than happens to be it.
+    """
+    written = dict.fromkeys(s for i in found.inputs for s in i.shape if isinstance(s, str))
+    if all(s.isidentifier() for s in written):
+        return None
+    sizes = {s: size_value(s, found.sizes) + 13 * k * k for k, s in enumerate(written, 1)}
+    if _entries(found, sizes) > LARGE:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            other = trace(function, filled(args, [_resized(i, sizes, False) for i in found.inputs]))
+    except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
+        return None
+    plain = all(s.isidentifier() for i in other.inputs for s in i.shape if isinstance(s, str))
+    return other if plain and not (other.guards or other.constants) else None
+
+
 def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
     """How many entries the largest input has at other sizes."""
     shapes = [zip(i.shape, np.shape(i.value), strict=True) for i in found.inputs]

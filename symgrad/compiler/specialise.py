@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.generality import filled, fixed_sizes
+from symgrad.compiler.generality import apart, filled, fixed_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build, given
 from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
@@ -270,6 +270,9 @@ class Specialised:
         if self.function is None or program.trace is None or self.exact:
             return program
         with collection_paused():
+            wider = self._wider(variant)
+            if wider is not None:
+                return wider
             sizes, grown = fixed_sizes(self.function, variant.example, program.trace)
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
@@ -277,6 +280,26 @@ class Specialised:
             args = filled(variant.example, [i.value for i in program.trace.inputs])
             with fixed(sizes), made_as(recipes):
                 return build(trace(self.function, args), self.name if self.named else None, stable=self.stable)
+
+    def _wider(self, variant: Variant) -> Compiled | None:
+        """A program for sizes that are not made of each other, where it gives here what the variant's gives."""
+        program = variant.program
+        assert program.trace is not None
+        other = apart(self.function, variant.example, program.trace)
+        if other is None or program.guards is not None or fixed_sizes(self.function, variant.example, other)[0]:
+            return None
+        made = build(other, self.name if self.named else None, stable=self.stable)
+        row = [i.value for i in program.trace.inputs]
+        live = [a.default for a in program.arguments if a.default is not None]
+        found, known = made.function(*row), program.function(*row, *live)
+        if len(made.results) == 1:
+            found, known = (found,), (known,)
+        same = all(
+            np.shape(a) == np.shape(b)
+            and np.allclose(a, b, rtol=1e-9 if b.dtype.itemsize >= 8 else 1e-4, equal_nan=True)
+            for a, b in zip(map(np.asarray, found), map(np.asarray, known), strict=True)
+        )
+        return made if same else None
 
     @property
     def source(self) -> str:

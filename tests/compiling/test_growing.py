@@ -102,3 +102,23 @@ def test_a_size_that_is_fixed_leaves_the_others_free():
     program = sg.compile(f, rng.random(3), rng.random((4, 5))).program
     A = rng.random((7, 9))
     np.testing.assert_allclose(program(np.ones(3), A), 3 + (A * np.arange(7)[:, None]).sum(), rtol=1e-13)
+
+
+def test_a_size_that_happens_to_be_another_less_one_is_free():
+    def smooth(u, noisy):
+        return ((u - noisy) ** 2).sum() + sum((np.diff(u, axis=k) ** 4).sum() for k in (0, 1))
+
+    def along(u, noisy):
+        return sg.func.jvp(lambda x: grad(smooth)(x, noisy), (u,), (u * 0.5 + 0.1,))[1]
+
+    program = sg.compile(along, rng.random((6, 7)), rng.random((6, 7))).program
+    for shape in ((6, 7), (7, 8), (5, 9), (4, 4)):
+        u, noisy = rng.random(shape), rng.random(shape)
+        np.testing.assert_allclose(program(u, noisy), along(sg.tensor(u), sg.tensor(noisy)).numpy(), rtol=1e-12)
+
+
+def test_a_size_that_has_to_be_another_less_one_stays_so():
+    program = sg.compile(grad(lambda x, w: (np.diff(x) ** 2 * w).sum()), rng.random(7), rng.random(6)).program
+    assert program(rng.random(9), rng.random(8)).shape == (9,)
+    with pytest.raises(sg.errors.ShapeError):
+        program(rng.random(9), rng.random(9))
