@@ -31,6 +31,7 @@ from symgrad.interop.polynomials import POLYNOMIALS
 from symgrad.interop.questions import KINDS, VALUES, answered
 from symgrad.interop.ranges import RANGES
 from symgrad.interop.reductions import REDUCTIONS, reduced
+from symgrad.op import FRONTS
 from symgrad.ops.calls.naming import SPACES
 from symgrad.tape.record import Recorded
 
@@ -50,8 +51,6 @@ _UFUNC_NAMES = {
     "left_shift": "bitwise_left_shift",
     "right_shift": "bitwise_right_shift",
 }
-_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logaddexp": "logsumexp"}
-_ACCUMULATE = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 _COMPOSED: dict[str, Callable[..., Any]] = {
     "positive": lambda x: x,
     "deg2rad": lambda x: x * (math.pi / 180),
@@ -123,16 +122,17 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
 
 def _method(name: str, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``np.add.reduce`` and its kin."""
-    if method == "reduce" and ufunc.__name__ in _REDUCE:
+    folds = _folds(ufunc)
+    if method == "reduce" and folds is not None:
         axis, dtype, keepdims = kwargs.pop("axis", 0), kwargs.pop("dtype", None), kwargs.pop("keepdims", False)
         where, initial = kwargs.pop("where", True), kwargs.pop("initial", None)
         wanted(name, kwargs)
         a = inputs[0] if dtype is None else front_of("to")(tensor(inputs[0]), dtype)
-        return reduced(_REDUCE[ufunc.__name__], a, axis, keepdims, where, initial)
-    if method == "accumulate" and ufunc.__name__ in _ACCUMULATE:
+        return reduced(folds[0], a, axis, keepdims, where, initial)
+    if method == "accumulate" and folds is not None:
         axis = kwargs.pop("axis", 0)
         wanted(name, kwargs)
-        found = front_of(_ACCUMULATE[ufunc.__name__])(inputs[0], axis)
+        found = front_of(folds[1])(inputs[0], axis)
         return found[0] if isinstance(found, tuple) else found
     if method == "outer" and ufunc.nin == 2:
         wanted(name, kwargs)
@@ -170,6 +170,12 @@ def _summed_parts(name: str, a: Any, starts: Any, axis: int) -> Any:
     rest = a.narrow(axis, int(starts[0]), a.shape[axis] - int(starts[0]))
     shape = [len(starts) if k == axis else n for k, n in enumerate(a.shape)]
     return a.new_zeros(shape).index_add(axis, parts, rest)
+
+
+def _folds(ufunc: Any) -> tuple[str, str, float | None] | None:
+    name: str = ufunc.__name__
+    front = FRONTS.get(name) if getattr(np, name, None) is ufunc else None
+    return front.op.folds if front is not None and front.op is not None else None
 
 
 def _ufunc_front(ufunc: Any) -> Callable[..., Any]:

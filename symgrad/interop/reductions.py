@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 from symgrad.errors import ShapeError
 from symgrad.interop.functions import front_of, reduce, tensor, wanted
 from symgrad.interop.into import chosen
+from symgrad.op import TABLE
 
-_IDENTITY = {"sum": 0, "prod": 1, "logsumexp": -math.inf}
-_JOIN = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "logsumexp": "logaddexp"}
+_FOLDED = {op.folds[0]: (op.name, op.folds[2]) for op in TABLE.values() if op.folds is not None}
+"""What reductions join entries with, and the number that they begin with."""
 
 
 def reduced(name: str, a: Any, axis: Any, keepdims: Any, where: Any = True, initial: Any = None) -> Any:
@@ -21,15 +21,17 @@ def reduced(name: str, a: Any, axis: Any, keepdims: Any, where: Any = True, init
     a = tensor(a)
     if initial is np._NoValue:
         initial = None
+    join, start = _FOLDED.get(name, ("", None))
     if where is not True:
-        if initial is None and name not in _IDENTITY:
+        start = initial if start is None else start
+        if start is None:
             raise ValueError(
                 f"np.{name}(…, where=…): a reduction that has no identity needs initial=, for axes without a chosen "
                 "entry."
             )
-        a = _masked(a, where, _IDENTITY.get(name, initial))
+        a = _masked(a, where, start)
     found = reduce(name, a, axis, keepdims)
-    return found if initial is None else front_of(_JOIN[name])(found, _start(initial, name, found.dtype))
+    return found if initial is None else front_of(join)(found, _start(initial, name, found.dtype))
 
 
 def _start(initial: Any, name: str, dtype: Any) -> Any:

@@ -58,6 +58,11 @@ def square(domain: str, **params: Any) -> list[Sample]:
     return [one(domain, "n", "n", **params), one(domain, "q", "n", "n", **params)]
 
 
+def real(make: Any) -> str:
+    """The real dtype of the precision that the operands are asked in, for a parameter."""
+    return f"float{make.dtype.itemsize * (4 if make.dtype.kind == 'c' else 8)}"
+
+
 def small(sample: Sample) -> Sample:
     """A sample of three rows and four columns, whatever the sizes: for what takes memory or time in powers of them."""
     return lambda make: sample(make.at(n=3, m=4))

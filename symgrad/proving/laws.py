@@ -124,8 +124,7 @@ def run_kernel(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 def projection(op: Op, x: Any) -> Any:
     """The input brought back to the op's domain after one entry was moved, where that is the Hermitian matrices."""
-    hermitian = op.domain == "symmetric" or op.name == "cholesky"
-    return (x + np.conj(np.swapaxes(x, -1, -2))) / 2 if hermitian else x
+    return (x + np.conj(np.swapaxes(x, -1, -2))) / 2 if op.triangle else x
 
 
 def moved_kernel(op: Op, case: Case, i: int) -> Any:
@@ -400,7 +399,6 @@ def single_law(name: str, k: int) -> None:
     """float32 stays float32 in value and gradient, and is the float64 result rounded."""
     op = TABLE[name]
     args, params = make_case(name, k, SIZES, np.float32)
-    params = {key: "float32" if v == "float64" and name == "cast" else v for key, v in params.items()}
     leaves, out, w, targets = gradients(op, (args, params))
     wide = tuple(a.astype(np.result_type(a.dtype, np.float64))[()] if is_leaf(a) else a for a in args)
     wide_params = {key: "float64" if v == "float32" else v for key, v in params.items()}
@@ -408,7 +406,7 @@ def single_law(name: str, k: int) -> None:
     wide_out = op(*wide_leaves, **wide_params)
     if not leaves:
         return
-    if out.dtype.kind == "f" and name != "one_hot":
+    if out.dtype.kind == "f":
         demand(out.dtype == np.float32, f"{name}: {out.dtype}")
         close(out._value, wide_out._value, 2e-5, f"{name}: value")
         demand(out.term.dtype in (None, np.float32), f"{name}: formula of dtype {out.term.dtype}")
@@ -447,7 +445,7 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
     op = TABLE[name]
     args, params = make_case(name, k, SIZES, np.float32)
     args = tuple(a.astype(dtypes.as_dtype(dtype))[()] if is_leaf(a) and a.dtype.kind == "f" else a for a in args)
-    params = {key: dtype if v == "float64" and name == "cast" else v for key, v in params.items()}
+    params = {key: dtype if v == "float32" else v for key, v in params.items()}
     wide_params = {key: "float64" if v == dtype else v for key, v in params.items()}
     targets = [i for i, a in enumerate(args) if is_data(a) and dtypes.is_floating(a.dtype) and op.differentiable(i)]
     leaves, wide_leaves = tensors(args, targets), tensors(tuple(map(doubled, args)), targets)
@@ -468,8 +466,7 @@ def narrow_law(name: str, k: int, dtype: str) -> None:
         wide_out.backward(tensor(doubled(w)))
         results += [(leaves[i].grad, wide_leaves[i].grad) for i in targets if leaves[i].grad is not None]
     for got, want in results:
-        if name != "one_hot":
-            demand(got.dtype == dtypes.as_dtype(dtype), f"{name}: {got.dtype}")
+        demand(got.dtype == dtypes.as_dtype(dtype), f"{name}: {got.dtype}")
         found, term = read(got)
         demand(term.dtype in (None, got.dtype), f"{name}: formula of dtype {term.dtype}")
         program = compiled(got, list(values))

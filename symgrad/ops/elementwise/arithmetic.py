@@ -79,6 +79,7 @@ add: Op = elementwise(
     digits="kernel",
     loses="activation",
     c="{0} + {1}",
+    folds=("sum", "cumsum", 0),
     doc="x + y, with broadcasting.",
 )
 sub: Op = elementwise(
@@ -108,6 +109,7 @@ mul: Op = elementwise(
     domain=_ALL,
     digits="kernel",
     c="{0} * {1}",
+    folds=("prod", "cumprod", 1),
     doc="x * y entry by entry, with broadcasting.",
 )
 

@@ -428,6 +428,7 @@ maximum: Op = by_parts(
         twins=("minimum",),
         digits=digits.larger,
         c="maximum({0}, {1})",
+        folds=("amax", "cummax", None),
         doc="The larger entry; a tie shares the gradient equally.",
     )
 )
@@ -446,6 +447,7 @@ minimum: Op = by_parts(
         twins=("maximum",),
         digits=digits.smaller,
         c="minimum({0}, {1})",
+        folds=("amin", "cummin", None),
         doc="The smaller entry; a tie shares the gradient equally.",
     )
 )

@@ -386,6 +386,7 @@ logaddexp: Op = _smooth(
     define=lambda x, y: log(exp(x) + exp(y)),
     loses="activation",
     c="logaddexp({0}, {1})",
+    folds=("logsumexp", "logcumsumexp", -math.inf),
     doc="log(e^x + e^y) without overflow.",
 )
 sigmoid: Op = _smooth(

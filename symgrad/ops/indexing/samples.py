@@ -154,7 +154,7 @@ index_put_op.samples = [
 ]
 gather_op.samples = [_gather]
 scatter_op.samples = [_scatter]
-one_hot_op.samples = [lambda make: ((make("index:n", "m"),), {"classes": 9, "dtype": "float64"})]
+one_hot_op.samples = [sampling.many(("index:n", "m"), classes=9, dtype=sampling.real)]
 scatter_plus_op.samples = [_adding]
 scatter_set_op.samples = [_scattered(), _scattered(constant=True)]
 scatter_combine_op.samples = [_scattered(reduce=_ordered(r), include_self=True) for r in ("prod", "amax", "amin")]

@@ -175,10 +175,6 @@ def cast_wide(x: Any) -> Any:
     return cast(x, "float32") if is_narrow(getattr(x, "dtype", None)) else x
 
 
-def _wide(make: Any) -> str:
-    return "complex128" if make.dtype.kind == "c" else "float64"
-
-
 cast_op: Op = primitive(
     "cast",
     kernels.copied,
@@ -195,7 +191,7 @@ cast_op: Op = primitive(
     copy=True,
     digits=digits.cast,
     example=(0.5, {"dtype": "float32"}),
-    samples=[sampling.one("real", "n", "m", dtype=_wide), sampling.one("real", dtype=_wide)],
+    samples=[sampling.one("real", *sizes, dtype=lambda make: make.dtype.name) for sizes in (("n", "m"), ())],
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
