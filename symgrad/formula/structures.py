@@ -28,6 +28,10 @@ KNOWN = ("symmetric", "hermitian", "skew", "psd", "spd", "diagonal", "orthogonal
 """The structures that formulas know."""
 
 
+LONGEST = 24
+"""Products of more matrices are not looked at."""
+
+
 def known_structure(name: Any) -> str:
     """The name of a structure that formulas know; an error for others, which would be promises that nobody keeps."""
     if name not in KNOWN:
@@ -54,7 +58,7 @@ def is_symmetric(term: Any) -> bool:
 
 
 def shows_symmetry(term: Any, depth: int = 6) -> bool:
-    """Whether a real matrix can be seen to equal its transpose: A Aᵀ, diag(v), v vᵀ, their sums and inverses."""
+    """Whether a real matrix can be seen to equal its transpose: A S Aᵀ, diag(v), v vᵀ, their sums and inverses."""
     name, args = term.op.name, term.args
     if not depth or _complex(term) or term.ndim != 2:
         return False
@@ -67,11 +71,30 @@ def shows_symmetry(term: Any, depth: int = 6) -> bool:
     if name == "outer":
         return args[0] is args[1]
     if name == "matmul":
-        a, b = args
-        return any(x.op.name == "permute" and x.args[0] is y for x, y in ((a, b), (b, a)))
+        return _reads_the_same_backwards(term, depth - 1)
     if name in ("inv", "matrix_power", "matrix_exp", "add", "sub", "neg", "mul", "div"):
         return all(a.ndim == 0 or shows_symmetry(a, depth - 1) for a in args)
     return False
+
+
+def _reads_the_same_backwards(product: Any, depth: int) -> bool:
+    """Whether a product is its own transpose: (A B S Bᵀ Aᵀ)ᵀ is A B S Bᵀ Aᵀ for symmetric S, always."""
+    links: list[tuple[Any, bool]] = []
+    waiting = [product]
+    while waiting and len(links) <= LONGEST:
+        term = waiting.pop()
+        if term.op.name == "matmul":
+            waiting += term.args[::-1]
+        else:
+            turned = term.op.name == "permute"
+            links.append((term.args[0] if turned else term, turned))
+    if waiting:
+        return False
+    half = len(links) // 2
+    pairs = zip(links[:half], links[: -half - 1 : -1], strict=True)
+    if not all(a is b and (x != y or shows_symmetry(a, depth)) for (a, x), (b, y) in pairs):
+        return False
+    return len(links) % 2 == 0 or shows_symmetry(links[half][0], depth)
 
 
 def is_hermitian(term: Any) -> bool:

@@ -87,6 +87,10 @@ def test_an_array_of_three_axes_that_is_summed_beside_others():
 S, W, V = (RNG.normal(size=(3, 3)) for _ in range(3))
 w, m, v = (RNG.normal(size=3) for _ in range(3))
 PRINTED = {
+    "the residual of an eigenvalue": (
+        lambda psi, H, E: ((H @ psi - E * psi) ** 2).sum(), ("psi",), (w, S, 0.3),
+        r"2 \left(H - E I\right)^{\top} \left(H \psi - E \psi\right)",
+    ),
     "differences weighed by a matrix": (
         lambda f, W: (W * (f[:, None] - f[None]) ** 2).sum() / 2, ("f",), (w, W),
         r"f \odot \left(W \mathbf{1} + W^{\top} \mathbf{1}\right) - \left(W + W^{\top}\right) f",
@@ -387,3 +391,19 @@ def test_parts_that_are_side_by_side_are_joined(name):
     read = from_latex(text, found.symbols, shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9, atol=1e-12)
+
+
+def test_products_that_read_the_same_backwards_need_no_transpose():
+    def filtered(A, P, Q, m, y):
+        S = A @ P @ A.T + Q
+        return (y - A @ m) @ sg.linalg.solve(S, y - A @ m) + sg.logdet(S)
+
+    args = (W, S @ S.T, np.eye(3), m, v)
+    found = sg.formula(filtered, *args, assume={"P": "symmetric", "Q": "symmetric"}, wrt="A")
+    assert found.latex() == (
+        r"-2 \left(A P A^{\top} + Q\right)^{-1} \left(\left(y - A m\right) m^{\top} + \left(\left(y - A m\right) "
+        r"\left(y - A m\right)^{\top} \left(A P A^{\top} + Q\right)^{-1} A - A\right) P\right)"
+    )
+    given = dict(zip("APQmy", args, strict=True))
+    read = from_latex(found.latex(), found.symbols, shape=(3, 3))
+    np.testing.assert_allclose(evaluate(read, given), sg.func.grad(filtered)(*args).numpy(), rtol=1e-9)

@@ -111,21 +111,51 @@ def _deltas_joined(p: Product) -> Product:
 
 
 def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
-    """a + b + M(a + b) = (I + M)(a + b) and a + b + c(a + b) = (1 + c)(a + b), always; not of Hessians."""
+    """a + b + M(a + b) = (I + M)(a + b) and c(a + b) + M(a + b) = (cI + M)(a + b), always; not of Hessians."""
     for p in form.terms:
         for f in p.factors:
             inside = run.insides.get(f.base)
-            axes = None if inside is None or len(inside.terms) >= len(form.terms) else _axes_alone(p, f)
+            axes = None if inside is None else _axes_alone(p, f)
             if inside is None or axes is None or (len(form.shape) == 2 and run.symmetries.symmetric(f.base)):
                 continue
-            keys = {run.key(q): q for q in form.terms if q is not p}
-            alone = inside.spread(axes, form.shape).terms
-            found = [q for x in alone if (q := keys.get(run.key(x))) is not None]
-            ratios = {Fraction(q.coef) / x.coef for q, x in zip(found, alone, strict=False)}
-            if len(found) == len(alone) and len(ratios) == 1:
-                whole = _sum_with_identity(p, f, ratios.pop(), form.shape, run)
+            multiple = _closed_multiple(form, p, f, axes) or _open_multiple(
+                form, p, inside.spread(axes, form.shape), run
+            )
+            if multiple is not None:
+                found, times = multiple
+                whole = _sum_with_identity(p, f, times, form.shape, run)
                 rest = [whole.terms if q is p else (q,) for q in form.terms if not any(q is x for x in found)]
                 return run.sum_of([q for terms in rest for q in terms], form.shape)
+    return None
+
+
+Multiple = tuple[list[Product], Product]
+"""Terms of a sum that are a multiple of a bracket, and the number and scalars that it is multiplied by."""
+
+
+def _open_multiple(form: Form, p: Product, inside: Form, run: Canonicaliser) -> Multiple | None:
+    """The terms of a sum that are those of a bracket, all times one number."""
+    if len(inside.terms) >= len(form.terms):
+        return None
+    keys = {run.key(q): q for q in form.terms if q is not p}
+    found = [q for x in inside.terms if (q := keys.get(run.key(x))) is not None]
+    ratios = {Fraction(q.coef) / x.coef for q, x in zip(found, inside.terms, strict=False)}
+    if len(found) < len(inside.terms) or len(ratios) > 1:
+        return None
+    return found, Product(ratios.pop(), (), ())
+
+
+def _closed_multiple(form: Form, p: Product, f: Factor, axes: Sequence[int]) -> Multiple | None:
+    """Where a matrix stands before a bracket: the same bracket times scalars."""
+    if all(x in p.out for x in f.labels) or not any(g.labels for g in p.factors if g is not f):
+        return None
+    for q in form.terms:
+        scalars = [g for g in q.factors if not g.labels]
+        own = [g for g in q.factors if g.labels]
+        if q is p or not scalars or len(own) != 1 or own[0].base is not f.base or own[0].power != 1:
+            continue
+        if len(set(q.out)) == len(q.out) and own[0].labels == tuple(q.out[k] for k in axes):
+            return [q], Product(q.coef, scalars, (), q.decimal)
     return None
 
 
@@ -148,17 +178,17 @@ def _axes_alone(p: Product, f: Factor) -> list[int] | None:
     return [left[0] if x in summed else p.out.index(x) for x in f.labels]
 
 
-def _sum_with_identity(p: Product, f: Factor, times: Fraction, shape: tuple[Any, ...], run: Canonicaliser) -> Form:
-    """The product with a multiple of the identity, or a number, added to all but one of its factors."""
+def _sum_with_identity(p: Product, f: Factor, times: Product, shape: tuple[Any, ...], run: Canonicaliser) -> Form:
+    """The product with a multiple of the identity, or a scalar, added to all but one of its factors."""
     if set(f.labels) <= set(p.out):
         rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
-        more = run.sum_of([rest, Product(times, (), tuple(range(len(shape))))], shape)
+        more = run.sum_of([rest, times.with_out(tuple(range(len(shape))))], shape)
         return run.times(more, Form([Product(1, [Factor(f.base, f.labels)], p.out)], shape))
     (summed,) = (x for x in f.labels if x not in p.out)
     (left,) = (k for k, x in enumerate(p.out) if x not in f.labels)
     ends = (p.out[left], summed)
     others = Product(p.coef, [g for g in p.factors if g is not f], ends, p.decimal)
-    matrix = run.sum_of([others, Product(times, (), (0, 0))], (shape[left], shape[left]))
+    matrix = run.sum_of([others, times.with_out((0, 0))], (shape[left], shape[left]))
     labels = tuple(range(len(f.labels)))
     bracket = Form([Product(1, [Factor(f.base, labels)], labels)], f.base.shape)
     return run.contract([matrix, bracket], [ends, f.labels], p.out, shape)
