@@ -89,8 +89,8 @@ logical_or: Op = _logical("logical_or", np.logical_or, 2, c="{0} || {1}")
 logical_xor: Op = _logical("logical_xor", np.logical_xor, 2, c="!{0} != !{1}")
 logical_not: Op = _logical("logical_not", np.logical_not, 1, c="!{0}")
 isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x), c="isnan((double)({0}))")
-isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x), c="fabs({0}) == INFINITY")
-isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x), c="fabs({0}) < INFINITY")
+isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x), c="fabs((double)({0})) == INFINITY")
+isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x), c="fabs((double)({0})) < INFINITY")
 isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)
 isposinf: Op = _logical(
     "isposinf",
