@@ -98,7 +98,7 @@ class Derivation:
             if c.op in (where_op, guard):
                 self.structural[c] = _zeros_of(c, term.op.structural(i, *term.args), known)
             return c
-        if known is not None and term.op.kind == "elementwise" and raw is not g and c.op.name != "full":
+        if known is not None and term.op.by_entries and raw is not g and c.op.name != "full":
             inner = term.op.pullback(i, known.inner, term, term.args, term.params)
             if inner is None or known.keep.shape not in ((), term.shape):
                 return c

@@ -360,6 +360,11 @@ class Op:
         rule = rules[i]
         return None if rule is None else rule(g, out, *inputs, **params)
 
+    @property
+    def by_entries(self) -> bool:
+        """Whether the cotangent of an entry is multiplied by a slope there, which a structural zero must not meet."""
+        return self.kind == "elementwise" or bool(self.entrywise and not self.linear)
+
     def differentiable(self, i: int) -> bool:
         """Whether a gradient can flow to input ``i``."""
         return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)

@@ -19,7 +19,7 @@ def test_latex(capsys):
     assert main(["latex", "x@A@x", "--wrt", "x,x", "--shapes", "x=n A=n,n"]) == 0
     assert capsys.readouterr().out == "A + A^{\\top}\n"
     assert main(["latex", "x@A@x", "--wrt", "x", "--header", "--bold"]) == 0
-    assert capsys.readouterr().out.startswith("\\frac{\\partial f}{\\partial x} = ")
+    assert capsys.readouterr().out.startswith("\\frac{\\partial f}{\\partial \\mathbf{x}} = ")
     assert main(["latex", "log(det(X))", "--wrt", "X", "--format", "text"]) == 0
     assert capsys.readouterr().out == "inv(X).T\n"
 

@@ -454,7 +454,7 @@ class Sweep:
             _refuse_dtypes(node, bits)
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
         inputs = self.wrap(node, saved) if self.create_graph else saved
-        through = zeros if op.kind == "elementwise" else None
+        through = zeros if op.by_entries else None
         results: list[Any] = [None] * len(node.args)
         inner: dict[int, Any] = {}
         # torch finds the gradient of the second operand first: a second pass adds up in the order of what came to be.

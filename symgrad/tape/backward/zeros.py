@@ -31,7 +31,7 @@ def structural(node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs:
         elif zeros is not None and zeroing is excepted:
             # Inside of a branch the points that a rule excepts stay in the value.
             keep, zeroing, inner = zeros.keep, zeros.zeroing, zeroing(keep, zeros.inner)
-    elif zeros is None or node.op.kind != "elementwise":
+    elif zeros is None or not node.op.by_entries:
         return c
     else:
         keep, zeroing = zeros.keep, zeros.zeroing

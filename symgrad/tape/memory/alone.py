@@ -13,7 +13,7 @@ import numpy as np
 from symgrad.tape.memory.mirrors import mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import shown
+from symgrad.tape.memory.views import inferred, shown
 from symgrad.tape.modes import MODE, recording
 from symgrad.tape.observers import NODES
 
@@ -27,7 +27,9 @@ def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
     So it is with parameters that are trained under ``no_grad``, and with buffers: most of what is ever changed.
     ``others`` are the arguments of the change, which must not lie in the same memory.
     """
-    if WATCHERS or NODES or MODE.inferred or mirrored() or tensor._node is not None:
+    if WATCHERS or NODES or mirrored() or tensor._node is not None:
+        return None
+    if MODE.inferred and (MODE.local.inference or any(map(inferred, (tensor, *others)))):
         return None
     if tensor._requires_grad and recording():
         return None
