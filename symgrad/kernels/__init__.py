@@ -25,4 +25,5 @@ from symgrad.kernels.special.lambert import *  # noqa: F403
 from symgrad.kernels.special.normal import *  # noqa: F403
 from symgrad.kernels.special.orthogonal import *  # noqa: F403
 from symgrad.kernels.special.spherical import *  # noqa: F403
+from symgrad.kernels.special.twofold import *  # noqa: F403
 from symgrad.kernels.special.zeta import *  # noqa: F403

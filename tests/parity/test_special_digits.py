@@ -102,6 +102,69 @@ def test_beta(high):
     np.testing.assert_allclose(kernels.beta_function(a, b), values, rtol=2e-15 if high < 80 else 1e-12, atol=1e-300)
 
 
+def test_powers_of_large_parameters_keep_their_digits():
+    """Their exponents are hundreds, whose rounding was the error: 900 last places of P(500, 100), 90 of B(88, 154)."""
+    rng = np.random.default_rng(5)
+    a = 10 ** rng.uniform(1, 3, 25)
+    x = a * np.exp(rng.normal(0, 1, 25))
+    with mpmath.workdps(40):
+        lower = [mpmath.gammainc(mpmath.mpf(p), 0, mpmath.mpf(q), regularized=True) for p, q in zip(a, x, strict=True)]
+        rising = [mpmath.rf(mpmath.mpf(p), mpmath.mpf(q)) for p, q in zip(a, x % 5, strict=True)]
+        both = [mpmath.beta(mpmath.mpf(p), mpmath.mpf(q)) for p, q in zip(a, x, strict=True)]
+        far = mpmath.rf(mpmath.mpf(1e8), mpmath.mpf(2.5))
+    for found, want in ((kernels.gammainc(a, x), lower), (kernels.poch(a, x % 5), rising)):
+        np.testing.assert_allclose(found, np.array(want, float), rtol=4e-15, atol=1e-305)
+    values = np.array(both, float)
+    seen = values > 1e-290
+    np.testing.assert_allclose(kernels.beta_function(a, x)[seen], values[seen], rtol=4e-15)
+    assert kernels.poch(1e8, 2.5) == pytest.approx(float(far), rel=1e-15)  # 6e8 last places through log Γ
+
+
+def test_incomplete_beta_next_to_one():
+    """The continued fraction lost 200 to 2,000 last places where x is next to 1."""
+    rows = [(564.0, 0.033, 0.99993), (560.9, 31.6, 0.9393), (46.03, 0.109, 0.98368), (5.0, 0.05, 0.98)]
+    with mpmath.workdps(40):
+        want = [float(mpmath.betainc(*map(mpmath.mpf, (a, b)), 0, mpmath.mpf(x), regularized=True)) for a, b, x in rows]
+    np.testing.assert_allclose(kernels.betainc(*np.array(rows).T), want, rtol=3e-15)
+
+
+@pytest.mark.parametrize("n", [0, 7, 30])
+def test_bessel_functions_of_the_first_kind_far_out(n):
+    """The trapezoidal rule gave 80 last places of the amplitude at 200, and scipy's asymptotic series gives 10^4."""
+    x = np.random.default_rng(6).uniform(n, n * n + 60, 20)
+    assert np.max(units(lambda x: kernels.bessel_j(x, n), lambda v: mpmath.besselj(n, v), x, 0.4 / np.sqrt(x))) <= 16
+
+
+def test_slopes_of_fresnel_integrals_far_out():
+    x = np.concatenate([FAR, [1.5e5 + 0.1, 3.1e9, -7.3]])
+    for cosine, wave in ((False, mpmath.sin), (True, mpmath.cos)):
+        found = units(
+            lambda x, c=cosine: kernels.fresnel_slope(x, c), lambda v, w=wave: w(mpmath.pi * v * v / 2), x, 0.1
+        )
+        assert np.max(found) <= 2
+    t = sg.tensor(np.array([3.0, 1e5 + 0.5]), requires_grad=True)
+    sum(sg.special.fresnel(t)).sum().backward()
+    with mpmath.workdps(40):
+        exact = [
+            float(mpmath.sin(mpmath.pi * v * v / 2) + mpmath.cos(mpmath.pi * v * v / 2))
+            for v in map(mpmath.mpf, t.tolist())
+        ]
+    np.testing.assert_allclose(t.grad.numpy(), exact, rtol=1e-15)
+
+
+def test_slopes_of_scaled_bessel_functions_of_higher_order():
+    x = np.array([3.5, 8.27, 20.0])
+    with mpmath.workdps(40):
+        want = [float(mpmath.diff(lambda v: mpmath.exp(v) * mpmath.besselk(5, v), mpmath.mpf(v))) for v in x]
+    np.testing.assert_allclose(kernels.bessel_ke_slope(x, 5), want, rtol=3e-15)
+
+
+def test_rising_factorials_of_either_sign():
+    np.testing.assert_allclose(
+        sg.special.poch(np.array([-2.5, -2.5, 0.0]), np.array([1.0, 2.3, 2.0])), [-2.5, 6.157933853294983, 0.0]
+    )
+
+
 @pytest.mark.parametrize(
     ("high", "step"), [(5.0, 1), (80.0, 1), (3000.0, 8), pytest.param(3000.0, 1, marks=pytest.mark.slow)]
 )

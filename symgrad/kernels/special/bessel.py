@@ -47,39 +47,59 @@ def falling_share(x: Any, low: Any, n: int) -> Any:
 
 
 def bessel_j(x: Any, n: int) -> Any:
-    """J_n(x): the trapezoidal rule on its integral (DLMF 10.9.2), and where x is large against n Hankel's function.
+    """J_n(x): below 4 the trapezoidal rule on its integral (DLMF 10.9.2), above Hankel's function and the recurrence.
 
-    The rule is for values of the size of its terms.  Below n the function falls off: there the order next to x is
-    summed, and where x is smaller still the power series (10.2.2) has all digits.
+    Both are for orders up to x, and give values of the size of their terms.  Below n the function falls off: there the
+    order next to x is computed, and where x is smaller still the power series (10.2.2) has all digits.
     """
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(bessel_j, x, n)
     size = np.abs(x.astype(np.float64))
-    far = size > 30 + n * n
-    near = np.where(size <= 30 + n * n, size, 0)
-    count = 2 * (int(np.max(near, initial=0)) + n) + 48
-    angle = np.pi * (np.arange(count) + 0.5) / count
-    order = np.minimum(np.floor(np.nan_to_num(near)), n)
-    out = np.mean(np.cos(order[..., None] * angle - near[..., None] * np.sin(angle)), -1)
-    small = size * size < 4 * (n + 1)
-    falling = (order < n) & ~small
+    small, far = size * size < 4 * (n + 1), (size > 4) & np.isfinite(size)
+    middle = ~(small | far) & np.isfinite(size)
+    out = np.where(np.isinf(size), 0.0, size)  # nan stays
+    if middle.any():
+        near = size[middle]
+        order = np.minimum(np.floor(near), n)
+        count = 2 * (int(np.max(near)) + n) + 48
+        angle = np.pi * (np.arange(count) + 0.5) / count
+        out[middle] = np.mean(np.cos(order[:, None] * angle - near[:, None] * np.sin(angle)), -1)
+    if far.any():
+        out[far] = bessel_j_beyond(size[far], np.minimum(np.floor(size[far]), n).astype(np.intp))
+    falling = (middle | far) & (size < n)
     if falling.any():
-        out = np.array(out)
-        out[falling] *= falling_share(near[falling], order[falling], n)
+        out[falling] *= falling_share(size[falling], np.floor(size[falling]), n)
     if small.any():
-        quarter = np.where(small, size / 2, 0.0)
+        quarter = size[small] / 2
         series = np.ones_like(quarter)
         for k in range(40, 0, -1):
             series = 1 - quarter * quarter / (k * (n + k)) * series
         for k in range(1, n + 1):
             series = series * quarter / k
-        out = np.where(small, series, out)
-    if far.any():
-        out = np.where(far & np.isfinite(size), hankel(np.where(far & np.isfinite(size), size, 1.0), n).real, out)
-        out = np.where(np.isinf(size), 0.0, out)
-    out = np.where(np.isnan(size), np.nan, np.where(x < 0, (-1) ** n, 1) * out)
-    return out.astype(x.dtype, copy=False)[()]
+        out[small] = series
+    return (np.where(x < 0, (-1) ** n, 1) * out).astype(x.dtype, copy=False)[()]
+
+
+def bessel_j_beyond(x: Any, order: Any) -> Any:
+    """J of orders up to x > 4: by the recurrence, which loses nothing up to there, from the orders 0 and 1."""
+    last = int(np.max(order))
+    direct = last * last + 30 < x  # where Hankel's function has the order itself
+    out = np.empty_like(x)
+    for n in np.unique(order[direct]):
+        where = direct & (order == n)
+        out[where] = hankel(x[where], int(n)).real
+    rest = ~direct
+    if rest.any():
+        y, wanted = x[rest], order[rest]
+        before, found = hankel(y, 0).real, hankel(y, 1).real
+        part = np.where(wanted == 0, before, found)
+        for k in range(1, last):
+            with np.errstate(over="ignore", invalid="ignore"):  # of orders beyond x, which are not asked for
+                before, found = found, 2 * k / y * found - before
+            part = np.where(wanted == k + 1, found, part)
+        out[rest] = part
+    return out
 
 
 def climbed(first: Any, second: Any, x: Any, n: int, sign: int) -> Any:
@@ -163,7 +183,7 @@ def bessel_ke_slope(x: Any, n: int, k: int = 1) -> Any:
     high = (y > max(1.0, n * n / 8)) & np.isfinite(y)
     if high.any():
         far = y[high]
-        step = np.minimum(0.2, 0.6 / np.sqrt(far))
+        step = np.minimum(0.2 if n + k < 3 else 0.12, (0.6 if n + k < 3 else 0.45) / np.sqrt(far))
         count = int(np.max(np.ceil(np.arccosh(1 + 100 / far) / step)))
         t = np.arange(-count, count + 1) * step[:, None]
         away = -2 * np.sinh(t / 2) ** 2

@@ -8,24 +8,42 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.entries.elementwise import in_stretches_of
-from symgrad.kernels.special.euler import beta_parts
+from symgrad.kernels.special.euler import beta_bulk, beta_parts
 from symgrad.kernels.special.gamma import digamma, polygamma, stirling_rest
 from symgrad.kernels.special.gamma_integrals import exp_rest, log_over, log_rest, nodes_between
 from symgrad.kernels.special.jets import jet_exp, jet_top
+from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
 
 
 def beta_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """x^a y^b/B(a, b) for y = 1 - x: of large a and b the distance from the mean, where the powers are small."""
+    """x^a y^b/B(a, b) for y = 1 - x: of large a and b the distance from the mean, where the powers are small.
+
+    The larger of x and y was rounded; powers of it take what it lost.
+    """
+    total, rest = two_sum(x, y)
+    lost = (total - 1) + rest
+    by_x, by_y = np.where(x > y, -lost / x, 0.0), np.where(x > y, 0.0, -lost / y)
     both = (a >= 10) & (b >= 10)
     p, q = np.where(both, a, 10.0), np.where(both, b, 10.0)
-    away, whole = q * x - p * y, p + q
+    whole, away = p + q, q * x - p * y
     exponent = -p * log_rest(away / p, x * (whole / p)) - q * log_rest(-away / q, y * (whole / q))
-    rest = stirling_rest(p + q) - stirling_rest(p) - stirling_rest(q)
-    large = np.sqrt(p * (q / (p + q)) / (2 * math.pi)) * np.exp(exponent + rest)
-    powers = np.power(x, a) * np.where(x < 0.5, np.exp(b * np.log1p(-x)), np.power(y, b))
+    scale = np.sqrt(p * (q / whole) / (2 * math.pi))
+    scale = scale * np.exp(stirling_rest(whole) - stirling_rest(p) - stirling_rest(q))
+    long = both & (exponent < -1.5) & (exponent > -800) & (whole < 1e7)
+    large = scale * np.exp(np.where(long, 0.0, exponent))
+    if long.any():
+        c, d = p[long], q[long]
+        of_x = two_added(two_log(x[long]), (by_x[long], np.zeros_like(c)))
+        of_y = two_added(two_log(y[long]), (by_y[long], np.zeros_like(c)))
+        powers_of = two_added(two_times(c, of_x), two_times(d, of_y))
+        large[long] *= two_exp(two_added(powers_of, tuple(-part for part in beta_bulk(c, d))))
+    steep = (y > 0.5) & (b * x < 2)
+    powers = np.power(x, a) * np.exp(a * by_x) * np.where(
+        steep, np.exp(b * np.log1p(-x)), np.power(y, b) * np.exp(b * by_y)
+    )  # fmt: skip
     small = powers / beta_parts(np.where(both, 1.0, a), np.where(both, 1.0, b))
-    lost = ~both & ~(small > 0)
-    small[lost] = np.exp(a[lost] * np.log(x[lost]) + b[lost] * np.log(y[lost]) - beta_parts(a[lost], b[lost], True))
+    gone = ~both & ~(small > 0)
+    small[gone] = np.exp(a[gone] * np.log(x[gone]) + b[gone] * np.log(y[gone]) - beta_parts(a[gone], b[gone], True))
     return np.where(both, large, small)
 
 
@@ -77,7 +95,8 @@ def beta_exponent(v: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     """log of t^a (1 - t)^b over its value at x, for logit t = logit x - v: what is left of terms that nearly cancel."""
     moved = np.where(x < y, x * np.expm1(-v), y * np.expm1(v))
     bend = np.where(x < y, x * exp_rest(-v), y * exp_rest(v)) - log_rest(moved, 1 + moved)
-    return (b * x - a * y) * v - (a + b) * bend
+    apart = b * v - (a + b) * np.log1p(np.where(x < y, 0.0, moved))  # beyond, the bend is a difference of large numbers
+    return np.where((x >= y) & (moved > 0.5), apart, (b * x - a * y) * v - (a + b) * bend)
 
 
 def beta_tail(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
@@ -91,7 +110,7 @@ def beta_tail(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
         share = x * np.expm1(-end)
         slope = a - (a + b) * (x + share) / (1 + share)
         end = end - np.maximum(excess, 0) / np.where(slope > 0, slope, 1.0)
-    v, weight = nodes_between(end)
+    v, weight = nodes_between(end, finer=2)  # the integrand has poles at log(x/y) ± iπ
     p, q, low, high = (part[..., None] for part in (a, b, x, y))
     density = weight * np.exp(beta_exponent(v, p, q, low, high))
     if m or n:
@@ -103,11 +122,11 @@ def beta_tail(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
 
 
 def beta_part(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """I_x(a, b) for x below the mean: the fraction takes terms like the root of a, and loses digits by x near 1."""
-    out, many = np.empty_like(x), a >= 1000
-    few = ~many
-    out[few] = beta_mass(a[few], b[few], x[few], y[few]) / a[few] * beta_fraction(a[few], b[few], x[few])
-    out[many] = beta_tail(a[many], b[many], x[many], y[many], 0, 0)
+    """I_x(a, b) for x below the mean: the fraction loses digits for x near 1, and takes terms like the root of a."""
+    out, hard = np.empty_like(x), (x > 0.6) | (a >= 1000) | (x > (a + 1) / (a + b + 2))
+    easy = ~hard
+    out[easy] = beta_mass(a[easy], b[easy], x[easy], y[easy]) / a[easy] * beta_fraction(a[easy], b[easy], x[easy])
+    out[hard] = beta_tail(a[hard], b[hard], x[hard], y[hard], 0, 0)
     return out
 
 
@@ -129,7 +148,7 @@ def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     dtype = np.result_type(a, b, x)
     a, b, x = np.broadcast_arrays(*(part.astype(np.float64) for part in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
-    turned = x > (a + 1) / (a + b + 2)  # where the fraction of the other tail is the fast one
+    turned = x > a / (a + b)  # where the other tail is made, and this one is 1 less that
     edge = (a > 0) & (b > 0) & ((x == 0) | (x == 1))
     out = np.asarray(np.where(edge, 0.0 if m or n else x, np.nan))
     with np.errstate(all="ignore"):
@@ -153,7 +172,7 @@ def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b), the regularised incomplete beta function; nan outside of a, b > 0 and 0 <= x <= 1."""
-    return in_stretches_of(incomplete_beta, (a, b, x), 0, 0)
+    return in_stretches_of(incomplete_beta, (a, b, x), 0, 0, size=2048)
 
 
 def betainc_slope(a: Any, b: Any, x: Any, m: int, n: int) -> Any:

@@ -79,6 +79,28 @@ def dawsn_slope(x: Any, n: int = 1) -> Any:
     return np.where(np.isnan(size), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
+def fresnel_waves(x: Any) -> tuple[Any, Any]:
+    """sin and cos of πx²/2 by x² to all its digits, less whole quarters: its rounding would be no small angle."""
+    size = np.abs(x)
+    known = np.where(size < 2.0**53, size, 0.0)  # beyond, numbers are even, and their squares whole periods
+    high = np.float64(np.float32(known))
+    low = known - high
+    pieces = [np.fmod(high * high, 4), np.fmod(2 * high * low, 4), low * low]
+    quarters = [np.rint(piece) for piece in pieces]
+    part = sum(piece - quarter for piece, quarter in zip(pieces, quarters, strict=True))
+    more = np.rint(part)
+    part, turn = part - more, (sum(quarters) + more).astype(np.int64) % 4
+    sine, cosine = np.sin(math.pi / 2 * part), np.cos(math.pi / 2 * part)
+    turned = np.choose(turn, [sine, cosine, -sine, -cosine]), np.choose(turn, [cosine, -sine, -cosine, sine])
+    return np.where(np.isfinite(x), turned[0], np.nan), np.where(np.isfinite(x), turned[1], np.nan)
+
+
+def fresnel_slope(x: Any, cosine: bool) -> Any:
+    """sin(πx²/2), or its cosine: the derivatives of S(x) and C(x)."""
+    x = np.asarray(x)
+    return fresnel_waves(x.astype(np.float64))[cosine].astype(x.dtype, copy=False)[()]
+
+
 def fresnel_beyond(x: Any) -> tuple[Any, Any]:
     """S(x) and C(x) for x >= 1.5, by the auxiliary functions (DLMF 7.5.3, 7.5.4).
 
@@ -92,11 +114,7 @@ def fresnel_beyond(x: Any) -> tuple[Any, Any]:
         weight = np.exp(-math.pi / 2 * (x * t) ** 2) / (1 + t**4)
         f, g = f + weight, g + t * t * weight
     f, g = (math.sqrt(2) / math.pi * step * part for part in (f, g))
-    # x² to all its digits, less whole periods.
-    high = np.float64(np.float32(x))
-    low = x - high
-    turns = np.fmod(high * high, 4) + np.fmod(2 * high * low, 4) + low * low
-    sine, cosine = np.sin(math.pi / 2 * turns), np.cos(math.pi / 2 * turns)
+    sine, cosine = fresnel_waves(x)
     return 0.5 - f * cosine - g * sine, 0.5 + f * sine - g * cosine
 
 

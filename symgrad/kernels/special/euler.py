@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.kernels.entries.elementwise import in_stretches_of
 from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, stirling_rest
+from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
 
 
 def log_beta_beyond(a: Any, b: Any) -> Any:
@@ -20,6 +21,30 @@ def log_beta_beyond(a: Any, b: Any) -> Any:
     both = both + (large - 0.5) * np.log(large / b / (1 + large / b)) - b * np.log1p(large / b)
     one = lgamma(a) + rest - (a + b - 0.5) * np.log1p(ratio) - a * (np.log(b) - 1)
     return np.where(a >= 10, both, one)
+
+
+def beta_bulk(a: Any, b: Any) -> Any:
+    """a log(a/(a + b)) + b log(b/(a + b)) of a, b >= 10, in two floats."""
+    whole, lost = two_sum(a, b)
+    less = two_added(two_log(whole), (lost / whole, np.zeros_like(whole)))
+    less = tuple(-part for part in less)
+    return two_added(two_times(a, two_added(two_log(a), less)), two_times(b, two_added(two_log(b), less)))
+
+
+def beta_beyond(a: Any, b: Any) -> Any:
+    """B(a, b) for 0 < a <= b and b >= 10, whose logarithm would have fewer digits after its point."""
+    out, rest = np.empty_like(a), stirling_rest(b) - stirling_rest(a + b)
+    both = (a >= 10) & (b < 1e7)
+    p, q = a[both], b[both]
+    scale = np.sqrt(2 * math.pi * ((p + q) / p) / q) * np.exp(stirling_rest(p) + rest[both])
+    out[both] = scale * two_exp(beta_bulk(p, q))
+    one = a < 10
+    p, q = a[one], b[one]
+    bend = p - (p + q - 0.5) * np.log1p(p / q)
+    out[one] = gamma_function(p) * np.power(q, -p) * np.exp(rest[one] + bend)
+    far = ~both & ~one
+    out[far] = np.exp(log_beta_beyond(a[far], b[far]))
+    return out
 
 
 def beta_near(low: Any, high: Any) -> Any:
@@ -46,8 +71,7 @@ def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
         known = near & ~large
         value = beta_near(low[known], high[known])
         out[known] = np.log(np.abs(value)) if logarithm else value
-        beyond = log_beta_beyond(low[large], high[large])
-        out[large] = beyond if logarithm else np.exp(beyond)
+        out[large] = (log_beta_beyond if logarithm else beta_beyond)(low[large], high[large])
         rest = ~(near | large)
         outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
         out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
@@ -70,3 +94,40 @@ def beta_function(a: Any, b: Any) -> Any:
 def betaln(a: Any, b: Any) -> Any:
     """log|B(a, b)|."""
     return in_stretches_of(beta_of, (a, b), True)
+
+
+def rising(z: Any, m: Any) -> Any:
+    """Γ(z + m)/Γ(z): of few factors their product, of gamma functions in range these, else by Stirling's series."""
+    z, m = np.asarray(z), np.asarray(m)
+    dtype = np.result_type(z, m)
+    z, m = np.broadcast_arrays(z.astype(np.float64), m.astype(np.float64))
+    total, lost = two_sum(z, m)
+    few = (m == np.floor(m)) & (m >= 0) & (m <= 16)
+    large = ~few & (z >= 10) & (total >= 10) & (z < 1e14) & (m < 1e14)
+    near = ~few & ~large & (np.abs(z) < 160) & (np.abs(total) < 170)
+    beyond = ~few & (z >= 1e14) & (np.abs(m) < 1e4)
+    out = np.empty_like(total)
+    with np.errstate(all="ignore"):
+        part = np.ones_like(z[few])
+        for k in range(int(np.max(m[few], initial=0))):
+            part *= np.where(m[few] > k, z[few] + k, 1.0)
+        out[few] = part
+        pole = (total[near] <= 0) & (total[near] == np.floor(total[near]))
+        shift = np.where(pole, 0.0, lost[near] * digamma(np.where(pole, 1.0, total[near])))
+        out[near] = gamma_function(total[near]) / gamma_function(z[near]) * (1 + shift)
+        p, t = z[large], total[large]
+        log_p, log_t = two_log(p), two_log(t)
+        less = tuple(-v for v in two_added(two_times(p, log_p), two_sum(m[large], (log_t[0] - log_p[0]) / 2)))
+        exponent = two_added(two_added(two_times(t, log_t), (lost[large] * (1 + log_t[0]), 0 * p)), less)
+        out[large] = two_exp(exponent) * np.exp(stirling_rest(t) - stirling_rest(p))
+        out[beyond] = np.power(z[beyond], m[beyond]) * np.exp(m[beyond] * (m[beyond] - 1) / (2 * z[beyond]))
+        rest = ~(few | large | near | beyond)
+        size = np.exp(lgamma(total[rest]) - lgamma(z[rest]))
+        turns = sum(np.where(v < 0, np.floor(v), 0.0) for v in (total[rest], z[rest]))
+        out[rest] = np.where(np.fmod(turns, 2) == 0, size, -size)
+    return out.astype(dtype, copy=False)[()]
+
+
+def poch(z: Any, m: Any) -> Any:
+    """The rising factorial Γ(z + m)/Γ(z)."""
+    return in_stretches_of(rising, (z, m))

@@ -10,6 +10,7 @@ import numpy as np
 from symgrad.kernels.entries.elementwise import in_stretches_of
 from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, lgamma_two_and, polygamma, stirling_rest
 from symgrad.kernels.special.jets import jet_exp, jet_top
+from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
 
 
 def log_rest(away: Any, ratio: Any) -> Any:
@@ -23,17 +24,25 @@ def log_rest(away: Any, ratio: Any) -> Any:
 
 
 def gamma_mass(a: Any, x: Any) -> Any:
-    """x^a e^(-x)/Γ(a + 1): of powers, and of large a the distance from the mean, where the powers are small."""
+    """x^a e^(-x)/Γ(a + 1): of powers, and of large a the distance from the mean, where the powers are small.
+
+    A large exponent is made of logarithms of twice the digits: its rounding would be the error of the result.
+    """
+    a, x = np.broadcast_arrays(a, x)
     large = a >= 10
     far = np.where(large, a, 10.0)
     exponent = far * log_rest((x - far) / far, x / far)
-    # The rounding of a large exponent counts; where no factor leaves the range of floats, powers are exact.
-    large = large & ((exponent < 4) | (a > 160) | (np.abs(a * np.log(x)) > 600) | (x > 1000))
-    near = np.where(large, 1.0, a)
-    root = np.exp(-x / 2)
-    direct = np.power(x, near) * root / gamma_function(near + 1) * root
-    beyond = np.exp(-exponent - stirling_rest(far)) / np.sqrt(2 * math.pi * far)
-    return np.where(large, beyond, direct)
+    out = np.asarray(np.exp(-exponent - stirling_rest(far)) / np.sqrt(2 * math.pi * far))
+    long = large & (exponent > 1.5) & (exponent < 800) & (a < 1e7)
+    if long.any():
+        p, q = a[long], x[long]
+        top = two_added(two_log(q), tuple(-part for part in two_log(p)))
+        total = two_added(two_times(p, top), two_sum(p, -q))
+        out[long] = two_exp(total) * np.exp(-stirling_rest(p)) / np.sqrt(2 * math.pi * p)
+    few = ~large
+    root = np.exp(-x[few] / 2)
+    out[few] = np.power(x[few], a[few]) * root / gamma_function(a[few] + 1) * root
+    return out
 
 
 def gamma_series(a: Any, x: Any) -> Any:
@@ -146,10 +155,10 @@ def gamma_score(a: Any, x: Any) -> Any:
         return (log_over(p, y - p, y) + 1 / p).astype(dtype, copy=False)[()]
 
 
-def nodes_between(end: Any) -> tuple[Any, Any]:
+def nodes_between(end: Any, finer: int = 1) -> tuple[Any, Any]:
     """Nodes and weights of the tanh-sinh rule from 0 to ``end``, where the integrand vanishes, on a new last axis."""
-    step = 0.06
-    w = np.arange(-57, 27) * step
+    step = 0.06 / finer
+    w = np.arange(-57 * finer, 27 * finer) * step
     share = 1 / (1 + np.exp(-math.pi * np.sinh(w)))
     weight = step * math.pi * np.cosh(w) * share / (1 + np.exp(math.pi * np.sinh(w)))
     return end[..., None] * share, end[..., None] * weight

@@ -10,7 +10,7 @@ from symgrad import kernels
 from symgrad.op import Op, broadcast_shapes, elementwise, primitive, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.smooth import exp, log, log1p
-from symgrad.ops.special.common import digamma, lgamma
+from symgrad.ops.special.common import digamma
 from symgrad.ops.special.gammas import slope_by_order
 from symgrad.precision import digits
 
@@ -148,7 +148,20 @@ betainc_slope: Op = primitive(
     ],
     doc="The derivative of I_x(a, b) of orders m by a and n by b: the first ones to 60 last places, most to 3.",
 )
-for _op in (gamma, beta, betaln, betainc):
+poch: Op = elementwise(
+    "poch",
+    kernels.poch,
+    lambda out, z, m: -out * polygamma_fall(z, m, n=0),
+    lambda out, z, m: out * digamma(z + m),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    digits=lambda mp, z, m: mp.rf(z, m),
+    latex=r"\left({0}\right)_{{{1}}}",
+    doc="The rising factorial z (z + 1) … (z + m - 1), as a function of real numbers: Γ(z + m)/Γ(z).",
+)
+for _op in (gamma, beta, betaln, betainc, poch):
     _special(_op)
 
 
@@ -161,17 +174,6 @@ def factorial(n: Any) -> Any:
     [  1.   6. 120.]
     """
     return gamma(n + 1)
-
-
-@_special
-def poch(z: Any, m: Any) -> Any:
-    """The rising factorial z (z + 1) … (z + m - 1), as a function of positive real numbers: Γ(z + m)/Γ(z).
-
-    >>> import numpy as np
-    >>> print(f"{poch(np.float64(3.0), np.float64(2.0)):.12f}")
-    12.000000000000
-    """
-    return exp(lgamma(z + m) - lgamma(z))
 
 
 @_special

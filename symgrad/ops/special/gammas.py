@@ -131,7 +131,7 @@ gammainc_slope: Op = _by_parameter(
     _density,
     "positive",
     lambda mp, a, x, n: mp.diff(lambda t: mp.gammainc(t, 0, x, regularized=True), a, n),
-    "The n-th derivative of P(a, x) by a: the first to 5 last places, far out (e^-200) to 500 as P itself.",
+    "The n-th derivative of P(a, x) by a: the first to 20 last places.",
     samples=[sampling.many(("positive", 2, 1), ("positive", 3), n=1), sampling.many(("positive",), ("positive",), n=2)],
 )
 zeta_slope: Op = _by_parameter(

@@ -145,7 +145,7 @@ dawsn_slope: Op = family(
 fresnels: Op = _special(
     "fresnels",
     kernels.fresnels,
-    lambda out, x: sin(PI / 2 * x**2),
+    lambda out, x: fresnel_slope(x, cosine=False),
     sympy="fresnels",
     domain="real",
     latex=r"\mathrm{{S}}\left({0}\right)",
@@ -154,11 +154,23 @@ fresnels: Op = _special(
 fresnelc: Op = _special(
     "fresnelc",
     kernels.fresnelc,
-    lambda out, x: cos(PI / 2 * x**2),
+    lambda out, x: fresnel_slope(x, cosine=True),
     sympy="fresnelc",
     domain="real",
     latex=r"\mathrm{{C}}\left({0}\right)",
     doc="Fresnel's cosine integral C(x), the integral of cos(πt²/2) from 0 to x.",
+)
+fresnel_slope: Op = family(
+    "fresnel_slope",
+    kernels.fresnel_slope,
+    lambda x, cosine: (-PI if cosine else PI) * x * fresnel_slope(x, cosine=not cosine),
+    refuses="c",
+    domain="real",
+    define=lambda x, *, cosine: (cos if cosine else sin)(PI / 2 * x**2),
+    expanded=True,
+    example=(0.5, {"cosine": False}),
+    samples=[sampling.one("real", "n", "m", cosine=False), sampling.one("real", "n", cosine=True)],
+    doc="sin(πx²/2), or its cosine, the slopes of Fresnel's integrals: a rounded square is no angle far out.",
 )
 spence: Op = _special(
     "spence",
