@@ -167,3 +167,28 @@ def test_the_gradient_of_heaviside_has_the_dtype_of_its_leaf():
     for got, want in zip((*f(x, x), *sg.compile(f, x, x)(x, x)), [0, [0, 1, 0]] * 2, strict=True):
         assert got.dtype == np.float32
         np.testing.assert_array_equal(np.asarray(got), np.broadcast_to(want, 3))
+
+
+def test_digits_far_out_are_no_reason_for_further_exponentials():
+    p, t, y = np.array([1.0, 0.5, 0.2]), np.linspace(0, 3, 7), np.linspace(1, 0, 7)
+
+    def fit(p, t, y):
+        return ((p[0] * sg.exp(-p[1] * t) + p[2] - y) ** 2).sum()
+
+    program = sg.compile(sg.func.value_and_grad(fit), p, t, y).program
+    assert program.source.count("np.exp") == 1
+    assert "np.where" not in program.source
+    for stiff in (1.0, 300.0, -300.0):  # e^300 squared is an ordinary number of float64
+        at = np.array([1.0, stiff / 3, 0.2])
+        want = sg.func.grad(fit)(sg.tensor(at), sg.tensor(t), sg.tensor(y))
+        np.testing.assert_allclose(program(at, t, y)[1], want, rtol=1e-13)
+
+
+def test_activations_among_powers_stay_what_they_are():
+    def loss(x, scale, gain):
+        return (gain * sg.tanh(x / sg.sqrt(scale + 1e-5))).sum()
+
+    x, scale, gain = np.linspace(-2, 2, 5), np.linspace(0.5, 1, 5), np.linspace(1, 2, 5)
+    source = sg.compile(sg.func.grad(loss, argnums=(0, 2)), x, scale, gain).program.source
+    assert source.count("np.tanh") == 1
+    assert "np.exp" not in source

@@ -10,7 +10,7 @@ lose digits and its other spelling does not (:mod:`.probing`).  Formulas are pri
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
@@ -20,18 +20,22 @@ from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
+from symgrad.op.operators import WRITTEN
 
 LARGEST = 120
 """Elementwise parts of more terms than this are left as they are."""
 VARIABLES = 6
 """So are those of more arrays."""
+DEAR = 1.5
+"""What costs so many times as much as it was written has to keep digits at places that functions are called at."""
 
 
 def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Term] | None = None) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
 
     Without ``activations``, parts with no other functions than σ, tanh and softplus are left as they are: what networks
-    are made of has to be quick, and 1 - tanh² is off by no more than a rounding error of 1.
+    are made of has to be quick, and 1 - tanh² is off by no more than a rounding error of 1.  Among powers and roots,
+    which no exponential outgrows, their values are numbers like any others.
 
     ``order``: the terms of the roots, where they are known.
 
@@ -54,11 +58,17 @@ def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Te
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
     found: dict[Term, tuple[_Part, Term]] = {}
+    readers: dict[Term, list[Term]] | None = None
     for term in order:
         if term in inside and term in outside:
             part = _Part(term, inside)
-            if part.known and (any(_tells(t, telling) for t in part.terms) or _meets(part.terms)):
-                written = _written(part.scalar())
+            meets = part.known and _meets(part.terms)
+            if part.known and (meets or any(_tells(t, telling) for t in part.terms)):
+                if not activations and not meets:
+                    part = _beside_activations(part, inside)
+                if readers is None:
+                    readers = _readers(order)
+                written = _written(part.scalar(), part.price(readers)) if part.known else None
                 if written is not None:
                     found[term] = part, written
     if not found:
@@ -218,6 +228,10 @@ class _Part:
             image[term] = args[0] if term.op.name == "guard" else term.op(*args, **term.params)
         return image[self.end]  # type: ignore[no-any-return]
 
+    def price(self, readers: Mapping[Term, Sequence[Term]]) -> int:
+        """What its formula costs; functions that others read are computed anyway."""
+        return _price([t for t in self.terms if t.op.name in WRITTEN or self.terms.issuperset(readers.get(t, ()))])
+
     def filled(self, written: Term, image: dict[Term, Any]) -> Term:
         """A formula of the scalars as one of the arrays; where a guard does not hold, the part is as it was."""
         names = {mark: image[t] for t, mark in self.leaves.items() if mark.op is not NUMBER}
@@ -232,6 +246,26 @@ class _Part:
         return make(made.op, made.args, made.params, end.shape, end.dtype) if made.args else made
 
 
+def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
+    """The part with its activations as variables where what is left is algebraic; else the part itself."""
+    active = {
+        t for t in part.terms
+        if t.op.loses == "activation" and len(t.args) == 1 and not _algebraic(t.op(symbol("_0"), **t.params))
+    } - {part.end}  # fmt: skip
+    bare = _Part(part.end, inside - active) if active else part
+    return bare if bare is not part and bare.known and _algebraic(bare.scalar()) else part
+
+
+def _algebraic(scalar: Term) -> bool:
+    """Whether a formula consists of powers and roots."""
+    reader = Reader(False)
+    try:
+        reader(scalar)
+    except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
+        return False
+    return all(g.kind in ("variable", "constant", "abs", "sqrt") for g in reader.field.generators)
+
+
 def _constant(term: Term) -> Any:
     """A number that fills an array, as a number."""
     while term.op.identity or term.op.name == "expand":
@@ -243,16 +277,36 @@ def _constant(term: Term) -> Any:
     return None
 
 
+def _readers(order: Sequence[Term]) -> dict[Term, list[Term]]:
+    found: dict[Term, list[Term]] = {}
+    for term in order:
+        for a in term.args:
+            found.setdefault(a, []).append(term)
+    return found
+
+
+def _price(terms: Iterable[Term]) -> int:
+    """What terms cost per entry, roughly, in products: functions are dear, operators are not."""
+    return sum(1 if t.op.name in WRITTEN else 8 for t in terms if t.args)
+
+
 @functools.lru_cache(maxsize=512)
-def _written(scalar: Term) -> Term | None:
-    """A formula of scalars that keeps its digits; None where it does so already, or cannot be read."""
+def _written(scalar: Term, price: int) -> Term | None:
+    """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
+
+    ``price``: what it costs as it was written.
+    """
     for expands in (True, False):
         reader = Reader(expands)
         try:
             found: Term | None = Writer(reader.field)(reader(scalar))
         except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
             found = None
-        if found is not None and found is not scalar and loses(scalar, found):
+        if (
+            found is not None
+            and found is not scalar
+            and loses(scalar, found, _price(postorder([found])) > DEAR * price)
+        ):
             return found
         if not reader.expanded:  # another reading would be the same
             return None

@@ -18,6 +18,8 @@ WITNESSES = 5
 """At how many points both are compared with the digits."""
 NEAR = 100.0
 """Numbers of the formula beyond this are places where a variable may be close to them."""
+NORMAL = 1e30
+"""Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
 
 _TINY = 5e-324
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
@@ -60,10 +62,24 @@ def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any
     return dict(zip(names, np.concatenate(columns, axis=1), strict=True))
 
 
-def loses(scalar: Term, better: Term) -> bool:
+def _one_far(count: int) -> Any:
+    """Values of all variables of which one is far out and the others are of ordinary sizes, or all are close."""
+    base = np.array([0.37, -0.61, 1.7])
+    columns = [np.stack([probes(k)[_FAR.size :] for k in range(count)])]
+    for k in range(count):
+        rows = np.stack([np.resize(np.roll(base, i), _FAR.size) for i in range(count)])
+        rows[k] = _FAR
+        columns.append(rows)
+    return np.concatenate(columns, axis=1)
+
+
+def loses(scalar: Term, better: Term, dear: bool = False) -> bool:
     """Whether ``better``, which is equal to a formula of scalars in exact arithmetic, is nearer to the exact values.
 
     Where they agree up to a few roundings, it is not asked which of them is.  At ordinary places it must not be worse.
+    ``dear``: it costs more, so of three or more variables it is not enough that it is nearer where several of these are
+    far out independently, or where the value is: 1e-310 · e^720 is an ordinary number, and a · e^-x / b a tiny one at
+    x = 720, but nobody pays for these digits with further exponentials per entry.
     """
     order = postorder([scalar])
     marks = [t for t in order if t.op is SYMBOL]
@@ -75,19 +91,26 @@ def loses(scalar: Term, better: Term) -> bool:
     ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
     if min(_votes(rows, better, ordinary, both=True), default=0) < 0:
         return False
-    return sum(_votes(rows, better, {name: probes(k) for k, name in enumerate(names)})) > 0
+    dear = dear and len(names) > 2
+    far = _one_far(len(names)) if dear else [probes(k) for k in range(len(names))]
+    return sum(_votes(rows, better, dict(zip(names, far, strict=True)), within=NORMAL if dear else None)) > 0
 
 
-def _votes(rows: Sequence[Term], better: Term, values: dict[str, Any], both: bool = False) -> list[int]:
+def _votes(
+    rows: Sequence[Term], better: Term, values: dict[str, Any], both: bool = False, within: float | None = None
+) -> list[int]:
     """Where the two spellings are farthest apart: 1 where ``better`` is nearer to the truth, -1 where it is not.
 
-    ``both``: only where both are finite.
+    ``both``: only where both are finite; ``within``: only where ``better`` is not beyond this, or its reciprocal.
     """
     shape = next(iter(values.values())).shape
     plain, other = (np.broadcast_to(evaluate(t, values), shape) for t in rows)
     with np.errstate(all="ignore"):
         off = np.abs(plain - other) / (np.abs(other) + 4 * _TINY / TOLERANCE)
     off = np.where(np.isfinite(other) & (np.isfinite(plain) | (not both)), np.where(np.isnan(off), np.inf, off), 0)
+    if within is not None:
+        with np.errstate(all="ignore"):
+            off = np.where((np.abs(other) <= within) & (np.abs(other) >= 1 / within), off, 0)
     worst = np.argsort(-off, kind="stable")
     votes: list[int] = []
     for k in worst[off[worst] > TOLERANCE]:
