@@ -24,6 +24,7 @@ from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
+from symgrad.tape.products import is_product, product
 from symgrad.tape.record import apply, plain, traced
 from symgrad.tape.watching.watch import WATCH
 
@@ -88,7 +89,7 @@ def _unseen() -> bool:
 
 def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
     """How ops are applied to tensors of a class by whoever calls them, as rules and functions of several ops do."""
-    ways: dict[Op, Callable[..., Any] | None] = {}
+    ways: dict[Op, tuple[Callable[..., Any] | None, int]] = {}
 
     def careful(op: Op, *args: Any) -> Any:
         return record.apply(cls, op, args, {})  # looked up each time: a profiler puts its own there
@@ -96,19 +97,25 @@ def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], An
     def through(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not params:
             try:
-                way = ways[op]
+                way, arity = ways[op]
             except KeyError:
-                way = ways[op] = way_of(cls, op, functools.partial(careful, op))
-            if way is not None and len(args) == len(op.vjps):
+                way, arity = ways[op] = way_of(cls, op, functools.partial(careful, op)), _arity(op)
+            if way is not None and len(args) == arity:
                 return way(*args)
         return record.apply(cls, op, args, params)
 
     return through
 
 
+def _arity(op: Op) -> int:
+    return 2 if is_product(op) else 0 if callable(op.vjps) else len(op.vjps)
+
+
 def way_of(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
     """The fast path of an op of one or two operands, if it has one; what it does not take goes ``otherwise``."""
-    arity = len(op.vjps) if not callable(op.vjps) else 0
+    arity = _arity(op)
+    if arity and callable(op.vjps):
+        return product(cls, op, otherwise)
     if op.kind != "elementwise" or arity not in (1, 2) or op.copies:
         return None
     if arity == 1:

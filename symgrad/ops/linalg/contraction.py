@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import float32, result_type
+from symgrad.dtypes import float32, float64, result_type
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.arrays.index import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, sampling, shape_of
@@ -268,6 +268,12 @@ def multilinear_vjp(op: Op) -> Rule:
     from symgrad.ops.elementwise.complex import conj
 
     def vjp(i: int, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        if g.__class__ is np.ndarray and g.dtype is float64 and not params and len(inputs) == 2:
+            other = inputs[1 - i]
+            if other.__class__ is np.ndarray and other.dtype is float64:
+                found = _pull(op, i, inputs[0].shape, inputs[1].shape)
+                if found is not None and not (op.mirrors and _by_columns(inputs[i])):
+                    return found(g, other, inputs[i].shape)
         labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
         others = [conj(x) for k, x in enumerate(inputs) if k != i]
         other_labels = tuple(x for k, x in enumerate(labels) if k != i)
@@ -277,6 +283,33 @@ def multilinear_vjp(op: Op) -> Rule:
         return contract((g, *others), (output, *other_labels), labels[i], shape_of(inputs[i]))
 
     return vjp
+
+
+@functools.lru_cache(maxsize=4096)
+def _pull(op: Op, i: int, a: tuple[int, ...], b: tuple[int, ...]) -> Callable[..., Any] | None:
+    """How a product of two arrays is pulled back to factor ``i``: the compiled contraction, looked up by their shapes.
+
+    It takes the cotangent, the other factor and the shape of this one.  None where the contraction is no single plan.
+    """
+    labels, output = op.einsum(a, b)
+    wanted = labels[i]
+    return None if _repeats(wanted) else _compiled((output, labels[1 - i]), wanted, None)
+
+
+@functools.lru_cache(maxsize=4096)
+def pulls(op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[Rule | None, Rule | None] | None:
+    """The rules ``(g, out, x, y)`` of a product of two float64 arrays of these shapes, by the factors in ``mask``."""
+    first, second = _pull(op, 0, a, b), _pull(op, 1, a, b)
+    if first is None or second is None:
+        return None
+
+    def by_first(g: Any, _out: Any, _x: Any, y: Any) -> Any:
+        return first(g, y, a)
+
+    def by_second(g: Any, _out: Any, x: Any, _y: Any) -> Any:
+        return second(g, x, b)
+
+    return (by_first if mask & 1 else None, by_second if mask & 2 else None)
 
 
 def _by_columns(matrix: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def fit(g: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
 def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
     """Sum over the axes along which ``shape`` was broadcast to the shape of ``g``."""
     got = shape_of(g)
-    lead = len(got) - len(shape)
-    if lead < 0 or any(a not in (1, b) for a, b in zip(shape, got[lead:], strict=True)):
+    axes = _axes(tuple(got), tuple(shape))
+    if axes is None:
         if _spreads(got, shape):
             return expand_op(g, shape=shape)
         if _one_size(got, shape):
@@ -39,14 +40,23 @@ def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
         if all(isinstance(s, int) for s in got) and _count(got) == _count(shape):
             return reshape_op(g, shape=shape)
         raise AutogradError(f"A gradient of shape {tuple(got)} does not fit a value of shape {tuple(shape)}.")
-    axes = tuple(range(lead)) + tuple(k + lead for k, size in enumerate(shape) if size == 1 and got[k + lead] != 1)
     if g.__class__ is np.ndarray and not is_narrow(g.dtype):
         return sum_op.run(g, dim=axes, keepdim=True).reshape(shape)[()]
     if axes:
         # Arrays of half precision are added in float32, as tensors are: NumPy would round every partial sum.
         half = g.__class__ is np.ndarray and is_narrow(g.dtype)
         g = sum_op.in_float32((g,), {"dim": axes, "keepdim": True}) if half else sum_op(g, dim=axes, keepdim=True)
+    lead = len(got) - len(shape)
     return squeeze_op(g, dim=tuple(range(lead))) if lead else g
+
+
+@functools.lru_cache(maxsize=4096)
+def _axes(got: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The axes along which ``shape`` was broadcast to ``got``; None where it was not."""
+    lead = len(got) - len(shape)
+    if lead < 0 or any(a not in (1, b) for a, b in zip(shape, got[lead:], strict=True)):
+        return None
+    return (*range(lead), *(k + lead for k, size in enumerate(shape) if size == 1 and got[k + lead] != 1))
 
 
 def _spreads(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
