@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import line_text
 from symgrad.check.graph.replay import Replay
-from symgrad.check.graph.surgery import BUDGET, CHANGE, Change, Local, Surgeon
+from symgrad.check.graph.slopes import slopes
+from symgrad.check.graph.surgery import BUDGET, CHANGE, NONE, Change, Edges, Local, Surgeon
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.trust import symmetrised
 from symgrad.check.report import ArgumentReport
@@ -22,8 +24,8 @@ class Case:
     """One wrong derivative and everything known about it.
 
     ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
-    gradient, where there is but one.  ``past_idle`` says that changes are followed past edges along which all cancels
-    in the exact gradient (:attr:`Surgeon.idle`).
+    gradient, where there is but one.  Along the edges that are ``still`` nothing of a change is handed down, as where
+    all cancels in the exact gradient (:attr:`Surgeon.idle`).
     """
 
     argument: ArgumentReport
@@ -31,7 +33,7 @@ class Case:
     subject: Subject
     exact: Exact
     seeds: Any = None
-    past_idle: bool = False
+    still: Edges = NONE
 
     def __post_init__(self) -> None:
         self.name = self.argument.name
@@ -83,7 +85,7 @@ class Case:
             given=derivative.contracted(self.c, seeds),
             tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
         )
-        return Case(argument, self.number, self.subject, self.exact, seeds, self.past_idle)
+        return Case(argument, self.number, self.subject, self.exact, seeds, self.still)
 
     @property
     def surgeon(self) -> Surgeon | None:
@@ -94,7 +96,8 @@ class Case:
         surgeons: dict[str, Surgeon] = self.exact.surgeons
         key = "gradient" if self.seeds is None else "rows"
         if key not in surgeons:
-            surgeons[key] = Surgeon(output, self.seeds)
+            replay = self.replay
+            surgeons[key] = Surgeon(output, self.seeds, *([] if replay is None else [partial(slopes, replay)]))
         return surgeons[key]
 
     @property
@@ -114,7 +117,7 @@ class Case:
     def altered(self, node: Any, i: int, change: Change) -> Any:
         """What the sweep gives when argument ``i`` of a node receives something else; None where that has no sense."""
         assert self.surgeon is not None
-        moved = self.surgeon.moved(self.exact.leaves[self.number], node, i, change, self.past_idle)
+        moved = self.surgeon.moved(self.exact.leaves[self.number], node, i, change, self.still)
         if moved is None:
             return None
         if self.seeds is None:
@@ -125,12 +128,11 @@ class Case:
         """What the sweep gives when a value receives ``more(edges)`` besides, where that is an array of its shape."""
         assert self.surgeon is not None
         leaf, rows = self.exact.leaves[self.number], []
-        pulled = self.surgeon.pulled_past_idle if self.past_idle else self.surgeon.pulled
         for edges in self.surgeon.sweeps:
             cotangent = more(edges)
             if cotangent is None or np.shape(cotangent) != value.raw_shape or not np.all(np.isfinite(cotangent)):
                 return None
-            rows.append(pulled(value, cotangent.astype(value.dtype), leaf))
+            rows.append(self.surgeon.pulled(value, cotangent.astype(value.dtype), leaf, self.still))
         self.surgeon.spent += CHANGE
         return self.g + self._fitted(rows[0] if self.seeds is None else self._rows(rows))
 
@@ -140,8 +142,8 @@ class Case:
     def changed_everywhere(self, edges: Any, change: Change) -> Any:
         """What the sweep gives with a change on several edges at once."""
         assert self.surgeon is not None
-        rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change, self.past_idle)
-        return self._fitted(rows[0] if self.seeds is None else self._rows(rows))
+        rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change, self.still)
+        return self.g + self._fitted(rows[0] if self.seeds is None else self._rows(rows))
 
     def line(self, edge: Any) -> str:
         """The line of the function under check that a value was computed in."""

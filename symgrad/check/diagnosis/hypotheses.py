@@ -498,7 +498,7 @@ def _past_idle(case: Case) -> Diagnosis | None:
     """A mistake of those who leave out paths that bring nothing, as that to the largest entry in a softmax."""
     surgeon = case.by_rows().surgeon
     if surgeon is not None and surgeon.idle:
-        past = replace(case, past_idle=True)
+        past = replace(case, still=surgeon.idle)
         for hypothesis in _PAST_IDLE:
             found = hypothesis(past)
             if found is not None:

@@ -86,7 +86,7 @@ def _at_values_of(case: Case, other: Any, what: str) -> Any:  # noqa: ARG001
     assert case.replay is not None
     assert case.surgeon is not None
     if not case.surgeon.sweeps or not any(
-        local.saved[0] is not None for (node, _), local in case.surgeon.sweeps[0].items() if node is other.node
+        local.saved[0] is not None for (node, _), local in case.surgeon.sweeps[0].items() if node in other.nodes
     ):
         return None
     values = case.replay.values_of(other)

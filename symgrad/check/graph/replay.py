@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symgrad.check.asking.derivatives import pulled
-from symgrad.check.graph.lines import written
+from symgrad.check.graph.lines import place_of, written
 from symgrad.check.graph.surgery import nodes_below
 from symgrad.op import lookup
 from symgrad.tape.graph import Node, Source
@@ -29,6 +29,10 @@ MOST_CONSTANTS = 8
 """Constants that values are computed without, or with in another place."""
 
 
+FEW_ROUNDS = 4
+"""Rounds of a loop up to which one of them may be computed otherwise."""
+
+
 class Unknown(Exception):
     """The value of a constant was not kept."""
 
@@ -37,7 +41,8 @@ class Other(NamedTuple):
     """A function that differs in one operation.
 
     ``run`` gives its value from those of the arguments; ``said`` is how it differs, ``hint`` what to look for.  Where
-    the difference takes two operations, ``inner`` is the other one, and ``inner_run`` the same for it.
+    the difference takes two operations, ``inner`` is the other one, and ``inner_run`` the same for it.  ``rounds`` are
+    the same in the other rounds of a loop.
     """
 
     node: Node
@@ -46,10 +51,21 @@ class Other(NamedTuple):
     hint: str
     inner: Node | None = None
     inner_run: Callable[..., Any] | None = None
+    rounds: tuple[Other, ...] = ()
 
-    def instead(self, node: Node) -> Callable[..., Any] | None:
-        """What stands for an operation; None for those that stay what they are."""
-        return self.run if node is self.node else self.inner_run if node is self.inner else None
+    def instead(self) -> dict[Node, Callable[..., Any]]:
+        """What stands for the operations that do not stay what they are."""
+        runs = {}
+        for other in (self, *self.rounds):
+            runs[other.node] = other.run
+            if other.inner is not None and other.inner_run is not None:
+                runs[other.inner] = other.inner_run
+        return runs
+
+    @property
+    def nodes(self) -> set[Node]:
+        """The operations that differ, without the inner ones."""
+        return {self.node, *(other.node for other in self.rounds)}
 
 
 def operand(arg: Any, made: dict[Any, Any], constants: dict[Any, Any]) -> Any:
@@ -87,7 +103,9 @@ class Replay:
         self.nodes = nodes_below(output._node)[::-1]
         self.tracked = set(self.nodes)
         self.values: dict[Any, Any] = {}
+        self._others: list[Other] | None = None
         self._constants: list[Other] | None = None
+        self._gradients: dict[Any, list[Any] | None] = {}
         self._values_of: dict[Other, dict[Any, Any]] = {}
         try:
             with np.errstate(all="ignore"):
@@ -112,50 +130,75 @@ class Replay:
 
         None where there are none, or of another shape.
         """
+        key = (other, what, None if cotangent is None else cotangent.tobytes())
+        if key not in self._gradients:
+            try:
+                with np.errstate(all="ignore"):
+                    self._gradients[key] = self._gradients_of(other, leaves, cotangent, what)
+            except Exception:  # noqa: BLE001  (the other function need not be one)
+                self._gradients[key] = None
+        return self._gradients[key]
+
+    def _gradients_of(self, other: Other, leaves: list[Any], cotangent: Any, what: str) -> list[Any] | None:
         made: dict[Any, Any] = {node: v for node, v in self.values.items() if node not in self.tracked}
-        try:
-            with np.errstate(all="ignore"):
-                for node in self.nodes:
-                    made[node] = again(node, made, self.constants, other.instead(node))
-                    if node is other.node and what != WHOLE:
-                        right = again(node, made, self.constants)
-                        ruled, valued = (right, made[node]) if what == VALUES else (made[node], right)
-                        made[node] = ruled + (valued._value - ruled._value)
-                out = made[self.output._node]
-                if not isinstance(out, Recorded) or out._value.shape != self.output._value.shape:
-                    return None
-                return pulled(out, leaves, cotangent) if out._requires_grad else None
-        except Exception:  # noqa: BLE001  (the other function need not be one)
+        runs, places = other.instead(), other.nodes
+        for node in self.nodes:
+            made[node] = again(node, made, self.constants, runs.get(node))
+            if node in places and what != WHOLE:
+                right = again(node, made, self.constants)
+                ruled, valued = (right, made[node]) if what == VALUES else (made[node], right)
+                made[node] = ruled + (valued._value - ruled._value)
+        out = made[self.output._node]
+        if not isinstance(out, Recorded) or out._value.shape != self.output._value.shape:
             return None
+        return pulled(out, leaves, cotangent) if out._requires_grad and np.all(np.isfinite(out._value)) else None
 
     # ------------------------------------------------------------------------------------------ other functions
 
-    def others(self) -> Iterator[Other]:
+    def others(self) -> list[Other]:
         """Functions that differ in one operation, the likeliest mistakes first."""
-        for make in _MAKERS:
-            for node in reversed(self.nodes):
-                yield from make(self, node)
+        if self._others is None:
+            self._others = [other for make in _MAKERS for other in self._made_by(make)]
+        return self._others
 
     def without_constants(self) -> list[Other]:
         """Those that go without an epsilon, a weight or a mask, or have it elsewhere: the first few of each."""
         if self._constants is None:
-            self._constants = []
-            for make in (_without_constants, _constant_elsewhere):
-                found = (other for node in reversed(self.nodes) for other in make(self, node))
-                self._constants += islice(found, MOST_CONSTANTS)
+            made = (islice(self._made_by(make), MOST_CONSTANTS) for make in (_without_constants, _constant_elsewhere))
+            self._constants = [other for found in made for other in found]
         return self._constants
+
+    def _made_by(self, make: Callable[[Replay, Node], Iterator[Other]]) -> Iterator[Other]:
+        """Functions that differ in an operation in every round that it runs; in one round only if there are few."""
+        for group in self._rounds:
+            found = [list(make(self, node)) for node in group]
+            alike = len({len(others) for others in found}) == 1
+            if len(group) > 1 and alike:
+                yield from (others[0]._replace(rounds=others[1:]) for others in zip(*found, strict=True))
+            if len(group) <= FEW_ROUNDS or not alike:
+                yield from (other for others in found for other in others)
+
+    @cached_property
+    def _rounds(self) -> list[list[Node]]:
+        """The operations, youngest first; those of one expression of the function, which a loop runs, together."""
+        groups: dict[Any, list[Node]] = {}
+        for node in reversed(self.nodes):
+            place = place_of(node)
+            kinds = tuple(a.op.name if isinstance(a, Node) else type(a).__name__ for a in node.args)
+            groups.setdefault(node if place is None else (place, node.op.name, node.shape, kinds), []).append(node)
+        return list(groups.values())
 
     def values_of(self, other: Other) -> dict[Any, Any]:
         """The values of the other function, those of the operation that differs and of all that follow from it."""
         if other not in self._values_of:
             made: dict[Any, Any] = dict(self.values)
-            changed = {other.node} if other.inner is None else {other.node, other.inner}
+            runs = other.instead()
+            changed = set(runs)
             try:
                 with np.errstate(all="ignore"):
                     for node in self.nodes:
                         if node in changed or not changed.isdisjoint(a for a in node.args if isinstance(a, Node)):
-                            run = other.instead(node)
-                            made[node] = again(node, made, self.constants, run, of=lambda leaf: leaf._value)
+                            made[node] = again(node, made, self.constants, runs.get(node), of=lambda leaf: leaf._value)
                             changed.add(node)
             except Exception:  # noqa: BLE001  (the other function need not be one)
                 changed = set()

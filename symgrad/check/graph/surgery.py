@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,13 @@ MOST_OF_MATRIX = 20_000
 
 LARGEST = 5_000_000
 """Entries of all values on edges up to which a sweep is recorded."""
+
+
+Edges = AbstractSet[tuple[Node, int]]
+NONE: Edges = frozenset()
+
+Slopes = Callable[[Any, Edges], "dict[Node, Any] | None"]
+"""The Jacobians of all values by a leaf, with some edges still."""
 
 
 @dataclass
@@ -138,36 +145,35 @@ class _Recording(CarefulSweep):
         return found
 
 
-class _Changed(CarefulSweep):
-    """A sweep that hands down something else on some edges."""
+class _Stilled(CarefulSweep):
+    """A sweep that hands nothing down on some edges."""
 
-    def __init__(self, root: Node, seed: Any, edges: AbstractSet[tuple[Node, int]], change: Change):
-        super().__init__(root, seed)
-        self.edges, self.change = edges, change
+    def __init__(self, root: Node, seed: Any, wanted: Sequence[Any], still: Edges):
+        super().__init__(root, seed, wanted)
+        self.still = still
 
     def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
-        found = super()._contribution(node, rules, i, g, saved, params, *rest)
-        local = self.local(found, node, rules, i, g, saved, params) if (node, i) in self.edges else None
-        other = None if local is None else self.change(local)
-        if local is None or other is None or np.shape(other) != local.c.shape:
-            return found
-        return np.asarray(other, local.c.dtype)[()]
+        return None if (node, i) in self.still else super()._contribution(node, rules, i, g, saved, params, *rest)
 
 
 class Surgeon:
     """The recorded sweeps of a graph, one for each cotangent of its output, and what changes on edges bring.
 
-    ``spent`` counts the visits of nodes.
+    ``slopes(leaf, still)`` gives the Jacobians of all values by a leaf, where they are known; ``spent`` counts the
+    visits of nodes.  Edges that are ``still`` hand nothing of a change down.
     """
 
-    def __init__(self, output: Any, seeds: Any = None):
+    def __init__(self, output: Any, seeds: Any = None, slopes: Slopes = lambda leaf, still: None):
         self.output = output
         self.nodes = nodes_below(output._node)
         self.sweeps: list[dict[tuple[Node, int], Local]] = []
         self.spent = 0
+        self.slopes = slopes
         self._weights: dict[Any, int] = {}
         self._asked: dict[Any, int] = {}
         self._matrices: dict[Any, Any] = {}
+        self._slopes: dict[Any, dict[Node, Any] | None] = {}
+        self._parts: dict[Any, Any] = {}
         if sum(math.prod(node.shape) for node in self.nodes) > LARGEST:
             return
         self.seeds = [np.ones(output._value.shape)] if seeds is None else list(seeds)
@@ -187,55 +193,82 @@ class Surgeon:
                 if self.sweeps and all((node, i) in edges for edges in self.sweeps):
                     yield node, i
 
-    def moved(self, leaf: Any, node: Node, i: int, change: Any, past_idle: bool = False) -> list[Any] | None:
+    def moved(self, leaf: Any, node: Node, i: int, change: Any, still: Edges = NONE) -> list[Any] | None:
         """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""
-        found, pulled = [], self.pulled_past_idle if past_idle else self.pulled
+        found = []
         self.spent += CHANGE
-        for edges in self.sweeps:
+        for number, edges in enumerate(self.sweeps):
             local = edges[node, i]
             if isinstance(change, Straight):
-                part = self.swept(node.args[i], local.c, change.to)
+                part = self._part(number, node, i, change.to)
                 with np.errstate(all="ignore"):
                     other = change.instead(local.c, part)
                 if not np.all(np.isfinite(other)):
                     return None
-                found.append(pulled(change.to, other - part, leaf))
+                found.append(self.pulled(change.to, other - part, leaf, still))
                 continue
             with np.errstate(all="ignore"):
                 other = change(local)
             if other is None or np.shape(other) != local.c.shape or not np.all(np.isfinite(other)):
                 return None
-            found.append(pulled(node.args[i], other - local.c, leaf))
+            found.append(self.pulled(node.args[i], other - local.c, leaf, still))
         return found
 
-    def changed(
-        self, leaf: Any, edges: AbstractSet[tuple[Node, int]], change: Change, past_idle: bool = False
-    ) -> list[Any]:
-        """The gradients of a leaf, one per cotangent, with a change on several edges at once."""
-        found, idle = [], self.idle if past_idle else frozenset()
+    def _part(self, number: int, node: Node, i: int, to: Any) -> Any:
+        """What an edge brings to a value on the way, in one of the sweeps."""
+        key = (number, node, i, id(to))
+        if key not in self._parts:
+            self._parts[key] = self.swept(node.args[i], self.sweeps[number][node, i].c, to)
+        return self._parts[key]
 
-        def either(local: Local) -> Any:
-            return cut(local) if (local.node, local.i) in idle else change(local)
+    def changed(self, leaf: Any, edges: Edges, change: Change, still: Edges = NONE) -> list[Any]:
+        """By how much the gradients of a leaf change, one per cotangent, with a change on several edges at once."""
+        with np.errstate(all="ignore"):
+            return [self._brought(sweep, leaf, edges - still, change, still) for sweep in self.sweeps]
 
-        for seed in self.seeds:
-            self.spent += self._weight(self.output._node)
-            sweep = _Changed(self.output._node, seed, edges | idle, either)
-            with np.errstate(all="ignore"):
-                sweep.run()
-            g = sweep.found.get(leaf)
-            found.append(np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g))
-        return found
+    def _brought(
+        self, sweep: dict[tuple[Node, int], Local], leaf: Any, edges: Edges, change: Change, still: Edges
+    ) -> Any:
+        """What changes on several edges bring a leaf: each meets what those above it have changed."""
+        waiting = {node for node, _ in edges}
+        more: dict[Any, Any] = {}
+        total = np.zeros(leaf._value.shape, leaf.dtype)
+        known = self._known(leaf, still)
+        for node in self.nodes:
+            d = more.pop(node, None)
+            if d is None and node not in waiting:
+                continue
+            self.spent += 1 + math.prod(node.shape) // 1000
+            if known is not None and not waiting:
+                total = total + self.pulled(node, d, leaf, still)
+                continue
+            waiting.discard(node)
+            for i, arg in enumerate(node.args):
+                local = sweep.get((node, i))
+                if local is None or (node, i) in still:
+                    continue
+                moved = _moved(local, d, change if (node, i) in edges else None)
+                if moved is None:
+                    continue
+                if arg is leaf:
+                    total = total + moved
+                elif isinstance(arg, Node):
+                    more[arg] = more[arg] + moved if arg in more else moved
+        return total
 
-    def pulled(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
+    def pulled(self, arg: Any, cotangent: Any, leaf: Any, still: Edges = NONE) -> Any:
         """The gradient of a leaf for a cotangent of a value on the way."""
         if arg is leaf:
             return np.asarray(cotangent)
         if not isinstance(arg, Node) or not np.any(cotangent):
             return np.zeros(leaf._value.shape, leaf.dtype)
-        matrix = self.matrix(arg, leaf)
+        matrix = self.matrix(arg, leaf, still)
         if matrix is not None:
-            return (np.ravel(cotangent) @ matrix).reshape(leaf._value.shape)
-        return self.swept(arg, cotangent, leaf)
+            flat = np.ravel(cotangent)
+            if not np.isfinite(matrix).all():  # of a branch not taken, which zeros of the cotangent leave out
+                flat, matrix = flat[flat != 0], matrix[flat != 0]
+            return (flat @ matrix).reshape(leaf._value.shape)
+        return self.swept(arg, cotangent, leaf, still)
 
     @functools.cached_property
     def idle(self) -> frozenset[tuple[Node, int]]:
@@ -247,35 +280,44 @@ class Surgeon:
             return frozenset()
         return frozenset.intersection(*(frozenset(_cancelling(edges)) for edges in self.sweeps))
 
-    def pulled_past_idle(self, arg: Any, cotangent: Any, leaf: Any) -> Any:
-        """The gradient of a leaf for a cotangent of a value, where nothing goes along idle edges."""
-        if not isinstance(arg, Node):
-            return self.pulled(arg, cotangent, leaf)
-        self.spent += self._weight(arg)
-        sweep = _Changed(arg, cotangent, self.idle, cut)
-        sweep.run()
-        g = sweep.found.get(leaf)
-        return np.zeros(leaf._value.shape, leaf.dtype) if g is None else np.asarray(g)
-
-    def matrix(self, arg: Node, leaf: Any, at_once: bool = False) -> Any:
+    def matrix(self, arg: Node, leaf: Any, still: Edges = NONE, at_once: bool = False) -> Any:
         """What each entry of a value's cotangent brings to a leaf, one row per entry; None where that is too much.
 
-        It is made when it has been asked for as often as it has rows, or ``at_once``.
+        Where forward mode does not know it, it is made when it has been asked for as often as it has rows, or
+        ``at_once``.
         """
-        key, rows = (arg, id(leaf)), math.prod(arg.shape)
+        known = self._known(leaf, still)
+        if known is not None:
+            return known.get(arg) if arg in known else np.zeros((math.prod(arg.shape), leaf._value.size))
+        key, rows = (arg, id(leaf), still), math.prod(arg.shape)
         if key not in self._matrices:
             self._asked[key] = self._asked.get(key, 0) + 1
             real = arg.dtype.kind == "f" == leaf.dtype.kind
             if not real or rows * leaf._value.size > MOST_OF_MATRIX or (self._asked[key] < rows and not at_once):
                 return None
             units = np.eye(rows, dtype=arg.dtype).reshape(rows, *arg.shape)
-            self._matrices[key] = np.array([self.swept(arg, unit, leaf).ravel() for unit in units])
+            self._matrices[key] = np.array([self.swept(arg, unit, leaf, still).ravel() for unit in units])
         return self._matrices[key]
 
-    def swept(self, arg: Node, cotangent: Any, to: Any) -> Any:
+    def _known(self, leaf: Any, still: Edges) -> dict[Node, Any] | None:
+        """The Jacobians of all values by a leaf, if they give the gradients that the sweeps have given."""
+        key = (id(leaf), still)
+        if key not in self._slopes:
+            found = self.slopes(leaf, still)
+            if found is not None and still <= self.idle:
+                for seed, sweep in zip(self.seeds, self.sweeps, strict=True):
+                    reached = sum(k.c for k in sweep.values() if k.node.args[k.i] is leaf)
+                    made = np.ravel(seed) @ found.get(self.output._node, np.zeros((1, 1)))
+                    if not np.allclose(made, np.ravel(reached), rtol=1e-9, atol=1e-12 * np.max(np.abs(reached))):
+                        found = None
+                        break
+            self._slopes[key] = found
+        return self._slopes[key]
+
+    def swept(self, arg: Node, cotangent: Any, to: Any, still: Edges = NONE) -> Any:
         """What a cotangent of a value brings to a leaf, or to another value on the way."""
         self.spent += self._weight(arg)
-        sweep = CarefulSweep(arg, cotangent, [to] if isinstance(to, Node) else [])
+        sweep = _Stilled(arg, cotangent, [to] if isinstance(to, Node) else [], still)
         sweep.run()
         g = sweep.found.get(to)
         return np.zeros(to.raw_shape, to.dtype) if g is None else np.asarray(g)
@@ -284,6 +326,20 @@ class Surgeon:
         if node not in self._weights:
             self._weights[node] = sum(1 + math.prod(below.shape) // 1000 for below in nodes_below(node))
         return self._weights[node]
+
+
+def _moved(local: Local, d: Any, change: Change | None) -> Any:
+    """By how much what an edge hands down changes with its cotangent, and by a change; None where it does not."""
+    before = local.c
+    if d is not None:
+        more = local.of(d)
+        if np.shape(d) == more.shape and np.isnan(more).any():
+            more = np.where(d == 0, 0, more)  # a branch not taken, whose slope may be infinite
+        local = replace(local, g=local.g + d, c=before + more)
+    other = None if change is None else change(local)
+    if other is not None and np.shape(other) == before.shape:
+        return np.asarray(other, before.dtype) - before
+    return None if d is None else local.c - before
 
 
 def _cancelling(edges: dict[tuple[Node, int], Local]) -> Iterator[tuple[Node, int]]:
