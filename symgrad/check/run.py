@@ -79,8 +79,8 @@ def check(
 
     ``method`` says what to compare with: ``"exact"``, the derivative by the rules of the operations in ``f``; ``"mp"``,
     the same evaluated to 50 digits; ``"complex-step"`` and ``"fd"`` (extrapolated differences), which call ``f`` only.
-    Without it that is the exact derivative, and for functions that symgrad cannot follow (they call ``math.exp``,
-    ``np.asarray`` or a library in C) a complex step or differences; a note of the report then names the line.
+    Without it that is the exact derivative, and for functions that symgrad cannot follow (they call ``float(x)``
+    or a library in C) a complex step or differences; a note of the report then names the line.
 
     Returns a :class:`Report`: true if the derivative is right; printed, it names the wrong entry, the ratio, the
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, has no

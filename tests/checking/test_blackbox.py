@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import ctypes.util
 import math
 
 import numpy as np
 import pytest
+from numpy import asarray
 
 from symgrad.check import check
 from symgrad.errors import ArgumentError
@@ -16,24 +18,25 @@ X = np.array([0.4, -1.1, 0.7, 2.0])
 
 
 def by_asarray(x):
-    x = np.asarray(x, dtype=float)
+    x = asarray(x, dtype=float)
     return np.sum(np.sin(x) * x)
 
 
-def by_math(x):
-    return math.exp(x[0]) * math.sin(x[1]) + x[2] ** 2 * x[3]
+def by_number(x):
+    a, b, c, d = (float(v) for v in x)
+    return math.exp(a) * math.sin(b) + c**2 * d
 
 
 def by_writing(x):
-    out = np.zeros(4)
+    out = array.array("d", [0.0] * 4)
     for i in range(4):
         out[i] = x[i] ** 2 * x[(i + 1) % 4]
-    return out.sum()
+    return sum(out)
 
 
 GRADIENTS = {
     by_asarray: lambda x: np.sin(x) + x * np.cos(x),
-    by_math: lambda x: np.array(
+    by_number: lambda x: np.array(
         [math.exp(x[0]) * math.sin(x[1]), math.exp(x[0]) * math.cos(x[1]), 2 * x[2] * x[3], x[2] ** 2]
     ),
     by_writing: lambda x: 2 * x * np.roll(x, -1) + np.roll(x, 1) ** 2,
@@ -42,8 +45,8 @@ GRADIENTS = {
 
 @pytest.mark.parametrize(
     ("f", "line"),
-    [(by_asarray, "np.asarray(x"), (by_math, "math.exp"), (by_writing, "out[i] =")],
-    ids=["asarray", "math", "writing"],
+    [(by_asarray, "asarray(x"), (by_number, "float(v)"), (by_writing, "out[i] =")],
+    ids=["asarray", "number", "writing"],
 )
 def test_the_line_that_leaves_the_tape_is_named(f, line):
     gradient = GRADIENTS[f]
@@ -74,7 +77,7 @@ def test_functions_of_c_libraries():
 
 def test_values_in_single_precision_are_known_by_their_noise():
     def f(x):
-        return float((np.asarray(x, np.float32) ** 2).sum(dtype=np.float32))
+        return float((asarray(x, np.float32) ** 2).sum(dtype=np.float32))
 
     report = check(f, lambda x: 2 * x, X)
     assert report.ok, report
@@ -86,7 +89,7 @@ def test_values_in_single_precision_are_known_by_their_noise():
 
 def test_functions_that_move_in_steps_cannot_be_checked():
     def f(x):
-        return float(np.round(np.sum(np.asarray(x, float) ** 2), 2))
+        return float(np.round(np.sum(asarray(x, float) ** 2), 2))
 
     with pytest.raises(ArgumentError, match="cannot be measured"):
         check(f, lambda x: 2 * x, X)
@@ -152,9 +155,9 @@ def test_methods_that_do_not_fit_say_so():
     with pytest.raises(ArgumentError, match="none of 'exact', 'mp', 'complex-step', 'fd'"):
         check(smooth, smooth_gradient, X, method="magic")
     with pytest.raises(ArgumentError, match="test_blackbox.py:.*method='fd'"):
-        check(by_math, GRADIENTS[by_math], X, method="exact")
+        check(by_number, GRADIENTS[by_number], X, method="exact")
     with pytest.raises(ArgumentError, match="complex numbers"):
-        check(by_math, GRADIENTS[by_math], X, method="complex-step")
+        check(by_number, GRADIENTS[by_number], X, method="complex-step")
     with pytest.raises(ArgumentError, match="complex numbers"):
         check(lambda x: abs(x).sum(), np.sign, X, method="complex-step", kind="gradient")
     with pytest.raises(ArgumentError, match="method='mp'.*gradient"):
@@ -165,7 +168,7 @@ def test_methods_that_do_not_fit_say_so():
 
 
 def of_many(x):
-    x = np.asarray(x, dtype=float)
+    x = asarray(x, dtype=float)
     return float(np.log1p(np.exp(x)).sum())
 
 

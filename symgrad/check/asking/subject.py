@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.autograd.functions.lookthrough import looked_through
+from symgrad.check.asking.array_calls import arrays_followed
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
 from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.asking.derivatives import Derivative
@@ -16,6 +18,9 @@ from symgrad.interop.ndarray import Array, inner
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
+
+_NUMBER_MADE = "Converting a tensor with requires_grad=True"
+"""The warning at ``float(t)``, which the check has its own words for."""
 
 
 class Subject:
@@ -73,9 +78,13 @@ class Subject:
             with torch_followed():
                 return self.f(*values)
         if not self.as_arrays:
-            return self.f(*values)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", _NUMBER_MADE)
+                return self.f(*values)
         numbers: list[Any] = []
-        out = inner(self.f(*(Array(v, numbers) if k in self.data else v for k, v in enumerate(values))))
+        with arrays_followed(numbers), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", _NUMBER_MADE)
+            out = inner(self.f(*(Array(v, numbers) if k in self.data else v for k, v in enumerate(values))))
         ended = isinstance(out, float) and numbers and as_array(numbers[-1]) == out
         return numbers[-1] if ended else out  # return float(loss)
 

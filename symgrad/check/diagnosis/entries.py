@@ -94,7 +94,7 @@ def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]
             places = places_read(case, node)
             if places is not None:
                 reads.setdefault(id(node.args[i]), []).append((node, places))
-    for found in reads.values():
+    for found in [part for whole in reads.values() for part in (whole, *_by_expression(whole))]:
         every = np.concatenate([places.ravel() for _, places in found])
         if len(found) < 2 or every.size == np.unique(every).size or (looped and not _overlap_in_loop(found)):
             continue
@@ -112,6 +112,14 @@ def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]
         oldest_first = found[::-1]
         for order, apart in ((oldest_first, False), (found, False), (found, True)):
             yield arg, _Written(order, apart), told
+
+
+def _by_expression(reads: list[tuple[Any, Any]]) -> list[list[tuple[Any, Any]]]:
+    """What each expression of the function reads in all rounds, where there are several expressions."""
+    rounds: dict[Any, list[Any]] = {}
+    for node, places in reads:
+        rounds.setdefault(place_of(node), []).append((node, places))
+    return list(rounds.values()) if len(rounds) > 1 else []
 
 
 def _overlap_in_loop(reads: list[tuple[Any, Any]]) -> bool:

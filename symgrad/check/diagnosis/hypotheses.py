@@ -218,8 +218,8 @@ def _swapped_lines(case: Case) -> Diagnosis | None:
         room = 8 * float(np.max(case.argument.tolerance)) + 1e-5 * float(np.max(np.abs(case.off)))
         same = np.array([[np.all(np.abs(a - b) <= room) for b in mine] for a in theirs])
         places = same.argmax(axis=1)
-        if same.any(axis=1).all() and len(set(places)) == n:
-            wrong = np.flatnonzero(places != np.arange(n))
+        wrong = np.flatnonzero(places != np.arange(n))
+        if same.any(axis=1).all() and len(set(places)) == n and wrong.size:
             first, other = int(wrong[0]), int(places[wrong[0]])
             at = [
                 case.argument.place(tuple(str(k) if j == axis else ":" for j in range(g.ndim))) for k in (first, other)

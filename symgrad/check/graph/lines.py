@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from symgrad.check.asking.files import is_of_user
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import observe, unobserve
 
 _CHECK = str(Path(__file__).parent.parent) + os.sep
-_PACKAGE = str(Path(__file__).parents[2]) + os.sep
-_NUMPY = f"{os.sep}numpy{os.sep}"
 
 LONGEST = 80
 """Characters of a line that are shown."""
@@ -87,11 +86,6 @@ def is_alone(node: Any, nodes: Iterable[Any]) -> bool:
     """Whether no other of some nodes was recorded by the same expression, in another round or call."""
     place = _WRITTEN.get(node)
     return all(other is node or _WRITTEN.get(other) != place for other in nodes)
-
-
-def is_of_user(file: str) -> bool:
-    """Whether a file is none of this library's nor of NumPy's."""
-    return not file.startswith(_PACKAGE) and _NUMPY not in file
 
 
 def constant_value(source: Source) -> Any:

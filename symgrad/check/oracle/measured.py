@@ -6,7 +6,6 @@ computes in single precision inside shows it there, whatever dtype its result ha
 
 from __future__ import annotations
 
-import os
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array, epsilon
 from symgrad.check.asking.calling import double_precision
 from symgrad.check.asking.derivatives import largest
+from symgrad.check.asking.files import is_of_program, is_of_user
 from symgrad.check.asking.subject import Subject
-from symgrad.check.graph.lines import is_of_user, line_text
+from symgrad.check.graph.lines import line_text
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.blackbox import derivative_of_black_box, noise_of, one_sided_slopes, unit
 from symgrad.check.oracle.repeats import require_deterministic
@@ -38,8 +38,6 @@ DIFFERENCES = 1e-9
 
 HOPELESS = 0.1
 """Where the error is larger than this part of the derivative, nothing can be said."""
-
-_INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 Run = Callable[[Sequence[Any]], Any]
 
@@ -70,7 +68,7 @@ class Refusal:
 def line_of_error(error: Exception) -> str:
     """The line of the user's program that an error comes from."""
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_of_user(frame.filename)]
-    own = [frame for frame in own if _INSTALLED not in frame.filename] or own  # f calls a library that calls NumPy
+    own = [frame for frame in own if is_of_program(frame.filename)] or own  # f calls a library that calls NumPy
     return line_text((own[-1].filename, own[-1].lineno or 0)) if own else ""
 
 

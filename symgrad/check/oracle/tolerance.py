@@ -10,6 +10,7 @@ import numpy as np
 from symgrad.check.asking.arrays import epsilon
 from symgrad.check.asking.derivatives import largest
 from symgrad.check.asking.subject import Subject
+from symgrad.check.graph.surgery import nodes_below
 from symgrad.check.oracle.answer import Exact
 from symgrad.dtypes import is_floating
 from symgrad.ops.rules.kinks import conventions
@@ -38,7 +39,8 @@ def ulps_of(eps: float) -> int:
 
 def set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None:
     """Tolerance per entry: rounding of the result, and the exact gradient's own movement under rounded inputs."""
-    eps = [max(epsilon(c.dtype), own) for c, own in zip(given, subject.eps, strict=True)]
+    inside = epsilon(*_dtypes_inside(found))
+    eps = [max(epsilon(c.dtype), own, inside) for c, own in zip(given, subject.eps, strict=True)]
     near = _moved_gradients(subject, max(eps), 4)
     far = _moved_gradients(subject, 16 * max(eps), 2)
     chosen = _other_conventions(subject)
@@ -55,6 +57,12 @@ def set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
         found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
+
+
+def _dtypes_inside(found: Exact) -> list[Any]:
+    """The dtypes that ``f`` computes in: its arguments are in double precision, and it may make others of them."""
+    node = None if found.output is None else found.output._node
+    return [] if node is None else list({below.dtype for below in nodes_below(node)})
 
 
 def _rounding(subject: Subject, gradients: Sequence[Any]) -> list[float]:
