@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.autograd.jacobians.columns import pushed_columns
 from symgrad.autograd.jacobians.recorded import with_entries
-from symgrad.autograd.jacobians.rows import pulled_rows
+from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
@@ -292,6 +292,9 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
     if stacks is not None:
         pairs = zip(stacks, inputs, strict=True)
         return tuple(with_entries(plain(Tensor, s.reshape(shape + x._value.shape)), out, x) for s, x in pairs)
+    recorded = recorded_rows(out, inputs) if create_graph and not strict and isinstance(out, Recorded) else None
+    if recorded is not None:
+        return tuple(with_entries(block, out, x) for block, x in zip(recorded, inputs, strict=True))
     rows = []
     for k in range(count):
         seed = np.zeros(count, out.dtype)

@@ -105,7 +105,10 @@ def _value_and_grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: b
 
 
 def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
-    inner = trace(function, args)
+    return _rows_of(trace(function, args), argnums, has_aux)
+
+
+def _rows_of(inner: Trace, argnums: Any, has_aux: bool) -> Trace:
     outputs, structure, extra, aux = _split(inner, has_aux)
     rows, name = [], f"jacobian_{inner.name}"
     for k, out in enumerate(outputs):
@@ -116,7 +119,13 @@ def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -
 
 def _hessian(function: Any, args: Sequence[Any], argnums: Any, _: bool) -> Trace:
     inner = trace(function, args)
-    first = _gradients(inner, _scalar_of(inner, inner.outputs), argnums)
+    if len(inner.outputs) != 1 or inner.outputs[0].shape != ():
+        return _rows_of(_rows_of(inner, argnums, False), argnums, False)
+    return _hessian_of(inner, inner.outputs[0], argnums)
+
+
+def _hessian_of(inner: Trace, scalar: Output, argnums: Any) -> Trace:
+    first = _gradients(inner, scalar, argnums)
     inner_structure = target_structure(inner, argnums)
     rows = [o for k, g in enumerate(first) for o in _jacobian_terms(inner, g, argnums, k)]
     made = inner.derived(f"hessian_{inner.name}", rows, _substituted(inner_structure, inner_structure))
@@ -137,7 +146,8 @@ def hessian_parts(function: Any, args: Sequence[Any], argnums: Any) -> tuple[Tra
 
     Arrays that several blocks or parts have in common are one result.
     """
-    made = _hessian(function, _floating(args, argnums), argnums, False)
+    inner = trace(function, _floating(args, argnums))
+    made = _hessian_of(inner, _scalar_of(inner, inner.outputs), argnums)
     results: dict[tuple[Term, Any], int] = {}
     layouts = []
     for block in made.outputs:
@@ -149,9 +159,9 @@ def hessian_parts(function: Any, args: Sequence[Any], argnums: Any) -> tuple[Tra
         layouts.append(Layout(found, block.term, block.dtype))
     outputs = [Output(term, dtype) for term, dtype in results]
     row = ("tuple", tuple(range(len(outputs))), (containers.LEAF,) * len(outputs))
-    trace = made.derived(f"parts_of_{made.name}", outputs, row)
-    trace.base = made.base
-    return trace, layouts, made.structure
+    program = made.derived(f"parts_of_{made.name}", outputs, row)
+    program.base = made.base
+    return program, layouts, made.structure
 
 
 def _substituted(structure: Any, leaf: Any) -> Any:

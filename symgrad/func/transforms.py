@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import autograd
 from symgrad.autograd.jacobians.columns import pushed_columns
 from symgrad.autograd.jacobians.recorded import with_entries
-from symgrad.autograd.jacobians.rows import pulled_rows
+from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
 from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
@@ -239,7 +239,9 @@ def jacfwd(
         raise ArgumentError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
     inner = transform_of(func)
-    gradient = inner is not None and inner.kind in ("grad", "jacobian") and not has_aux and randomness == "error"
+    gradient = (
+        inner is not None and inner.kind in ("grad", "jacobian", "hessian") and not has_aux and randomness == "error"
+    )
 
     @functools.wraps(func)
     def pushed(*args: Any, **kwargs: Any) -> Any:
@@ -316,6 +318,9 @@ def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | No
     if stacks is not None:
         blocks = [plain(Tensor, s.reshape(shape + v._value.shape)) for s, v in zip(stacks, variables, strict=True)]
         return [with_entries(block, out, v) for block, v in zip(blocks, variables, strict=True)]
+    recorded = recorded_rows(out, variables, chunk_size) if create and isinstance(out, Recorded) else None
+    if recorded is not None:
+        return [with_entries(block, out, v) for block, v in zip(recorded, variables, strict=True)]
     count = int(np.prod(shape, dtype=int))
     table = []
     for k in range(count):

@@ -102,7 +102,7 @@ def _derived(
         return None
     reading, term = ran(made.function, args, letters)
     names = parameters(made.function, len(args))
-    if not -len(args) <= made.argnums < len(args) or (term.shape and made.kind != "jacobian"):
+    if not -len(args) <= made.argnums < len(args) or (term.shape and made.kind == "grad"):
         return None
     target = next((s for s in reading.symbols if s.name == names[made.argnums]), None)
     try:
@@ -114,7 +114,9 @@ def _derived(
 _DERIVATIVES: dict[str, Callable[[Term, Term], Term]] = {
     "grad": lambda term, target: gradient(term, [target])[0],
     "jacobian": jacobian,
-    "hessian": lambda term, target: jacobian(gradient(term, [target])[0], target),
+    "hessian": lambda term, target: jacobian(
+        jacobian(term, target) if term.shape else gradient(term, [target])[0], target
+    ),
 }
 
 

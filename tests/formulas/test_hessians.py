@@ -135,3 +135,85 @@ def test_sums_of_products_with_deltas_read_back():
     value = np.array([1.0, 2.0, 4.0])
     got = evaluate(from_latex(text, [w]), {"w": value})
     np.testing.assert_allclose(got, value.sum() * np.eye(3) - np.outer(np.ones(3), value))
+
+
+# ------------------------------------------------------------------------------------- third and higher derivatives
+
+
+def cubic(x):
+    return x**3
+
+
+def layer(x):
+    return sg.tanh(sg.tensor(X, name="A") @ x)
+
+
+HIGHER = {
+    "Hessian of a vector": (sg.func.hessian(cubic), r"6 \left[x_{i} \delta_{i j} \delta_{i k}\right]_{i j k}"),
+    "forward over reverse": (
+        sg.func.jacfwd(sg.func.jacrev(cubic)),
+        r"6 \left[x_{i} \delta_{i j} \delta_{i k}\right]_{i j k}",
+    ),
+    "Jacobian of a Hessian": (
+        sg.func.jacobian(sg.func.hessian(lambda x: (x**4).sum())),
+        r"24 \left[x_{i} \delta_{i j} \delta_{i k}\right]_{i j k}",
+    ),
+    "forward over a Hessian": (
+        sg.func.jacfwd(sg.func.hessian(lambda x: (x**4).sum())),
+        r"24 \left[x_{i} \delta_{i j} \delta_{i k}\right]_{i j k}",
+    ),
+    "fourth": (
+        sg.func.jacobian(sg.func.jacobian(sg.func.hessian(lambda x: x.sin().sum()))),
+        r"\left[\sin\left(x_{i}\right) \delta_{i j} \delta_{i k} \delta_{i l}\right]_{i j k l}",
+    ),
+    "functional": (
+        lambda x: sg.autograd.functional.jacobian(
+            lambda v: sg.autograd.functional.hessian(lambda u: (u**4).sum(), v, create_graph=True), x
+        ),
+        r"24 \left[x_{i} \delta_{i j} \delta_{i k}\right]_{i j k}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HIGHER)
+def test_formulas_of_higher_derivatives_have_no_part_for_each_row(case):
+    f, latex = HIGHER[case]
+    small, large = (f(sg.tensor(np.linspace(0.5, 1.5, n), name="x")) for n in (3, 8))
+    assert small.latex() == large.latex() == latex
+    assert np.allclose(np.array(large.evalf(17), dtype=float), large.numpy())
+
+
+def test_hessians_of_vectors_as_functions():
+    f = sg.func.hessian(cubic)
+    assert (
+        str(sg.formula(f, W).latex(header=True))
+        == r"\nabla_{x}^{2} \mathrm{cubic} = " + HIGHER["Hessian of a vector"][1]
+    )
+    program = sg.compile(sg.func.hessian(lambda x, y: {"a": x * y, "b": (x * x).sum()}, argnums=(0, 1)), W, W)
+    found = program(W, 2 * W)
+    assert np.array_equal(found["a"][0][1], np.einsum("ij,ik->ijk", np.eye(3), np.eye(3)))
+    assert np.array_equal(found["b"][0][0], 2 * np.eye(3))
+    with pytest.raises(sg.errors.CompileError, match="needs one scalar result"):
+        sg.func.structured_hessian(cubic)(W)
+
+
+def test_a_recorded_jacobian_is_one_stack_of_rows():
+    x = sg.tensor(W, requires_grad=True, name="x")
+    first = sg.autograd.jacobian(layer(x), x, create_graph=True)
+    assert first.latex() == r"\operatorname{diag}\left(1 - \tanh^{2}\left(A x\right)\right) A"
+    second = sg.autograd.jacobian(first, x)
+    h = np.tanh(X @ W)
+    assert np.allclose(second.numpy(), np.einsum("i,ij,ik->ijk", -2 * h * (1 - h * h), X, X))
+    (row,) = sg.autograd.grad(first[1, 2], x)
+    assert np.allclose(row.numpy(), second.numpy()[1, 2])
+
+
+def test_programs_of_nested_jacobians_do_not_grow_with_the_rows():
+    f = sg.func.hessian(lambda x: x.sin().softmax(0))
+    lengths = []
+    for n in (3, 30):
+        x = RNG.normal(size=n)
+        program = sg.compile(f, x)
+        lengths.append(len(program.source.splitlines()))
+        assert np.allclose(program(x), f(sg.tensor(x)).numpy())
+    assert lengths[0] == lengths[1]

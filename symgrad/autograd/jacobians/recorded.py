@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.jacobians.rows import pulled_rows
+from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
 from symgrad.autograd.sweeps.entrances import NO_GRAD, grad
 from symgrad.errors import AutogradError
 from symgrad.ops.elementwise.complex import imag, real
@@ -38,6 +38,9 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     stacks = None if create_graph else pulled_rows(outputs, [inputs])
     if stacks is not None:
         return _attached(stacks[0].reshape(shape + wrt), "jacobian", outputs, inputs)
+    blocks = recorded_rows(outputs, [inputs]) if create_graph else None
+    if blocks is not None:
+        return with_entries(blocks[0], outputs, inputs)
     rows = []
     for k in range(math.prod(shape)):
         unit = np.zeros(math.prod(shape), outputs.dtype)

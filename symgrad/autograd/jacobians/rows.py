@@ -1,5 +1,8 @@
 """Many cotangents in one backward pass, as a bundle: all rows of a Jacobian, or a batch that somebody gives.
 
+A Jacobian that is to be differentiated itself is pulled back so, too: its rows are one stack on the tape, whose formula
+has letters for sizes and nothing for each row.
+
 That needs a graph in which nothing but the table's rules runs.  Where somebody's code takes part (hooks, custom
 functions), where a rule works in torch's dtypes (half precision, operands of several dtypes), or where a row came out
 as nan and has a second answer (:mod:`symgrad.autograd.sweeps.rescue`), the rows are pulled back one by one.
@@ -18,7 +21,8 @@ from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targe
 from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
-from symgrad.ops.shapes.joining import stack
+from symgrad.ops.linalg.contraction import contract
+from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order
@@ -32,6 +36,7 @@ from symgrad.tape.observers import PackedRow
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import eye
 from symgrad.tensor.facts import Shape
 
 _KINDS = frozenset({"elementwise", "multilinear", "primitive"})
@@ -60,6 +65,63 @@ def pulled_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = Non
     return [
         np.zeros((value.size, *x.shape), x.dtype) if rows is None else rows for rows, x in zip(found, like, strict=True)
     ]
+
+
+def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = None) -> list[Any] | None:
+    """The Jacobian of ``out`` by each of the variables as a tensor with history, of shape output + input.
+
+    None where the rows have to be pulled back one by one.  Every axis of ``out`` has a bundle of its own, so that the
+    cotangents are a product of identities, which formulas know.
+    """
+    shape = tuple(out._value.shape)
+    if out._value.size < 2 or out._node is None or not out._requires_grad:
+        return None
+    if _free_way([out], variables) is None:
+        return None
+    # All of them stay on the tape, however few go at once.
+    width = shape[0] if chunk_size is None else max(1, chunk_size * shape[0] // out._value.size)
+    blocks: list[list[Any]] = [[] for _ in variables]
+    for start in range(0, shape[0], width):
+        found = _recorded(out, variables, slice(start, start + width))
+        if any(has_nan(block._value) for block in found if isinstance(block, Recorded)):
+            return None
+        for block, row in zip(found, blocks, strict=True):
+            row.append(block)
+    like = [v._value for v in variables]
+    return [
+        plain(Tensor, np.zeros((*shape, *x.shape), x.dtype))
+        if row[0] is None
+        else row[0]
+        if len(row) == 1
+        else cat(row)
+        for row, x in zip(blocks, like, strict=True)
+    ]
+
+
+def _recorded(out: Any, variables: Sequence[Any], rows: slice) -> list[Any]:
+    """The gradients of some rows of ``out``, recorded; None where none arrive."""
+    shape = tuple(out._value.shape)
+    units = [eye(n, dtype=out.dtype) for n in shape]
+    if rows != slice(0, shape[0]):
+        units[0] = units[0][rows]
+    axes = range(len(shape))
+    labels = tuple((k, len(shape) + k) for k in axes)
+    sizes = tuple(u._value.shape[0] for u in units)
+    seed = contract(units, labels, (*axes, *(b for _, b in labels)), sizes + shape) if len(shape) > 1 else units[0]
+    tags = [dual.new_tag() for _ in shape]
+    for tag in tags:
+        seed = Bundle(tag, seed)
+    found = run_sweep(
+        [out], [seed], [root_of(v) for v in variables], True, True, Origin([out], [None]), lambda _, g: g
+    ).found
+    whole = []
+    for variable in variables:
+        g = found.get(root_of(variable))
+        if g is not None:
+            for tag, size in zip(reversed(tags), reversed(sizes), strict=True):
+                g = bundled(g, tag, size)
+        whole.append(g)
+    return whole
 
 
 def pulled_batch(
@@ -135,13 +197,10 @@ def _in_blocks(
     keep: bool = True,
 ) -> list[Any] | None:
     """The gradients for ``count`` rows of ``seeds(start, stop)``, or None where rows have to be pulled one by one."""
-    if ANOMALY.enabled or ACTIVE or watching() is not None or any(out.dtype.kind != "f" for out in outs):
+    way = None if watching() is not None else _free_way(outs, variables)
+    if way is None:
         return None
-    wanted = [root_of(v) for v in variables if not out_of_reach(v)]
-    way = Sweep([(root_of(out), None) for out in outs], wanted, False, True, passed, passed, passed, passed, passed)
-    nodes = in_order(way)
-    if any(leaf.has_hooks() for leaf in way.leaves) or not all(map(_open, nodes)):
-        return None
+    wanted, nodes = way
     largest = max((int(np.prod(node.shape, dtype=int)) for node in nodes), default=0)
     largest = max(largest, *(out._value.size for out in outs))
     width = min(count, chunk_size or max(1, _ENTRIES // max(largest, 1)))
@@ -159,6 +218,18 @@ def _in_blocks(
         for node in nodes:
             node.saved = FREED
     return [None if row[0] is None else np.array(row[0]) if len(row) == 1 else np.concatenate(row) for row in blocks]
+
+
+def _free_way(outs: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any], list[Node]] | None:
+    """The edges that are wanted and the nodes on the way to them; None where something else than rules takes part."""
+    if ANOMALY.enabled or ACTIVE or any(out.dtype.kind != "f" for out in outs):
+        return None
+    wanted = [root_of(v) for v in variables if not out_of_reach(v)]
+    way = Sweep([(root_of(out), None) for out in outs], wanted, False, True, passed, passed, passed, passed, passed)
+    nodes = in_order(way)
+    if any(leaf.has_hooks() for leaf in way.leaves) or not all(map(_open, nodes)):
+        return None
+    return wanted, nodes
 
 
 def _open(node: Node) -> bool:

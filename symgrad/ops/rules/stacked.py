@@ -70,11 +70,16 @@ def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], l
     for name in ("dim", "dims"):
         if name in params:
             value = params[name]
-            params[name] = tuple(d + k for d in value) if isinstance(value, tuple) else value + k
+            params[name] = tuple(_behind(d, k) for d in value) if isinstance(value, tuple) else _behind(value, k)
     if op.name in ("getitem", "put"):
         return _indexed(op, args, params, lead)
     whole = [spread(a, lead) if one is None else a for a, one in zip(args, own, strict=True)]
     return op(*whole, **params)
+
+
+def _behind(dim: int, k: int) -> int:
+    """An axis once ``k`` new ones stand in front; negative ones count from the end, where nothing changes."""
+    return dim + k if dim >= 0 else dim
 
 
 def _indexed(op: Op, args: Sequence[Any], params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
