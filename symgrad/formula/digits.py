@@ -18,8 +18,14 @@ from symgrad.op import Op, shape_of
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.precision.digits import by_entry, is_complex, ranks
 
-_ROUNDS = 4
-"""How often the working precision is doubled."""
+_ROUNDS, _LAST = 4, 6
+"""How often the working precision is doubled; and how often where terms cancel that are far from 1."""
+_DEEP = 360
+"""Digits at which what is 0 is taken for that."""
+_HELD = 20
+"""Digits of which floats hold 17."""
+_FAINT = 1e-330
+"""Below the smallest float: what cancels down to here after four rounds is taken for the zero that it may be."""
 
 
 def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15) -> Any:
@@ -45,14 +51,73 @@ def all_in_mpmath(
     roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15
 ) -> list[Any]:
     """The same of several formulas, whose common parts are evaluated once."""
+
+    def walk(digits: int, rounding: str) -> list[Any]:
+        numbers = Digits(digits, rounding)
+        out = numbers.values(roots, values, sizes or {})
+        numbers.mp._prec_rounding[1] = "n"  # what is done with the results is rounded as usual
+        return out
+
     digits = n + 10
-    found = Digits(digits).values(roots, values, sizes or {})
-    for _ in range(_ROUNDS):
+    found = walk(digits, "down")
+    for k in range(_LAST):
         digits *= 2
-        before, found = found, Digits(digits).values(roots, values, sizes or {})
+        # Rounded towards zero and away from it by turns: a 1 that is lost beside 10^60 would leave the same wrong 0.
+        before, found = found, walk(digits, "down" if k % 2 else "up")
+        least = 0.0 if k < _ROUNDS else _FAINT
+        if not all(_agree(a, b, n + 2, least) for a, b in zip(before, found, strict=True)):
+            continue
+        if digits >= _DEEP or not any(_vanishes(a) for a in found):
+            break
+        digits = _DEEP  # zeros of both may still be what x/tanh(x) - 1 leaves near 0, however it is rounded
+        found = walk(digits, "nearest")
         if all(_agree(a, b, n + 2) for a, b in zip(before, found, strict=True)):
             break
     return found
+
+
+def _vanishes(a: Any) -> bool:
+    """Whether an entry is 0, other than by the op's own choice (of whole numbers and truth values)."""
+    a = np.asarray(a)
+    return a.dtype == object and any(x == 0 for x in a.flat)
+
+
+def rounded(spellings: Sequence[Term], plain: Any, values: dict[str, Any], sizes: dict[str, int] | None = None) -> Any:
+    """``plain``, the value of a formula in floats, made right to the last place by its value in many digits.
+
+    ``spellings`` are equal in exact arithmetic: the first that has a value where others are beyond all numbers counts.
+    What has none keeps the floats; entries are tried one by one where all together have none.
+    """
+    out = np.array(plain)
+    if out.dtype.kind not in "fcV":
+        return plain
+    for term in spellings:
+        try:
+            return _in_floats(in_mpmath(term, values, sizes, _HELD), out)
+        except (FormulaError, ArithmeticError, ValueError, np.linalg.LinAlgError):
+            continue
+    alike = {np.shape(v) for v in values.values() if np.ndim(v)} == {out.shape}
+    if not alike or out.size < 2 or any(not t.op.entrywise for t in postorder(spellings) if t.args):
+        return plain
+    for index in np.ndindex(out.shape):
+        entry = tuple(slice(k, k + 1) for k in index)
+        one = {name: v[entry] if np.ndim(v) else v for name, v in values.items()}
+        out[entry] = rounded(spellings, out[entry], one, dict.fromkeys(sizes or {}, 1))
+    return out
+
+
+def _in_floats(exact: Any, plain: Any) -> Any:
+    """Numbers of mpmath, rounded to the dtype of ``plain``, whose values stand where those are complex, or nan."""
+
+    def one(x: Any, instead: Any) -> Any:
+        if plain.dtype.kind == "c":
+            return complex(x)
+        if hasattr(x, "_mpc_"):
+            return float(x.real) if not x.imag else instead
+        return instead if x != x else float(x)
+
+    rows = zip(np.asarray(exact, object).flat, plain.flat, strict=True)
+    return np.array([one(x, y) for x, y in rows]).reshape(plain.shape).astype(plain.dtype)[()]
 
 
 def without_digits(roots: Sequence[Term]) -> list[str]:
@@ -66,12 +131,12 @@ def _lacks(t: Term) -> bool:
     return in_digits(t.op) is None and t.op.define is None and not whole
 
 
-def _agree(a: Any, b: Any, digits: int) -> bool:
-    """Whether all entries of two values agree to a number of digits."""
+def _agree(a: Any, b: Any, digits: int, least: float = 0.0) -> bool:
+    """Whether all entries of two values agree to a number of digits, or are below ``least``."""
     for x, y in zip(np.asarray(a, object).flat, np.asarray(b, object).flat, strict=True):
         if x != y and (x == x or y == y):
             off = abs(x - y)
-            if off != off or off > abs(y) * 10.0**-digits:
+            if off != off or (off > abs(y) * 10.0**-digits and max(abs(x), abs(y)) >= least):
                 return False
     return True
 
@@ -137,13 +202,14 @@ def in_digits(op: Op) -> Callable[..., Any] | None:
 
 
 class Digits:
-    """One walk at one precision."""
+    """One walk at one precision, rounded to the nearest number, away from zero (``up``) or towards it (``down``)."""
 
-    def __init__(self, digits: int):
+    def __init__(self, digits: int, rounding: str = "nearest"):
         import mpmath
 
         self.mp: Any = mpmath.MPContext()
         self.mp.dps = digits
+        self.mp._prec_rounding[1] = rounding[0]
         for name in _REDUCING:
             vars(self.mp)[name] = _bounded(name, getattr(self.mp, name))
 

@@ -186,22 +186,37 @@ class Formula:
         found = {} if self._reading is None else self._reading.sources
         return {name: leaf.kept for name, leaf in found.items() if isinstance(leaf, Source) and leaf.kept is not None}
 
-    def evaluate(self, stable: bool = True, /, **values: Any) -> Any:
+    def evaluate(self, stable: bool | str = True, /, **values: Any) -> Any:
         """The number for other values of the symbols, of any fitting sizes; constants of the program have theirs.
 
         Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are computed so that they
         keep their digits; with ``stable`` False (by position), and under the conventions of other libraries, which keep
         the nan there, they are computed as they are written, to the bit.
 
+        With ``"exact"`` (by position) the formula is computed in as many digits as it takes, from exactly the floats
+        given, and rounded once: right to the last place however it is written, at some 10 to 100 microseconds for every
+        operation and entry.  What has no value in many digits is as it is without.  Raises ``ArgumentError`` for other
+        words.
+
         >>> import symgrad as sg
         >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
         >>> float(sg.formula((x * x).sum()).evaluate(x=np.array([1.0, 2.0, 3.0])))
         14.0
+        >>> sg.formula("x*sin(y) - y*sin(x)", shapes="x=;y=").evaluate("exact", x=1e-9, y=1.1e-9)
+        np.float64(-3.8499999999999947e-38)
         """
+        if isinstance(stable, str) and stable != "exact":
+            raise ArgumentError(f'evaluate({stable!r}, …): True, False or "exact" says how; symbols go by name.')
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         term = accurate([self.term])[0] if stable and not keeps_nan("composed") else self.term
         sizes = _sizes_of(self.symbols, given)
-        return evaluate(term, {**self.constants, **given}, sizes)
+        known = {**self.constants, **given}
+        found = evaluate(term, known, sizes)
+        if stable != "exact":
+            return found
+        from symgrad.formula.digits import rounded
+
+        return rounded([self.term, term], found, known, sizes)
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
         """The same to ``n`` digits: a SymPy number, or a NumPy array of them.

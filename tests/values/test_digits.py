@@ -106,3 +106,52 @@ def test_poles_are_infinite():
     x = sg.tensor([0.0], requires_grad=True, dtype=sg.float64)
     assert sg.special.modified_bessel_k0(x).evalf(20).tolist() == [sp.oo]
     assert sg.special.scaled_modified_bessel_k1(x).evalf(20).tolist() == [sp.oo]
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "want"),
+    [
+        ("sqrt(x**2 + 1) - x", 1e40, 5e-41),
+        ("sqrt(x**2 + 1) - x", 1e300, 5e-301),
+        ("log(1 + exp(x)) - x", 700.0, 9.85967654375977e-305),
+        ("(1 - sin(x)/x)/x**2", 1e-160, 1 / 6),
+        ("x/tanh(x) - 1", 1e-100, 1e-200 / 3),
+    ],
+)
+def test_what_cancels_in_all_digits_but_the_last_is_no_zero(text, x, want):
+    """Twice as many digits gave the same 0, which ``evalf``, ``replay`` and ``verify`` took for the value."""
+    f = sg.formula(text, shapes="x=")
+    assert float(f.evalf(15, x=x)) == pytest.approx(want, rel=1e-14)
+    assert f.evaluate("exact", x=x) == pytest.approx(want, rel=1e-15)
+
+
+def test_zeros_are_zeros():
+    assert float(sg.formula("(x + 0.1*y) - (0.1*y + x)", shapes="x=;y=").evalf(15, x=1.3, y=-2.7)) == 0
+    assert abs(sg.formula("sin(x)**2 + cos(x)**2 - 1", shapes="x=").evaluate("exact", x=2.3)) < 1e-300
+
+
+def test_exact_values_of_formulas_that_no_rule_saves():
+    from tests.values import naive_fourth
+
+    points = np.array([1e-300, 1e-9, 0.3, 12.0, 1e160]), np.array([1.1e-9, 1.1e-9, 0.3000001, 1.0, -3e155])
+    for name in ("x sin(y) - y sin(x)", "x y/(x + y)", "(e^x - e^y)/(x - y)"):
+        f = naive_fourth.FOURTH_TWO[name]
+        found = sg.formula(lambda x, y, f=f: f(sg, x, y), (4,), (4,)).evaluate(
+            "exact", x=points[0][:4], y=points[1][:4]
+        )
+        with mpmath.workdps(700):
+            want = [
+                float(f(mpmath, mpmath.mpf(a), mpmath.mpf(b))) for a, b in zip(*(p[:4] for p in points), strict=True)
+            ]
+        np.testing.assert_array_equal(found, want)
+
+
+def test_exact_values_keep_dtype_and_shape_and_what_has_none():
+    f = sg.formula("log(x) + sum(x)", shapes="x=n")
+    found = f.evaluate("exact", x=np.array([1.0, 2.0, -1.0], np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[:2], [2.0, 2 + np.log(2)], rtol=1e-7)
+    assert np.isnan(found[2])
+    assert sg.formula("exp(x)", shapes="x=n").evaluate("exact", x=np.array([1e300, 1.0]))[1] == np.e
+    with pytest.raises(sg.errors.ArgumentError, match="True, False or"):
+        f.evaluate("exactly", x=np.ones(2))
