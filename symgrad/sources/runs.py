@@ -77,12 +77,8 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
             sizes = sizes_of(fixed, order)
             # What was wide stays wide, and what was tall stays tall.
             sizes = dict(zip(sorted(sizes, key=first.__getitem__), sorted(sizes.values()), strict=True))
-            examples = [
-                np.resize(a, e.shape) if getattr(a, "dtype", _FLOAT).kind in "biu" else d if _symmetric(a) else e
-                for a, e, d in zip(
-                    args, _arrays(names, fixed, sizes), _arrays(names, fixed, sizes, definite=True), strict=True
-                )
-            ]
+            plain, definite = (_arrays(names, fixed, sizes, d) for d in (False, True))
+            examples = [_alike(a, e, d) for a, e, d in zip(args, plain, definite, strict=True)]
             with np.errstate(all="ignore"):
                 return sizes, ran(f, examples, {n: letter for letter, n in sizes.items()})[1]
 
@@ -97,10 +93,29 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
     return (reading, found) if found is not None else _with_numbers(f, args, at_other_sizes, letters)
 
 
-def _symmetric(a: Any) -> bool:
-    """Whether an argument is a symmetric matrix, in whose place others have to stand that are positive definite."""
+def _alike(a: Any, example: Any, definite: Any) -> Any:
+    """An example in the place of an argument: of its dtype, and positive definite where it is symmetric.
+
+    Integers are those of the argument again, which may be labels and places.
+    """
     value = getattr(a, "_value", a)
-    return getattr(value, "ndim", 0) == 2 and value.shape[0] == value.shape[1] and np.array_equal(value, value.T)
+    dtype = getattr(value, "dtype", None) or _FLOAT
+    if dtype.kind in "biu":
+        return np.resize(a, np.shape(example))
+    square = getattr(value, "ndim", 0) == 2 and value.shape[0] == value.shape[1]
+    if square and np.array_equal(value, value.conj().T):
+        example = definite
+    if dtype.kind == "c":
+        example = _turned(example)
+    return example if isinstance(example, float) else np.asarray(example, dtype)
+
+
+def _turned(example: Any) -> Any:
+    """A complex example of a real one; symmetric matrices become Hermitian ones with the same eigenvalues."""
+    if np.ndim(example) == 2 and np.array_equal(example, example.T):
+        turns = np.exp(0.5j * np.arange(len(example)))
+        return turns[:, None] * example * turns.conj()
+    return example * np.exp(0.5j * np.arange(np.size(example)).reshape(np.shape(example)) + 0.3j)
 
 
 def _with_numbers(
@@ -232,6 +247,9 @@ def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:
     known = {t.name: t for t in postorder([a, b]) if t.op.name == "symbol"}
     shapes = {str(name): t.shape for name, t in known.items()}
     values = dict(zip(shapes, _arrays(list(shapes), shapes, sizes, definite=True), strict=True))
+    for name, t in known.items():
+        if t.dtype is not None and t.dtype.kind == "c":
+            values[str(name)] = _turned(values[str(name)])
     try:
         return bool(np.allclose(evaluate(a, values, sizes), evaluate(b, values, sizes), equal_nan=True))
     except (SymgradError, ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
