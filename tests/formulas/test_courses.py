@@ -83,11 +83,58 @@ CASES = {
         ("nk", "nk", "+"), {},
         r"\frac{1}{n \tau} \left(\operatorname{softmax}\left(\frac{1}{\tau} Z C^{\top}\right) - I\right) C",
     ),
+    "probabilistic PCA": (
+        lambda W, S, s: sg.logdet(W @ W.T + s * sg.eye(len(W), dtype=sg.float64))
+        + sg.trace(sg.linalg.inv(W @ W.T + s * sg.eye(len(W), dtype=sg.float64)) @ S),
+        ("nk", "S", "+"), {"S": "symmetric"},
+        r"2 \left(W W^{\top} + s I\right)^{-1} \left(W - S \left(W W^{\top} + s I\right)^{-1} W\right)",
+    ),
+    "inverse Wishart": (
+        lambda nu, S, P: nu / 2 * sg.logdet(P) - (nu + len(S) + 1) / 2 * sg.logdet(S) - sg.trace(P @ S.inverse()) / 2,
+        ("+", "S", "S"), {"S": "symmetric", "P": "symmetric"},
+        r"\frac{\log \det\left(P\right) - \log \det\left(S\right)}{2}",
+    ),
+    "beams": (
+        lambda w, a, R: sg.abs(w.conj() @ a) ** 2 / (w.conj() @ R @ w).real,
+        ("Cn", "Cn", "H"), {"R": "hermitian"},
+        (r"\frac{2}{\operatorname{Re}\left(w^{H} R w\right)} \left(\left(a^{H} w\right) a - "
+        r"\frac{\left|w^{H} a\right|^{2}}{\operatorname{Re}\left(w^{H} R w\right)} R w\right)"),
+    ),
+    "phases": (
+        lambda x, A, y: ((sg.abs(A @ x) ** 2 - y) ** 2).sum(),
+        ("Cm", "Cnm", "+n"), {},
+        r"4 A^{H} \left(A x \odot \left(\left|A x\right|^{\odot 2} - y\right)\right)",
+    ),
+    "scattering": (
+        lambda q, R, k: sg.abs((q * sg.exp(1j * (R @ k))).sum()) ** 2,
+        ("n", "nm", "m"), {},
+        (r"2 \operatorname{Re}\left(\left(q^{\top} e^{\mathrm{i} R k}\right) "
+        r"\overline{e^{\mathrm{i} R k}}\right)"),
+    ),
+    "scale of a rotation": (
+        lambda s, R, X, Y: ((s * X @ R.T - Y) ** 2).sum(),
+        ("+", "mm", "nm", "nm"), {},
+        (r"2 \left(s \lVert R X^{\top} \rVert_{F}^{2} - "
+        r"\operatorname{tr}\left(R X^{\top} Y\right)\right)"),
+    ),
+    "a system of blocks": (
+        lambda A, B, x, y: (sg.linalg.solve(sg.cat([
+            sg.cat([A, B.T], 1), sg.cat([B, sg.zeros(len(B), len(B))], 1)]), sg.cat([x, y])) ** 2).sum(),
+        ("S", "kn", "n", "k"), {},
+        ("\\begin{aligned}\n"
+        r"t_{1} &= \begin{bmatrix} A & B^{\top} \\ B & \mathbf{0}_{n} \end{bmatrix} \\" "\n"
+        r"t_{2} &= t_{1}^{-1} \begin{bmatrix} x \\ y \end{bmatrix} \\" "\n"
+        r"& -2 \left(t_{1}^{-\top} t_{2} t_{2}^{\top}\right)_{[:m, :m]}" "\n"
+        r"\end{aligned}"),
+    ),
 }  # fmt: skip
 
 
 def values(kinds, sizes):
-    """Arrays of normal numbers; "+" of positive ones, "S" and "T" positive definite, "Z" large enough beside them."""
+    """Arrays of normal numbers; "+" of positive ones, "S" and "T" positive definite, "Z" large enough beside them.
+
+    "C" are complex ones, and "H" is Hermitian.
+    """
     rng = np.random.default_rng(7)
     found = []
     for kind in kinds:
@@ -95,6 +142,11 @@ def values(kinds, sizes):
             n = sizes["n" if kind == "S" else "m"]
             A = rng.normal(size=(n, n))
             found.append(A @ A.T + (30 if kind == "Z" else 1) * np.eye(n))
+            continue
+        if kind[0] in "CH":
+            shape = [sizes[s] for s in kind[1:] or "nn"]
+            z = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+            found.append(z @ z.conj().T + np.eye(len(z)) if kind == "H" else z)
             continue
         shape = [sizes[s] for s in kind.lstrip("+")]
         found.append(np.asarray(rng.uniform(0.5, 1.5, shape) if kind.startswith("+") else rng.normal(size=shape)))

@@ -48,7 +48,8 @@ CASES = {
         r"\end{aligned}"
     )),
     "kernel": (kernel, (1.5, X, RNG.normal(size=5)), (
-        rf"\frac{{a^{{\top}} \left(e^{{-\frac{{1}}{{2 h^{{2}}}} {PAIRS}}} \odot {PAIRS}\right) a}}{{h^{{3}}}}"
+        "\\begin{aligned}\n" rf"t_{{1}} &= {PAIRS} \\" "\n"
+        r"& \frac{a^{\top} \left(e^{-\frac{1}{2 h^{2}} t_{1}} \odot t_{1}\right) a}{h^{3}}" "\n" r"\end{aligned}"
     )),
     "directions": (directions, (X, RNG.normal(size=(5, 3))), (
         rf"\operatorname{{diag}}\left(\frac{{1}}{{{LENGTHS}}}\right) \left(G - \operatorname{{diag}}\left("
@@ -371,7 +372,7 @@ JOINED = {
         r"t_{2} \odot \left(1 - t_{1}^{\odot 2}\right) \end{bmatrix} x^{\top}"
     )),
     "gates of rows": (gates, ((5, 3), (3, 4)), (
-        r"\begin{bmatrix} \left(X W\right)_{[:, 2:4]} \odot t_{1} \odot \left(1 - t_{1}\right) & t_{1} "
+        r"\begin{bmatrix} \left(X W\right)_{[:, 2:]} \odot t_{1} \odot \left(1 - t_{1}\right) & t_{1} "
         r"\end{bmatrix} W^{\top}"
     )),
     "a quantile": (pinball, ((4,), (4,), ()), r"1 - \tau - \operatorname{Heaviside}\left(y - q\right)"),

@@ -79,3 +79,32 @@ def test_the_running_logarithm_of_a_sum_has_a_triangle():
 def test_the_size_of_a_slice_is_rounded_up():
     text = sg.formula(lambda x: x[1::2].mean(), (7,)).latex()
     assert text == r"\frac{\mathbf{1}^{\top} x_{[1::2]}}{\left\lceil \frac{n - 1}{2} \right\rceil}"
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        lambda x, y: sg.stack([x, sg.nn.functional.pad(y, (1, 1))]),
+        lambda x, y: sg.stack([x, sg.cat([y, sg.ones(2)])], 1),
+        lambda x, y: sg.cat([x, sg.nn.functional.pad(y, (1, 1))]),
+    ],
+    ids=["zeros", "ones", "beside"],
+)
+@pytest.mark.parametrize("sizes", [(4, 2), (6, 4)])
+def test_entries_of_what_was_stacked_are_one_of_it(joined, sizes):
+    """A size that is two, as there are two arrays, is no letter beside one that is composed of it."""
+    x, y = (sg.tensor(np.arange(1.0, n + 1), requires_grad=True, name=s) for s, n in zip("xy", sizes, strict=True))
+    (joined(x, y) ** 2).sum().backward()
+    assert (x.grad.latex(), y.grad.latex()) == ("2 x", "2 y")
+
+
+@pytest.mark.parametrize(("wrt", "index"), [("x", "_{[:n]}"), ("y", "_{[n:]}")])
+def test_ranges_whose_ends_are_sizes_are_read_back(wrt, index):
+    given = {"x": RNG.normal(size=5), "y": RNG.normal(size=3)}
+    leaves = {k: sg.tensor(v, requires_grad=True, name=k) for k, v in given.items()}
+    (sg.softmax(sg.cat([leaves["x"], leaves["y"]]), 0) ** 3).sum().backward()
+    term, want = leaves[wrt].grad.term, leaves[wrt].grad.numpy()
+    found = readings(term, symbols(term))
+    assert any(index in text for text in found)
+    for reading in found.values():
+        np.testing.assert_allclose(evaluate(reading, given), want, rtol=1e-9)

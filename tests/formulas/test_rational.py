@@ -27,7 +27,7 @@ TEXTBOOK: list[tuple[Any, str]] = [
     ((1 + x / sg.sqrt(x * x + 1)) / (x + sg.sqrt(x * x + 1)), "(1 / sqrt(((x ** 2) + 1)))"),
     (sg.exp(-x) / (1 - sg.exp(-x)), "(1 / (exp(x) - 1))"),
     (sg.sin(x) * x ** (sg.sin(x) - 1) + x ** sg.sin(x) * sg.log(x), "((x ** sin(x)) * ((sin(x) / x) + log(x)))"),
-    (a * x ** (a - 1) / b - x**a / b, "(((x ** (a - 1)) * (a - x)) / b)"),
+    (a * x ** (a - 1) / b - x**a / b, "(((a - x) * (x ** (a - 1))) / b)"),
     ((1 - sg.sigmoid(x)) * (sg.sigmoid(x) * (1 - y) / (1 - sg.sigmoid(x)) - y), "(sigmoid(x) - y)"),
     (1 - sg.sigmoid(-x), "sigmoid(x)"),
     (u * (v / u - a), "(v - (a * u))"),

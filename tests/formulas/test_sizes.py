@@ -246,3 +246,16 @@ def test_recorded_gradients_do_not_take_one_size_for_another():
     other = np.random.default_rng(7).normal(size=(2, 5))
     want = sg.func.grad(lambda U: ((U[1:] - U[:-1]) ** 2).sum())(other).numpy()
     np.testing.assert_allclose(sg.formula(U.grad).evaluate(U=other), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+def test_sizes_are_letters_in_functions_of_arrays_of_any_dtype(dtype):
+    rng = np.random.default_rng(8)
+    runs = [[np.asarray(rng.normal(size=s), dtype) for s in ((n, m), (m,), (n,))] for n, m in ((5, 3), (4, 6))]
+    f = lambda A, x, b: (sg.abs(A @ x - b) ** 2).sum() / A.shape[0]  # noqa: E731
+    found = sg.formula(f, *runs[0], wrt="x")
+    assert (
+        found.latex() == rf"\frac{{2}}{{n}} A^{{{'H' if 'complex' in dtype else chr(92) + 'top'}}} \left(A x - b\right)"
+    )
+    for A, x, b in runs:
+        np.testing.assert_allclose(found.evaluate(A=A, x=x, b=b), sg.func.grad(f, 1)(A, x, b).numpy(), rtol=1e-4)

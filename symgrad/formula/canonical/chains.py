@@ -107,13 +107,22 @@ def diagonal_matrix(vector: Term) -> Term:
 _HALVES = (Fraction(1, 2), Fraction(-1, 2))
 
 
-def rank_of(term: Term) -> int:
-    """Place in a product: numbers and sizes, symbols, functions, sums."""
+def rank_of(term: Term) -> float:
+    """Place in a product: numbers and sizes, symbols, sums of scalars that are symbols, functions, other sums."""
     if term.op in (NUMBER, SIZE):
         return 0
     if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
         return 1
-    return 3 if term.op.name in ("add", "sub") else 2
+    if term.op.name not in ("add", "sub"):
+        return 2
+    return 1.5 if not term.shape and all(map(_is_name, term.args)) else 3
+
+
+def _is_name(term: Term) -> bool:
+    """Whether a term of a sum is a number, a scalar's name, a multiple of one, or such a sum."""
+    if term.op.name in ("add", "sub", "mul", "neg"):
+        return all(map(_is_name, term.args))
+    return term.op in (NUMBER, SIZE, SYMBOL)
 
 
 def powered(base: Term, power: Power) -> Term:

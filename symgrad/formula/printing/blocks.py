@@ -29,8 +29,14 @@ def _framed(kind: str, rows: Sequence[Sequence[str]]) -> Piece:
 
 
 def _plain(w: Writer, *blocks: Term) -> bool:
-    """Whether blocks are columns and matrices whose texts tell their sizes."""
-    return all(kind_of(b.shape) in "cm" and not w.open[b] and 1 not in b.shape for b in blocks)
+    """Whether blocks are columns and matrices whose texts tell their sizes; zeros do so beside others."""
+    rest = [b for b in blocks if not _is_zero(b)]
+    sized = all(kind_of(b.shape) in "cm" and not w.open[b] for b in rest)
+    return bool(rest) and sized and not any(1 in b.shape for b in blocks)
+
+
+def _is_zero(t: Term) -> bool:
+    return t.op.name == "full" and t.params["value"] == 0 and t.dtype == "float64"
 
 
 @writes("cat")
@@ -42,11 +48,17 @@ def _joined(w: Writer, t: Term) -> Piece | None:
     wide = {len(a.args) if a.op.name == "cat" and a.params["dim"] == 1 and _plain(w, *a.args) else 0 for a in t.args}
     if len(wide) == 1 and wide != {0}:
         return _framed("m", [_row(w, a) for a in t.args])
-    return _framed(kind_of(t.shape), [[text_of(exact(w, a))] for a in t.args])
+    return _framed(kind_of(t.shape), [[text] for text in _row(w, t)])
 
 
 def _row(w: Writer, t: Term) -> list[str]:
-    return [text_of(exact(w, a)) for a in t.args]
+    dim = t.params["dim"]
+    return [_zero(a.shape[dim]) if _is_zero(a) else text_of(exact(w, a)) for a in t.args]
+
+
+def _zero(count: Any) -> str:
+    """So many rows or columns of zeros, as one block."""
+    return "0" if count == 1 else rf"\mathbf{{0}}_{{{size_tex(count)}}}"
 
 
 @writes("stack")
@@ -132,7 +144,7 @@ def _zeros_around(part: Any, size: Any) -> tuple[Any, Any] | None:
 def _zeros(count: Any) -> list[str]:
     """Zeros as a block: written one by one where they are few."""
     few = isinstance(count, int) and count <= MOST_ZEROS
-    return ["0"] * count if few else [rf"\mathbf{{0}}_{{{size_tex(count)}}}"]
+    return ["0"] * count if few else [_zero(count)]
 
 
 def read_blocks(r: Any) -> Value:

@@ -34,7 +34,7 @@ INLINE_SIZE = 150
 INLINE_WIDTH = 440.0
 """The widest formula, in points, of which no part gets a name: the line of a page with narrow margins."""
 
-SHARED_WIDTH = 240.0
+SHARED_WIDTH = 200.0
 """The width, in points, from which a formula gets names for parts that it would print again and again."""
 
 SHARED_GAIN = 0.9

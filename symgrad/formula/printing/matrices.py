@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from symgrad.dtypes import is_floating
@@ -24,6 +25,7 @@ from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+from symgrad.ops.shapes.sizes import total_size
 
 ROUNDING = 1e-9
 """The largest relative tolerance of a pseudo inverse that is one of rounding."""
@@ -353,28 +355,32 @@ def _getitem(w: Writer, t: Term) -> Piece:
 
 
 @writes("narrow", "select")
-def _range(w: Writer, t: Term) -> Piece | None:
-    p = t.params
-    if t.op.name == "select":
-        return _entry(w, t)
-    parts = [":"] * t.args[0].ndim
-    if isinstance(p["start"], int) and isinstance(p["length"], int):
-        parts[p["dim"]] = f"{p['start']}:{p['start'] + p['length']}"
-    else:
-        return None
-    return _indexed(w, t, f"[{', '.join(parts)}]")
-
-
-def _entry(w: Writer, t: Term) -> Piece:
+def _range(w: Writer, t: Term) -> Piece:
     """Places along some axes, one index for all of them: the entry of a row is that of the matrix."""
     found = [t]
-    while found[-1].args[0].op.name == "select":
+    while found[-1].args[0].op.name == t.op.name and not _has_axis(found, found[-1].args[0].params["dim"]):
         found.append(found[-1].args[0])
     whole = found[-1].args[0]
     parts, left = [":"] * whole.ndim, list(range(whole.ndim))
     for one in reversed(found):
-        parts[left.pop(one.params["dim"])] = str(one.params["index"])
+        if t.op.name == "select":
+            parts[left.pop(one.params["dim"])] = str(one.params["index"])
+        else:
+            parts[one.params["dim"]] = _ends(one)
     return _indexed(w, t, f"[{', '.join(parts)}]", whole)
+
+
+def _has_axis(ranges: Sequence[Term], axis: int) -> bool:
+    """Whether one of some ranges is one of this axis; of entries each takes its axis away."""
+    return any(t.op.name == "narrow" and t.params["dim"] == axis for t in ranges)
+
+
+def _ends(t: Term) -> str:
+    """The ends of a range, but for those of the axis."""
+    start, length = t.params["start"], t.params["length"]
+    stop = total_size((start, length))
+    first = "" if start == 0 else size_tex(start)
+    return f"{first}:{'' if stop == t.args[0].shape[t.params['dim']] else size_tex(stop)}"
 
 
 def _indexed(w: Writer, t: Term, index: str, whole: Term | None = None) -> Piece:

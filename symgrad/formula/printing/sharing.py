@@ -15,7 +15,7 @@ NAME_SIGNS = 2
 LINE_SIGNS = 4
 """What a definition takes beside what it defines: its name, its equals sign, and a line."""
 
-_UNSEEN = re.compile(r"[{}^_&]|\\\\|\\(?:left|right|quad|begin.*|end.*|[,:;!])")
+_UNSEEN = re.compile(r"[{}^_&]|\\\\|\\(?:left|right|quad|(?:begin|end)(?!\{bmatrix\}).*|[,:;!])")
 
 _WRAPPERS = frozenset({"inv", "permute", "neg", "squeeze", "unsqueeze", "expand", "diag", "cast"})
 """What stands as a sign at its argument, which gets the name: not of the inverse of S, but of S."""

@@ -21,7 +21,7 @@ from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.options import OptionReader, literal_of
+from symgrad.formula.reading.options import OptionReader, literal_of, picked
 from symgrad.formula.reading.text import (
     Tokens,
     diagonal_matrix,
@@ -255,7 +255,7 @@ class _TexReader(OptionReader):
                     tokens.at += 3
                     index = self.index()
                     tokens.expect("}")
-                    out = value_of(op("getitem", self.plain(out), index=index))
+                    out = value_of(picked(self.plain(out), index))
                 else:
                     out = self.entry(out)
             else:

@@ -24,16 +24,21 @@ def _part(g: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
     return narrow_op(g, dim=dim, start=_offset(likes, i, dim), length=shape[dim])
 
 
+def _joined_shape(shapes: Sequence[tuple[Any, ...]], dim: int, size: Any, rest: int) -> tuple[Any, ...]:
+    """The shape of what is joined, whose other sizes agree: a size that is a letter is not one that is a number."""
+    around = {(*s[:dim], *s[rest:]) for s in shapes if s != (0,)}
+    if len(around) > 1:
+        raise ShapeError(f"arrays of shapes {', '.join(map(str, shapes))} cannot be joined along axis {dim}")
+    first = next((s for s in shapes if s != (0,)), shapes[0])
+    return (*first[:dim], size, *first[rest:])
+
+
 concat_op: Op = primitive(
     "cat",
     lambda *xs, dim: np.concatenate(xs, dim),
     lambda i, g, out, *likes, dim: _part(g, likes, i, dim),
     jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
-    infer=lambda *shapes, dim: (
-        *shapes[0][:dim],
-        total_size([s[dim] for s in shapes]),
-        *shapes[0][dim + 1 :],
-    ),
+    infer=lambda *shapes, dim: _joined_shape(shapes, dim, total_size([s[dim] for s in shapes]), dim + 1),
     code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
     stacks=True,
     domain="real",
@@ -222,7 +227,7 @@ stack_op: Op = primitive(
     jvp=lambda i, t, out, *likes, dim: stack_op(
         *(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim
     ),
-    infer=lambda *shapes, dim: (*shapes[0][:dim], len(shapes), *shapes[0][dim:]),
+    infer=lambda *shapes, dim: _joined_shape(shapes, dim, len(shapes), dim),
     code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
     stacks=True,
     domain="real",

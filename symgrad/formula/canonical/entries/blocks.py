@@ -1,4 +1,7 @@
-"""Ranges of arrays that were put together from blocks: ``narrow(cat(x, y))`` is x, also under functions of entries."""
+"""Ranges of arrays that were put together from blocks: ``narrow(cat(x, y))`` is x, also under functions of entries.
+
+An entry of an axis is a range of one: ``select(stack(x, y))`` is x or y.  Zeros around a block are blocks, too.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,13 @@ def read_narrow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
     """A range in which exactly one block stands, always; None where it cuts through blocks."""
     p = term.params
     return _Range(run, p["start"], p["length"]).of(args[0], p["dim"])
+
+
+def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """An entry of an axis along which arrays were stacked, always."""
+    dim, index = term.params["dim"], term.params["index"]
+    found = _Range(run, index, 1).of(args[0], dim) if isinstance(index, int) and index >= 0 else None
+    return None if found is None else found.restricted([k for k in range(len(found.shape)) if k != dim])
 
 
 class _Range:
@@ -61,8 +71,9 @@ class _Range:
         return self.run.contract(forms, specs, p.out, shape).scaled(p.coef, p.decimal)
 
     def _base(self, base: Term, axis: int) -> Form | None:
-        if base.op.name == "cat":
-            return self._cat(base, axis)
+        inner = _BLOCKS.get(base.op.name)
+        if inner is not None:
+            return inner(self, base, axis)
         inside = self.run.insides.get(base)
         if inside is not None:
             return self.of(inside, axis)
@@ -74,6 +85,19 @@ class _Range:
             return None
         shape = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
         return self.run.elementwise(base.op, [a for a in parts if a is not None], base.params, shape)
+
+    def _stack(self, base: Term, axis: int) -> Form | None:
+        if base.params["dim"] != axis or self.length != 1 or not isinstance(self.start, int):
+            return None
+        shape = (*base.shape[:axis], 1, *base.shape[axis + 1 :])
+        block = self.run.opaque(base.args[self.start])
+        return block.spread([k for k in range(base.ndim) if k != axis], shape)
+
+    def _pad(self, base: Term, axis: int) -> Form | None:
+        (block,), widths = base.args, base.params["widths"]
+        around = any(before or after for k, (before, after) in enumerate(widths) if k != axis)
+        whole = self.start == widths[axis][0] and self.length == block.shape[axis]
+        return self.run.opaque(block) if whole and not around else None
 
     def _cat(self, base: Term, axis: int) -> Form | None:
         if base.params["dim"] != axis:
@@ -87,3 +111,7 @@ class _Range:
                 return self.run.opaque(block)
             at = total_size((at, block.shape[axis]))
         return None
+
+
+_BLOCKS = {"cat": _Range._cat, "stack": _Range._stack, "pad": _Range._pad}
+"""Ops that put arrays together, and a range of what they make."""

@@ -192,7 +192,10 @@ class Graph:
                     return matmul(base, base)
                 return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
         elif len(parts) > 1 and all(p > 0 and not is_guard(b) for b, p in parts):
-            *left, right = sorted(parts, key=lambda x: rank_of(x[0])) if len(parts) == 2 else parts
+            # wᴴa rather than aᵀ times the conjugate of w.
+            *left, right = (
+                sorted(parts, key=lambda x: (x[0].op.name != "conj", rank_of(x[0]))) if len(parts) == 2 else parts
+            )
             return matmul(region(left), powered(*right))
         return call_op("sum", region(parts), dim=(0,), keepdim=False)
 
@@ -204,6 +207,8 @@ class Graph:
                 # Σ Xᵢⱼ² = ‖X‖², for real X.
                 return call_op("pow", call_op("norm", squared, p=2, dim=(0, 1), keepdim=False), 2)
             return call_op("sum", arrow.chain[0].term, dim=(0, 1), keepdim=False)
+        if arrow.vector is not None and rank_of(arrow.vector) == 1:
+            return self._form(arrow.chain, None, arrow.vector)
         return call_op("sum", self.layout.applied(*arrow), dim=(0,), keepdim=False)
 
     def _form(self, chain: Chain, left: Term | None, right: Term | None) -> Term:
@@ -218,7 +223,19 @@ class Graph:
         return matmul(left, self.layout.applied(chain, right))
 
     def _trace(self, chain: Chain) -> Term:
+        half = self._half(chain)
+        if half is not None:
+            return call_op("pow", call_op("norm", self.layout.chain_term(half), p=2, dim=(0, 1), keepdim=False), 2)
         return call_op("trace", self.layout.chain_term(self.layout.rotated(chain)))
+
+    def _half(self, chain: Chain) -> Chain | None:
+        """AB, for a cycle that is (AB)ᵀAB: tr(BᵀAᵀAB) = ‖AB‖², for real matrices."""
+        n = len(chain) // 2
+        if len(chain) % 2 or len({x.term for x in chain}) < 2 or not all(is_real(x.term) for x in chain):
+            return None
+        turns = [chain[k:] + chain[:k] for k in range(len(chain))]
+        halves = [c[n:] for c in turns if c[:n] == self.layout.reverse(c[n:])]
+        return min(halves, key=lambda c: (transposes(c), c[0].turned), default=None)
 
     def _absorb(self, vertex: int) -> None:
         """A vertex with one edge is a matrix-vector product."""

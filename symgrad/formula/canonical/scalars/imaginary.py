@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
@@ -103,11 +103,30 @@ def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
         else:
             rest.append(p)
     if len(rest) == len(terms):
-        return None
+        return _real_in_front(run, op, rest[0], form.shape) if len(rest) == 1 else None
     found = run.sum_of(known, form.shape)
     if not rest:
         return found
     return run.plus([found, run.elementwise(op, [Form(rest, form.shape)], {}, form.shape)], (1, 1), form.shape)
+
+
+def _real_in_front(run: Canonicaliser, op: Op, p: Product, shape: tuple[Any, ...]) -> Form | None:
+    """Re(2xz) = 2x Re(z), Re(iz) = -Im(z) and Im(iz) = Re(z) for real x, always."""
+
+    def goes(f: Factor) -> bool:
+        real = f.base.number == 1j or (f.base.dtype is not None and is_real_floating(f.base.dtype))
+        return real and (not f.labels or (len(set(p.out)) == len(p.out) and set(f.labels) <= set(p.out)))
+
+    front = [f for f in p.factors if goes(f)]
+    if not front and p.coef == 1:
+        return None
+    units = [f for f in front if f.base.number == 1j]
+    coef = -p.coef if units and op.name == "real" else p.coef
+    if units:
+        op = lookup("imag" if op.name == "real" else "real")
+    inner = Form([Product(1, [f for f in p.factors if f not in front], p.out)], shape)
+    rest = Product(coef, [f for f in front if f not in units], p.out, p.decimal)
+    return run.times(Form([rest], shape), run.elementwise(op, [inner], {}, shape))
 
 
 def _opened(p: Product, run: Canonicaliser) -> list[Product]:
