@@ -27,6 +27,9 @@ from symgrad.tape.record import Recorded
 
 _WIDE = 4.0
 """An error bar in standard deviations: the errors are those of few operations, whose tails are not a Gaussian's."""
+_LANES = 12.0
+"""The root of 1 + terms / 12 is the ratio of the errors of a sum one after the other, at random signs, to changes of
+its terms: the mean square of n partial sums is n/2 times that of a term, and that of a rounding a quarter of a change's."""
 _LEAST = 0.01
 """Operations with less than this part of the error are not told of."""
 _SMALL = 1e-7
@@ -205,11 +208,15 @@ def _program(t: Any) -> Callable[[Any, Any], Any]:
     return run
 
 
-def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[[Any], Any]:
-    """Relative changes at random: up to ``size`` times the precision of each array, or (``scaled`` off) up to it."""
+def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[..., Any]:
+    """Relative changes at random: up to ``size`` times the precision of each array, or (``scaled`` off) up to it.
 
-    def change(value: Any) -> Any:
-        unit = float(finfo(value.dtype).eps) if scaled else 1.0
+    Of a sum of n terms that are added one after the other every partial sum is rounded; n of them bring an error that
+    grows as n, and changes of the terms one that grows as the root of n.  Kernels keep some partial sums side by side.
+    """
+
+    def change(value: Any, terms: int = 1) -> Any:
+        unit = float(finfo(value.dtype).eps) * math.sqrt(1 + terms / _LANES) if scaled else 1.0
         wide = np.asarray(value).astype(complex if value.dtype.kind == "c" else float)
         return (wide * (1 + size * unit * rng.uniform(-1, 1, wide.shape))).astype(value.dtype)[()]
 

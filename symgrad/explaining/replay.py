@@ -25,7 +25,8 @@ from symgrad.tape.observers import PackedRow, unpacked
 from symgrad.tape.operands import promoted, scalarised
 from symgrad.tape.record import Recorded, computed, select_saved
 
-Change = Callable[[Any], Any]
+Change = Callable[..., Any]
+"""Changes a value at random; of the operands of a sum its second argument says how many terms that has."""
 
 MOST_BYTES = 8_000_000_000
 """Bytes of all values of a graph up to which it is run again; the pass keeps about two times as much beside them."""
@@ -130,7 +131,8 @@ class Replay:
         try:
             values = promoted(node.op, [self.value(a) for a in made.args])
             if noisy and not entry_by_entry(node):
-                values = [_noised(v, self.noise) for v in values]
+                terms = _terms(node, [np.shape(v) for v in values])
+                values = [_noised(v, self.noise, terms) for v in values]
             out = scalarised(computed(node.op, values, params))
             if np.shape(out) != node.shape:
                 raise ValueError("another shape")
@@ -159,8 +161,25 @@ def _require_room(nodes: Sequence[Node]) -> None:
         )
 
 
-def _noised(value: Any, noise: Any) -> Any:
-    return noise(value) if getattr(value, "dtype", None) is not None and is_floating(value.dtype) else value
+def _noised(value: Any, noise: Any, terms: int = 1) -> Any:
+    return noise(value, terms) if getattr(value, "dtype", None) is not None and is_floating(value.dtype) else value
+
+
+def _terms(node: Node, shapes: Sequence[tuple[int, ...]], back: int | None = None) -> int:
+    """How many numbers an operation adds up for an entry of its result; ``back``: its derivative by that argument."""
+    op, params = node.op, node.params or {}
+    if op.kind == "multilinear":
+        labels, output = op.einsum(*shapes, **params)
+        sizes = {k: n for row, shape in zip(labels, shapes, strict=True) for k, n in zip(row, shape, strict=True)}
+        kept = output if back is None else labels[back]
+        return math.prod(n for k, n in sizes.items() if k not in kept)
+    if not shapes or not shapes[0]:
+        return 1
+    if op.linear and op.along and shapes[0] == node.shape:  # a running sum, whose derivative is one from the other end
+        return shapes[0][params["dim"]]
+    if op.mixes is None or back is not None:
+        return 1
+    return max(math.prod(shapes[0]) // max(math.prod(node.shape), 1), 1)
 
 
 def _kept(node: Node, saved: Any) -> bool:
@@ -208,7 +227,9 @@ class Pass(QuietSweep):
 
     def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
         noise = self.replay.noise if rounds(node) else None
-        taken = g if noise is None or entry_by_entry(node) else _noised(g, noise)
+        taken = g
+        if noise is not None and not entry_by_entry(node):
+            taken = _noised(g, noise, _terms(node, [np.shape(_plain(self.replay.value(a))) for a in node.args], i))
         found = super()._contribution(node, rules, i, taken, saved, params, *rest)
         value = found.value if isinstance(found, Masked) else _plain(found)
         if noise is not None and not isinstance(found, Masked):

@@ -1,14 +1,19 @@
 """Structures of matrices: what a tensor may be declared to be, what formulas make of it, and projected gradients.
 
-``symgrad.tensor(..., structure="symmetric")`` is a promise about the values.  Formulas use it (A + Aᵀ is 2A); numbers
-do not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps
+``symgrad.tensor(..., structure="symmetric")`` is a promise about the values, which are looked at once, when it is made.
+Formulas use it (A + Aᵀ is 2A); numbers do not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps
 the structure.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError
 from symgrad.op import carrier_of, shape_of
 from symgrad.ops.elementwise.complex import conj
@@ -37,6 +42,69 @@ def known_structure(name: Any) -> str:
     if name not in KNOWN:
         raise ArgumentError(f"a structure is one of {', '.join(KNOWN)}, not {name!r}.")
     return str(name)
+
+
+def _adjoint_of(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+_STANDS_FOR: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "symmetric": (lambda a: np.swapaxes(a, -1, -2), "its transpose"),
+    "hermitian": (_adjoint_of, "its conjugate transpose"),
+    "psd": (_adjoint_of, "its conjugate transpose"),
+    "spd": (_adjoint_of, "its conjugate transpose"),
+    "skew": (lambda a: -np.swapaxes(a, -1, -2), "minus its transpose"),
+    "diagonal": (lambda a: a * np.eye(a.shape[-1], dtype=a.dtype), "its diagonal"),
+    "lower": (np.tril, "its lower triangle"),
+    "upper": (np.triu, "its upper triangle"),
+}
+"""What matrices of a structure are equal to."""
+
+
+def kept_structure(name: Any, value: Any) -> str:
+    """The name of a structure that an array has; an error where it has not, since formulas would be of another one.
+
+    Entries may differ by rounding: up to the root of the dtype's precision, of the largest entry.
+    """
+    structure = known_structure(name)
+    if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
+        raise ArgumentError(f"structure={name!r} is one of square matrices; this tensor has shape {list(value.shape)}.")
+    if not value.size:
+        return structure
+    wide = value.astype(np.result_type(value.dtype, float) if value.dtype.kind in "biufc" else float)
+    slack = math.sqrt(float(finfo(value.dtype).eps)) if is_floating(value.dtype) or value.dtype.kind == "c" else 0.0
+    rule = _NAMES.get(structure, structure)
+    if rule == "orthogonal":
+        given, wanted, words = _adjoint_of(wide) @ wide, np.eye(value.shape[-1]), ("Q.T @ Q", "the identity")
+    else:
+        stands_for, words = _STANDS_FOR[rule][0], ("it", _STANDS_FOR[rule][1])
+        given, wanted = wide, stands_for(wide)
+    with np.errstate(all="ignore"):
+        off = np.abs(given - wanted)
+        bound = slack * max(1.0 if rule == "orthogonal" else 0.0, float(np.max(np.abs(wide))))
+    if np.any(off > bound):  # of a nan nothing is known
+        at = tuple(int(k) for k in np.unravel_index(int(np.nanargmax(off)), off.shape))
+        there = np.broadcast_to(wanted, given.shape)[at]
+        raise ArgumentError(
+            f"structure={name!r} is not true of these values: at {list(at)} {words[0]} has {given[at]:.6g}, and "
+            f"{words[1]} {there:.6g}. Formulas would be those of another matrix; leave structure= out, or make the "
+            "values so before."
+        )
+    if rule in ("psd", "spd") and np.all(np.isfinite(wide)):
+        _require_no_negative(name, wide, max(bound, float(np.finfo(float).tiny)))
+    return structure
+
+
+def _require_no_negative(name: Any, matrix: Any, bound: float) -> None:
+    """An error for a matrix with a negative eigenvalue that is larger than rounding."""
+    try:
+        np.linalg.cholesky(matrix + matrix.shape[-1] * bound * np.eye(matrix.shape[-1]))
+    except np.linalg.LinAlgError:
+        least = float(np.min(np.linalg.eigvalsh(matrix)))
+        raise ArgumentError(
+            f"structure={name!r} is not true of these values: the matrix has the eigenvalue {least:.6g}. Leave "
+            "structure= out, or state 'symmetric'."
+        ) from None
 
 
 def declared(term: Any) -> str | None:
@@ -156,7 +224,5 @@ def project(grad: Any, structure: Any, at: Any = None) -> Any:
     if structure == "orthogonal" and at is None:
         raise ArgumentError("project: the tangent space of orthogonal matrices depends on the point; pass at=Q.")
     if carrier_of(type(grad)) is None:
-        import numpy as np
-
         grad = np.asarray(grad)
     return _PROJECTIONS[structure](grad, at)

@@ -16,7 +16,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.devices import Options, accept, on_cpu
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.formula.structures import known_structure
+from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
 from symgrad.notices import notice
 from symgrad.op import shape_of
@@ -79,7 +79,7 @@ def tensor(
 
     Python floats become the default dtype (float32, as torch); NumPy arrays keep theirs.  ``name`` is the symbol in
     formulas; without it the variable the result is assigned to gives the name.  ``structure`` states a property of a
-    matrix ("symmetric") that formulas may use.
+    matrix ("symmetric") that formulas may use; ``ArgumentError`` where the values do not have it.
 
     >>> tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
@@ -92,7 +92,7 @@ def tensor(
     if name is not None or structure is not None:
         extra = made.more()
         extra.name = None if name is None else check_name(name)
-        extra.structure = None if structure is None else known_structure(structure)
+        extra.structure = None if structure is None else kept_structure(structure, value)
     made.more().site = call_site(1)
     if not value.size and isinstance(data, np.ndarray):
         made.more().strides = tuple(step // data.itemsize for step in data.strides)

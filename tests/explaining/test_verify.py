@@ -168,3 +168,17 @@ def test_units_in_the_last_place_are_those_of_numpy():
         assert np.array_equal(ulp(numbers), np.spacing(numbers).astype(float))
         assert ulp(dtype(0)) == float(np.spacing(info.tiny))
         assert np.isnan(ulp(dtype("nan")))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_sums_have_bars_for_their_partial_sums(dtype):
+    """One of 1,000 terms rounds its partial sums; the bars were those of changes of the terms, eight times too small."""
+    rng = np.random.default_rng(0)
+    x = sg.tensor(rng.normal(size=3000).astype(dtype), requires_grad=True)
+    rows = sg.tensor(rng.normal(size=(8, 3000)).astype(dtype))
+    (sg.sigmoid(rows @ x)).sum().backward()
+    for t in (sg.cumsum(x, 0), (sg.cumsum(x, 0)[::100] ** 2).sum(), rows @ x, x.grad, sg.logsumexp(rows @ x, 0)):
+        found = sg.verify(t)
+        assert found, found
+        assert np.max(found.ulps / found.allowed) < 0.7  # with room for other kernels
+    assert sg.errorbars(x * 2).ulps.max() < 8  # where nothing is added up, bars stay narrow

@@ -264,3 +264,37 @@ def test_the_matrix_of_a_cholesky_factor_prints_as_a_symmetric_one():
     A = np.random.default_rng(0).normal(size=(4, 4))
     text = sg.latex(process, A @ A.T + np.eye(4), np.ones(4), wrt="K")
     assert text == r"\frac{1}{2} \left(K^{-1} - K^{-1} y y^{\top} K^{-1}\right)"
+
+
+@pytest.mark.parametrize(
+    ("structure", "right", "wrong"),
+    [
+        ("symmetric", [[1.0, 2.0], [2.0, 3.0]], [[1.0, 2.0], [2.5, 3.0]]),
+        ("hermitian", [[1.0, 2.0 + 1j], [2.0 - 1j, 3.0]], [[1.0, 2.0 + 1j], [2.0 + 1j, 3.0]]),
+        ("skew", [[0.0, 2.0], [-2.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]]),
+        ("psd", [[1.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]),
+        ("diagonal", [[1.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.5, 2.0]]),
+        ("orthogonal", [[0.6, 0.8], [-0.8, 0.6]], [[0.6, 0.8], [0.8, 0.6]]),
+        ("lower", [[1.0, 0.0], [5.0, 2.0]], [[1.0, 5.0], [0.0, 2.0]]),
+        ("upper_triangular", [[1.0, 5.0], [0.0, 2.0]], [[1.0, 0.0], [5.0, 2.0]]),
+    ],
+)
+def test_a_structure_that_the_values_have_not_is_refused(structure: str, right: Any, wrong: Any) -> None:
+    """A formula of a matrix that is another one would be wrong, with nobody told."""
+    for dtype in (None, np.complex64) if structure == "hermitian" else (np.float16, np.float32, np.float64):
+        sg.tensor(np.array(right), dtype=dtype, structure=structure)
+        with pytest.raises(ArgumentError, match=f"structure='{structure}' is not true of these values"):
+            sg.tensor(np.array(wrong), dtype=dtype, structure=structure)
+    with pytest.raises(ArgumentError, match="square matrices; this tensor has shape"):
+        sg.tensor([1.0, 2.0], structure=structure)
+    sg.tensor(np.full((2, 2), np.nan), structure=structure)  # of which nothing is known
+    sg.tensor(np.zeros((0, 0)), structure=structure)
+
+
+def test_a_structure_may_be_kept_up_to_rounding() -> None:
+    B = np.random.default_rng(0).normal(size=(50, 20))
+    for dtype in (sg.float16, sg.bfloat16, sg.float32, sg.float64):
+        sg.tensor(B @ B.T, dtype=dtype, structure="psd")
+        sg.tensor(np.linalg.qr(B)[0].T @ np.linalg.qr(B)[0], dtype=dtype, structure="orthogonal")
+    with pytest.raises(ArgumentError, match=r"at \[1, 0, 1\] it has 3, and its transpose 2"):
+        sg.tensor(np.array([[[1, 2], [2, 1]], [[1, 3], [2, 1]]]), structure="symmetric")
