@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
 from symgrad.judging.mistakes import explained, undefined
-from symgrad.judging.points import NEEDED, Point, compared, random_points, smallest
+from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
 from symgrad.judging.readings import (
     MISFITS,
     Read,
@@ -235,15 +236,24 @@ class Case:
         defined = [p for p in points if p.defined]
         different = [p for p in defined if p.differs]
         agreeing = [p for p in defined if p.agrees]
-        if self.wrt is not None and all(p.special for p in different) and len(agreeing) > 2 * NEEDED:
+        kinks = self.wrt is not None and different and all(p.special for p in different)
+        if kinks and len(agreeing) > 2 * NEEDED and not told_apart(theirs, self.raw, agreeing):
             found = self._made("EQUAL", "numerical", points=len(agreeing))
-            found.notes += [KINK] * bool(different)
+            found.notes.append(KINK)
             return self._with_domain(found, defined, points)
         if any(p.gap > 1e-3 for p in different) or 2 * len(different) > len(defined):
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(defined))
-        if len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3:
-            return self._with_domain(self._made("EQUAL", "numerical", points=len(agreeing)), defined, points)
+        enough = len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3
+        close = [] if different else [p for p in defined if p.known and p.theirs.shape == p.ours.shape]
+        apart = told_apart(theirs, self.raw, agreeing if enough else close)
+        if apart:
+            self.points = points
+            return self._made("DIFFERENT", "counterexample", points=len(defined))
+        if enough or (apart is False and len(close) >= NEEDED):
+            return self._with_domain(
+                self._made("EQUAL", "numerical", points=len(agreeing if enough else close)), defined, points
+            )
         if not defined and sum(p.undefined for p in points) >= NEEDED:
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(points))
@@ -282,7 +292,11 @@ class Case:
         found.counterexample = {str(s.name): shown.values[str(s.name)] for s in self.about.symbols}
         found.theirs, found.ours = shown.theirs, shown.ours
         generic = [p for p in self.points if p.defined]
-        if generic:
+        if first.apart:
+            part = f"a part of {first.apart:.2g} of the value" if first.apart < math.inf else "a little, where it is 0"
+            words = f"It differs by {part} only: {DIGITS} digits tell that from rounding."
+            found.diagnosis = Diagnosis("digits", words, "a constant that is rounded or mistyped")
+        elif generic:
             found.diagnosis = explained(
                 theirs, self.ours, generic, self.about.symbols, self.wrt, (self.about.term, self.raw)
             )

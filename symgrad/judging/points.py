@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import is_floating
+from symgrad.errors import SymgradError
+from symgrad.formula.digits import all_in_mpmath, without_digits
 from symgrad.formula.term import Term, count
 from symgrad.sources.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 
@@ -21,6 +23,12 @@ POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
 
 NEEDED = 5
+DIGITS = 30
+"""In which formulas are compared that floats do not tell apart."""
+TYPED = 2e-15
+"""Differences in proportion to the values that constants typed with all digits of a float may make."""
+_MANY = 300
+"""Nodes of formulas up to which they are compared in digits."""
 LARGE = 1_000
 """Nodes from which on fewer points are looked at, and none of smaller numbers."""
 
@@ -28,6 +36,8 @@ LARGE = 1_000
 class Point:
     """Arrays by name, the values of both formulas there, and how far apart rounding may put them."""
 
+    apart = 0.0
+    """The difference in proportion to the values, where digits tell them apart and floats do not."""
     special = False
     """Whether the arrays are of integers, at which derivatives may be conventions (that of |x| at 0)."""
 
@@ -54,8 +64,10 @@ class Point:
         """Whether the difference is far beyond rounding."""
         if not self.known or not self.defined:
             return False
-        return self.theirs.shape != self.ours.shape or bool(
-            np.max(np.abs(self.theirs - self.ours), initial=0.0) > 50 * self.tolerance and self.gap > 1e-6
+        return (
+            self.apart > 0
+            or self.theirs.shape != self.ours.shape
+            or bool(np.max(np.abs(self.theirs - self.ours), initial=0.0) > 50 * self.tolerance and self.gap > 1e-6)
         )
 
     @property
@@ -109,6 +121,24 @@ def compared(theirs: Term, ours: Term, values: dict[str, Any], sizes: dict[str, 
             off = np.inf if other is None else float(np.max(np.abs(other - base), initial=0.0))
             tolerance = max(tolerance, off if np.isfinite(off) else np.inf)
     return Point(values, sizes, c, g, tolerance)
+
+
+def told_apart(theirs: Term, ours: Term, points: Sequence[Point]) -> bool | None:
+    """Whether digits tell two formulas apart at some points, which are marked; None where that is not known."""
+    if count(theirs, ours) > _MANY or without_digits([theirs, ours]):
+        return None
+    chosen = sorted((p for p in points if not p.special), key=lambda p: max(a.size for a in p.values.values()))[:3]
+    for point in chosen:
+        try:
+            found = all_in_mpmath([theirs, ours], point.values, point.sizes, DIGITS)
+        except (SymgradError, ArithmeticError, ValueError, TypeError, KeyError, IndexError):
+            return None
+        one, two = (np.broadcast_to(np.asarray(f, object), point.ours.shape).ravel() for f in found)
+        scale = max((abs(b) for b in two), default=0)
+        off = max((abs(a - b) for a, b in zip(one, two, strict=True)), default=0)
+        if off > max(TYPED * scale, 1e-10 * point.tolerance, 1e-20):  # 0 may be a sum of 30 digits
+            point.apart = float(off / scale) if scale else math.inf
+    return any(point.apart for point in chosen) if chosen else None
 
 
 def _moved(array: Any, rng: Any) -> Any:

@@ -54,8 +54,10 @@ class Verdict:
                 lines += _row("look for", self.diagnosis.hint)
         if self.counterexample is not None:
             lines += _row("at", ", ".join(f"{k} = {array_text(v)}" for k, v in self.counterexample.items()))
-            lines += _row("given", array_text(self.theirs) if self.theirs is not None else "has no value")
-            lines += _row("exact", array_text(self.ours))
+            few = None if self.theirs is None else array_text(self.theirs)
+            digits = 17 if few == array_text(self.ours) else 6
+            lines += _row("given", "has no value" if few is None else array_text(self.theirs, digits))
+            lines += _row("exact", array_text(self.ours, digits))
         if self.formula and not self:
             lines += _row("formula", f"{self.target} = {self.formula}")
         for note in self.notes:
@@ -78,15 +80,15 @@ class Verdict:
         return f"{short} could not be compared with {self.target}."
 
 
-def array_text(value: Any) -> str:
+def array_text(value: Any, digits: int = 6) -> str:
     """An array in one line; whole numbers without a decimal point."""
     array = np.asarray(value)
     if array.ndim:
-        return f"[{', '.join(array_text(row) for row in array)}]"
+        return f"[{', '.join(array_text(row, digits) for row in array)}]"
     number = array.item()
     if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
         return str(int(number))
-    return f"{number:.6g}" if isinstance(number, (float, complex)) else str(number)
+    return f"{number:.{digits}g}" if isinstance(number, (float, complex)) else str(number)
 
 
 def _row(label: str, text: str, indent: int = 2) -> list[str]:

@@ -384,3 +384,34 @@ def test_what_is_printed_is_judged_equal(of, wrt, shapes):
     assert sg.judge(f"∂f/∂{wrt} = {found.unicode()}", of=of, wrt=wrt, shapes=shapes)
     assert sg.judge(found.latex(), of=of, wrt=wrt, shapes=shapes), found.latex()
     assert sg.judge(found.expr, of=of, wrt=wrt, shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "part"),
+    [
+        ("exp(x)*(1+1e-13)", "sum(exp(x))", "1e-13"),
+        ("2*x*1.0000000001", "sum(x**2)", "1e-10"),  # was undecided
+        ("x*0.693147", "log(2)*sum(x**2)/2", "2.6e-07"),
+        ("1-tanh(x)**2+1e-12", "sum(tanh(x))", "1.4e-12"),
+    ],
+)
+def test_small_differences_are_told_from_rounding_by_digits(text, of, part):
+    found = sg.judge(text, of=of, wrt="x")
+    assert found.verdict == "DIFFERENT"
+    assert found.diagnosis.kind == "digits"
+    assert part in found.diagnosis.sentence
+    given, exact = (line.split()[1] for line in str(found).splitlines() if line.split()[0] in ("given", "exact"))
+    assert given != exact
+
+
+def test_constants_typed_with_all_digits_of_a_float_are_right():
+    assert sg.judge("x*0.6931471805599453", of="log(2)*sum(x**2)/2", wrt="x")
+    assert sg.judge("sqrt(x**2)", of="sum(x*abs(x)/2)", wrt="x").proof == "numerical"
+
+
+@pytest.mark.parametrize("text", ["det(X) X^{-T}", "det(X)X^{-T}", r"X^{-\top} det(X)", r"\det(X) X^{-\top}"])
+def test_functions_in_latex_need_no_backslash(text):
+    assert sg.judge(text, of="det(X)", wrt="X")
+    assert sg.judge(r"\frac{1}{1+exp(-x)}", of="sum(log(1+exp(x)))", wrt="x")
+    assert sg.judge(r"A^\top Ax(x^\top x) + Ax x^\top Ax", of="norm(A@x)**2*(x@x)/2", wrt="x").verdict == "DIFFERENT"
+    assert sg.judge(r"A^\top Ax(x^\top x) + \|Ax\|^2 x", of="norm(A@x)**2*(x@x)/2", wrt="x")

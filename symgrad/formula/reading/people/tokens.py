@@ -17,7 +17,7 @@ TOKEN = re.compile(
     r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
     r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
-    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
+    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<bare>(?<![a-zA-Z\\])[a-zA-Z]{2,}(?=\())|(?P<char>.)",
     re.DOTALL,
 )
 _FONTS = {
@@ -83,6 +83,11 @@ def tokenize(text: str) -> Tokens:
             kind, found = "char", _WORDS[_inner(found).strip()]
         elif kind == "word" and _inner(found) in ("otherwise", "else"):
             found = r"\text{otherwise}"
+        elif kind == "bare" and not _is_function(found):
+            items += [("char", letter, match.start() + k) for k, letter in enumerate(found)]
+            continue
+        elif kind == "bare":  # det(X) without its backslash, as in plain text
+            kind, found = "name", rf"\operatorname{{{found}}}"
         elif kind == "word" and found.startswith(r"\text") and _inner(found).strip() in _FILLERS:
             continue
         elif kind == "word" and _is_function(_inner(found)):
