@@ -29,7 +29,7 @@ _WIDE = 4.0
 """An error bar in standard deviations: the errors are those of few operations, whose tails are not a Gaussian's."""
 _LANES = 12.0
 """The root of 1 + terms / 12 is the ratio of the errors of a sum one after the other, at random signs, to changes of
-its terms: the mean square of n partial sums is n/2 times that of a term, and that of a rounding a quarter of a change's."""
+its terms: the mean square of n partial sums is n/2 times a term's, and of a rounding a quarter of a change's."""
 _LEAST = 0.01
 """Operations with less than this part of the error are not told of."""
 _SMALL = 1e-7

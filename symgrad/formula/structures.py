@@ -1,8 +1,8 @@
 """Structures of matrices: what a tensor may be declared to be, what formulas make of it, and projected gradients.
 
 ``symgrad.tensor(..., structure="symmetric")`` is a promise about the values, which are looked at once, when it is made.
-Formulas use it (A + Aᵀ is 2A); numbers do not.  A derivative stays the derivative by all entries, as in torch; :func:`project` gives the part of it that keeps
-the structure.
+Formulas use it (A + Aᵀ is 2A); numbers do not.  A derivative stays the derivative by all entries, as in torch;
+:func:`project` gives the part of it that keeps the structure.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def test_units_in_the_last_place_are_those_of_numpy():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_long_sums_have_bars_for_their_partial_sums(dtype):
-    """One of 1,000 terms rounds its partial sums; the bars were those of changes of the terms, eight times too small."""
+    """A sum rounds its partial sums; the bars were those of changes of its terms, eight times too small."""
     rng = np.random.default_rng(0)
     x = sg.tensor(rng.normal(size=3000).astype(dtype), requires_grad=True)
     rows = sg.tensor(rng.normal(size=(8, 3000)).astype(dtype))
