@@ -84,6 +84,11 @@ def _gradients(inner: Trace, out: Output, argnums: Any) -> list[Output]:
     ]
 
 
+def slope_of(inner: Trace, out: Output, argnums: int) -> Output:
+    """The gradient of a scalar output by one argument, as an output."""
+    return _gradients(inner, _scalar_of(inner, [out]), argnums)[0]
+
+
 def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
     inner = trace(function, args)
     outputs, _, extra, aux = _split(inner, has_aux)

@@ -176,7 +176,7 @@ def _terms(node: Node, shapes: Sequence[tuple[int, ...]], back: int | None = Non
     if not shapes or not shapes[0]:
         return 1
     if op.linear and op.along and shapes[0] == node.shape:  # a running sum, whose derivative is one from the other end
-        return shapes[0][params["dim"]]
+        return int(shapes[0][params["dim"]])
     if op.mixes is None or back is not None:
         return 1
     return max(math.prod(shapes[0]) // max(math.prod(node.shape), 1), 1)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from symgrad import autograd
 from symgrad.autograd.sparsity.colours import Plan, count_of, plan, star
-from symgrad.autograd.sparsity.matrix import SparseMatrix, from_plan, from_star, seeds_of
+from symgrad.autograd.sparsity.matrix import SparseMatrix, from_plan, from_star, plan_places, seeds_of, star_places
 from symgrad.autograd.sparsity.pattern import Pattern
 from symgrad.autograd.sparsity.walk import check_hooks, pattern_of
+from symgrad.compiler.compressed import Passes, compressed, one_by_one
+from symgrad.compiler.derivatives import slope_of
+from symgrad.compiler.trace import ARRAYS, array_of, fixed, trace
+from symgrad.compiler.transforms import Transform
 from symgrad.dtypes import finfo, is_floating
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, CompileError
 from symgrad.func.bound import Argnums, Bound, check_function, deriving, flat_parts, results, run
 from symgrad.func.chances import drawing
 from symgrad.tape import containers
@@ -39,6 +43,8 @@ def sparse_jacobian(
     for all values of the arguments at which it takes the same.  The result has ``data``, ``indices`` and ``indptr``,
     rows for the entries of the output and columns for those of the argument, ``toscipy()`` and ``todense()``; for
     several outputs or arguments it is nested as that of :func:`jacobian` is.
+
+    ``compile(sparse_jacobian(f), x)``, of one array by another, is a program that gives ``(data, indices, indptr)``.
 
     ``pattern`` saves the search: an earlier result or its ``.pattern`` (whose colouring is kept), a SciPy matrix,
     ``(indices, indptr)``, or a dense matrix; its rows are all outputs, its columns all arguments.  It is tried on a
@@ -67,14 +73,14 @@ def sparse_jacobian(
         nested = containers.unflatten(structure, iter(rows))
         return (nested, aux) if has_aux else nested
 
-    return compressed
+    return _compiled(compressed, "sparse_jacobian", func, argnums, has_aux)
 
 
 def sparse_hessian(func: Callable[..., Any], argnums: Argnums = 0, *, pattern: Any = None) -> Callable[..., Any]:
     """The function that gives the Hessian of a scalar function as a sparse matrix.
 
     The pattern is that of the gradient's recorded graph; a star colouring takes each pair of mirror images from one
-    of the two.  Arguments, result and errors are as in :func:`sparse_jacobian`.
+    of the two.  Arguments, result, program and errors are as in :func:`sparse_jacobian`.
 
     The colouring: A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian?", SIAM Review 47 (2005).
 
@@ -105,7 +111,40 @@ def sparse_hessian(func: Callable[..., Any], argnums: Argnums = 0, *, pattern: A
         rows = [bound.nested(iter(blocks)) for blocks in _blocks(whole, slopes, bound.variables)]
         return bound.nested(iter(rows))
 
-    return compressed
+    return _compiled(compressed, "sparse_hessian", func, argnums, False)
+
+
+# ---------------------------------------------------------------------------------------------- programs
+
+
+def _compiled(call: Any, kind: str, func: Callable[..., Any], argnums: Any, has_aux: bool) -> Callable[..., Any]:
+    """``call`` with the knowledge of how a program of it is traced."""
+    call.__name__ = call.__qualname__ = f"{kind}_{getattr(func, '__name__', 'f')}".replace("<lambda>", "f")
+
+    def traced(args: Sequence[Any]) -> Any:
+        if has_aux:
+            raise CompileError(f"a program of {kind}() gives the matrix alone; leave has_aux= out.")
+        with fixed():  # the places belong to these sizes
+            inner = trace(func, args)
+        out = one_by_one(inner, argnums, kind)
+        found = call(*(containers.tree_map(lambda a: array_of(a) if isinstance(a, ARRAYS) else a, arg) for arg in args))
+        if kind == "sparse_hessian":
+            out = slope_of(inner, out, argnums)
+        return compressed(inner, out, argnums, _passes(found.pattern, kind), call.__name__)
+
+    call.__symgrad_transform__ = Transform(call, traced, kind, func, argnums, has_aux)
+    return cast("Callable[..., Any]", call)
+
+
+def _passes(pattern: Pattern, kind: str) -> Passes:
+    """The passes of a program, by the colouring that a call has found."""
+    indices, indptr = pattern.indices, pattern.indptr
+    if kind == "sparse_hessian":
+        colours = pattern.colourings["star"]
+        return Passes(seeds_of(colours, bool), (), star_places(pattern, colours), indices, indptr)
+    found: Plan = pattern.colourings["plan"]
+    rows, columns = seeds_of(found.rows, bool), seeds_of(found.columns, bool)
+    return Passes(rows, columns, plan_places(pattern, found), indices, indptr)
 
 
 # ---------------------------------------------------------------------------------------------- recording

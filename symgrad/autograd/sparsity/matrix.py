@@ -152,17 +152,26 @@ def seeds_of(colours: Any, dtype: Any) -> Any:
 
 def from_plan(pattern: Pattern, plan: Plan, pulled: Any, pushed: Any) -> Any:
     """The entries of a matrix from ``pulled[colour, column]`` of rows and ``pushed[colour, row]`` of columns."""
+    found = [x.ravel() for x in (pulled, pushed) if len(x)]
+    return np.concatenate(found)[plan_places(pattern, plan)] if found else np.zeros(0)
+
+
+def plan_places(pattern: Pattern, plan: Plan) -> Any:
+    """Where the entries of a matrix are in the passes of rows and those of columns, all written one after the other."""
     rows, columns = pattern.rows(), pattern.indices
     by_row, by_column = plan.rows[rows], plan.columns[columns]
     mine = by_row >= 0 if plan.first == "rows" else by_column < 0
-    data = np.empty(pattern.nnz, np.result_type(*(x for x in (pulled, pushed) if len(x))) if pattern.nnz else float)
-    data[mine] = pulled[by_row[mine], columns[mine]]
-    data[~mine] = pushed[by_column[~mine], rows[~mine]]
-    return data
+    height, width = pattern.shape
+    return np.where(mine, by_row * width + columns, count_of(plan.rows) * width + by_column * height + rows)
 
 
 def from_star(pattern: Pattern, colours: Any, passes: Any) -> Any:
-    """The entries of a symmetric matrix from its products with the seeds of a star colouring, ``passes[colour, row]``.
+    """The entries of a symmetric matrix from its products with a star colouring: ``passes[colour, row]``."""
+    return passes.ravel()[star_places(pattern, colours)]
+
+
+def star_places(pattern: Pattern, colours: Any) -> Any:
+    """Where the entries are in these products, written one after the other.
 
     An entry that is not alone in its row, among those of its column's colour, is in its column.
     """
@@ -170,4 +179,4 @@ def from_star(pattern: Pattern, colours: Any, passes: Any) -> Any:
     keys = rows * (int(colours.max(initial=0)) + 1) + colours[columns]
     _, at, counts = np.unique(keys, return_inverse=True, return_counts=True)
     alone = counts[at] == 1
-    return passes[colours[np.where(alone, columns, rows)], np.where(alone, rows, columns)]
+    return colours[np.where(alone, columns, rows)] * len(colours) + np.where(alone, rows, columns)
