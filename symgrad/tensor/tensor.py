@@ -77,7 +77,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self._node is not None and self._requires_grad and value:
             raise AutogradError("you can only change requires_grad flags of leaf variables.")
-        self._require(bool(value))
+        self._require(bool(value), "floating point and complex")
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -93,7 +93,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             raise AutogradError(SWITCHED)
         return self._require(requires_grad)
 
-    def _require(self, requires_grad: bool = True) -> Tensor:
+    def _require(self, requires_grad: bool = True, kinds: str = "floating point") -> Tensor:
         """``requires_grad_`` for the library's own use, also inside of a function that is transformed."""
         if inferred(self):
             if requires_grad and not MODE.local.inference:
@@ -112,7 +112,7 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             return self
         if requires_grad and not dtypes.is_floating(self.dtype):
             raise DtypeError(
-                "only Tensors of floating point dtype can require gradients "
+                f"only Tensors of {kinds} dtype can require gradients "
                 f"(this one has dtype {self.dtype}; cast it with .double() or dtype=)"
             )
         if requires_grad:

@@ -124,11 +124,10 @@ class Writes(Recorded):
                 [0., 3.]])
         """
         shape: Any = self._value.shape
-        if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-            raise AutogradError(
-                "fill_diagonal_ needs a matrix, or more axes of one size "
-                f"(all dimensions of input must be of equal length), not the shape {shape}"
-            )
+        if len(shape) < 2:
+            raise AutogradError(f"dimensions must larger than 1: fill_diagonal_ needs a matrix, not the shape {shape}")
+        if len(shape) > 2 and len(set(shape)) > 1:
+            raise AutogradError(f"all dimensions of input must be of equal length, not of the sizes {shape}")
         step = 1 + int(np.sum(np.cumprod(shape[:0:-1])))
         places = np.arange(0, math.prod(shape) if wrap and len(shape) == 2 else min(shape) * step, step)
         tensor: Any = self

@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad.op import FRONTS
 from symgrad.ops.torch_nodes.labels import LABELS
 
@@ -178,3 +179,70 @@ def test_float_power_casts_what_is_narrow(t, dtype):
     node = t.float_power(x, x * 1).grad_fn
     names = [type(found).__name__ for found, _ in node.next_functions]
     assert names == (["ToCopyBackward0"] * 2 if dtype == "float32" else ["AccumulateGrad", "MulBackward0"])
+
+
+def _pictures(t, axes):
+    sizes = (4,) * axes
+    return t.ones(1, 2, *sizes, requires_grad=True), t.ones(3, 2, *(2,) * axes, requires_grad=True)
+
+
+def _convolution(t, axes, bias, batched=True):
+    x, w = _pictures(t, axes)
+    x = x if batched else t.ones(2, *(4,) * axes, requires_grad=True)
+    return getattr(t.nn.functional, f"conv{axes}d")(x, w, *([t.ones(3, requires_grad=bias > 1)] if bias else []))
+
+
+def _surprise(t, *axes, **options):
+    labels = t.ones(4, *axes, dtype=t.int64)
+    return t.nn.functional.cross_entropy(t.ones(4, 3, *axes, requires_grad=True), labels, **options)
+
+
+def _norm(t, name, *args, given=""):
+    x = t.ones(2, 4, 3, requires_grad=True)
+    size = 3 if name == "layer_norm" else 4
+    parts = {"w": t.ones(size, requires_grad=True), "b": t.ones(size, requires_grad=True)}
+    named = {n: parts[n[0]] for n in ("weight", "bias") if n[0] in given}
+    if name == "batch_norm":
+        args = tuple(t.ones(4) for _ in range(2)) if "r" in given else (None, None)
+        named["training"] = True
+    return getattr(t.nn.functional, name)(x, *args, **named)
+
+
+EDGES = {
+    "cross_entropy": lambda t: _surprise(t),
+    "cross_entropy sum": lambda t: _surprise(t, reduction="sum"),
+    "cross_entropy weight": lambda t: _surprise(t, weight=t.ones(3)),
+    "cross_entropy ignore": lambda t: _surprise(t, ignore_index=0),
+    "cross_entropy vector": lambda t: t.nn.functional.cross_entropy(t.ones(3, requires_grad=True), t.tensor(1)),
+    "cross_entropy 3": lambda t: _surprise(t, 5),
+    "cross_entropy 3 none": lambda t: _surprise(t, 5, reduction="none"),
+    "cross_entropy 4": lambda t: _surprise(t, 5, 6),
+    "logdet": lambda t: t.logdet(t.eye(3, requires_grad=True) * 2),
+    **{
+        f"conv{axes}d {bias} {batched}": lambda t, axes=axes, bias=bias, batched=batched: _convolution(
+            t, axes, bias, batched
+        )
+        for axes in (1, 2, 3)
+        for bias in (0, 1, 2)
+        for batched in (True, False)
+    },
+    **{f"layer_norm {k}": lambda t, k=k: _norm(t, "layer_norm", (3,), given=k) for k in ("", "w", "b", "wb")},
+    **{f"group_norm {k}": lambda t, k=k: _norm(t, "group_norm", 2, given=k) for k in ("", "w", "b", "wb")},
+    **{f"batch_norm {k}": lambda t, k=k: _norm(t, "batch_norm", given=k) for k in ("", "wb", "r", "rw", "rwb")},
+}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("case", EDGES)
+def test_edges_of_common_functions(case):
+    """Steps inside of a function, and places of arguments that are absent, stand in the graph."""
+
+    def walk(t):
+        found, todo = [], [(EDGES[case](t).grad_fn, 0)]
+        while todo:
+            node, depth = todo.pop()
+            found.append((None if node is None else node.name(), depth))
+            todo += [(below, depth + 1) for below, _ in (() if node is None else node.next_functions)]
+        return found
+
+    assert walk(sg) == walk(pytest.importorskip("torch", reason="torch, the referee of these tests, is not installed"))

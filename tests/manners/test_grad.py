@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,21 @@ def test_grad_materialize_grads(t):
     assert (second.item(), third.item()) == (2.0, 0.0)
     with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True"):
         t.autograd.grad(y, x, allow_unused=False, materialize_grads=True)
+
+
+def test_dict_of_inputs(t):
+    """Gradients by a dict of inputs are a dict with its keys; other mappings are refused."""
+    x, y, unused = leaf(t, 2.0), leaf(t, 3.0), leaf(t, 1.0)
+    found = t.autograd.grad(x * x * y, {"x": x, "y": y}, create_graph=True)
+    assert list(found) == ["x", "y"]
+    assert found["x"].item() == 12.0
+    assert t.autograd.grad(found["x"], {"b": y, "a": unused}, allow_unused=True) == {"b": t.tensor(4.0), "a": None}
+    batched = t.autograd.grad(x * y, {"x": x}, t.ones(2, dtype=t.float64), is_grads_batched=True)
+    assert batched["x"].tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match="must be a dict, not mappingproxy"):
+        t.autograd.grad(x * y, MappingProxyType({"x": x}))
+    with pytest.raises(RuntimeError, match="cannot be empty"):
+        t.autograd.grad(x * y, {})
 
 
 def test_unused_output(t):

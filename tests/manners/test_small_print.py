@@ -346,3 +346,20 @@ def test_changed_and_joined_without_entries(t):
     (g,) = t.autograd.grad((joined * joined).sum(), part, create_graph=True)
     assert g.shape == (0,)
     assert not g.requires_grad
+
+
+def test_words_of_refused_changes(t):
+    """What cannot be resized, filled or asked for a gradient is told in the same words."""
+    x = t.ones(3, requires_grad=True)
+    for call in (lambda: (x * 1).resize_(3), lambda: (x * 1).resize_(4), lambda: x.resize_as_(t.ones(3))):
+        with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+            call()
+    with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
+        t.ones(3).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
+        t.ones(2, 3, 2).fill_diagonal_(1)
+    counts = t.ones(3, dtype=t.int64)
+    with pytest.raises(RuntimeError, match="only Tensors of floating point and complex dtype can require gradients"):
+        counts.requires_grad = True
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+        counts.requires_grad_()

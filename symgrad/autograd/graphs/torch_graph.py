@@ -119,7 +119,7 @@ class Answering:
         values = [Value(place, shape_of(arg), getattr(arg, "dtype", None)) for arg, place in edges]
         for value, empty in zip(values, node.empty if node.__class__ is Step else (), strict=False):
             value.empty = empty
-        self.letters: dict[str, Value] = dict(zip("xyzw", values, strict=False)) | {"g": given}
+        self.letters: dict[str, Value] = dict(zip("xyzwv", values, strict=False)) | {"g": given}
         self.letters |= {"0": NOTHING, "e": NOTHING, "_": NOTHING, "r": Value(node, shape_of(node), node.dtype)}
         self.parts: dict[str, Value] = {}
         params = {} if node.__class__ is Step else node.params or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -458,7 +458,7 @@ def grad(
     """Gradients of the sum of ``outputs`` (weighted by ``grad_outputs``) with respect to ``inputs``.
 
     Returns one tensor per input, None for an unused one with ``allow_unused``; ``materialize_grads`` gives zeros
-    instead.  Arguments and errors are torch's.
+    instead.  For a dict of inputs it is a dict of gradients by the same keys.  Arguments and errors are torch's.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(3.0, requires_grad=True)
@@ -466,6 +466,15 @@ def grad(
     >>> g, sg.autograd.grad(g, x)
     (tensor(6., grad_fn=<MulBackward0>), (tensor(2.),))
     """
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise ArgumentError(
+                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
+                "not supported."
+            )
+        given = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched)
+        row = grad(outputs, tuple(inputs.values()), *given, materialize_grads)
+        return dict(zip(inputs, row, strict=True))  # type: ignore[return-value]
     asked = _sequence(inputs)
     targets, outs = _placed(asked), _placed(_sequence(outputs))
     if not only_inputs:
@@ -473,7 +482,9 @@ def grad(
             "only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2
         )
     if materialize_grads and allow_unused is False:
-        raise ArgumentError("Expected allow_unused to be True or not passed when materialize_grads=True")
+        raise ArgumentError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if not targets:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     gradients = (None,) * len(outs) if grad_outputs is None else _sequence(grad_outputs)

@@ -214,7 +214,7 @@ logdet_op: Op = primitive(
     kernels.logdet,
     (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
-    node="Logdet",
+    node="Where",
     dtypes="float",
     refuses=_refusals_of("logdet"),
     mixes=2,

@@ -194,6 +194,14 @@ _BROADCAST = ("MseLossBackward0", "HuberLossBackward0", "SmoothL1LossBackward0")
 _STEPS = {"Index": "Index({})", "Unsqueeze": "Unsqueeze({})", "Select": "Select({})", "Slice": "Slice({})"}
 
 
+_ALWAYS = {
+    ("scaled_reciprocal", "f"): "Mul(Reciprocal(x),_)",
+    ("scaled_reciprocal", "c"): "Mul(Reciprocal(x),_)",
+    ("logdet", "f"): "Where(_,LinalgSlogdet(x))",
+}
+"""The steps of ops, by the kind of their dtype."""
+
+
 def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     """The nodes that torch makes of a node here, in the words of the answers, and the shapes that they name.
 
@@ -205,8 +213,8 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
     label = getattr(node.args, "label", None)
     if label.__class__ is Steps:
         return label.text, label.shapes
-    if op == "scaled_reciprocal":
-        text = "Mul(Reciprocal(x),_)"
+    if (op, node.dtype and node.dtype.kind) in _ALWAYS:
+        text = _ALWAYS[op, node.dtype.kind]
     elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
         expanded = getattr(node.args[0], "args", (node.args[0],))[0]  # repeat_interleave
         if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":

@@ -190,8 +190,12 @@ def _smooth_l1(out: Any, input: Any, target: Any, *others: Any, beta: float = 1.
 
 
 def _convolution(axes: int) -> Any:
-    def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
-        return "ConvolutionBackward0" if len(shape_of(input)) == axes + 2 else "SqueezeBackward1"
+    def label(out: Any, input: Any, weight: Any, bias: Any = None, *_: Any, **__: Any) -> str:
+        last = "_" if bias is None else "z"
+        if len(shape_of(input)) == axes + 2:
+            return Steps.of("ConvolutionBackward0", f"Convolution(x,y,{last})")
+        shapes = ((1, *shape_of(input)), (1, *shape_of(out)))
+        return Steps.of("SqueezeBackward1", f"Squeeze:1(Convolution@1(Unsqueeze@0(x),y,{last}))", *shapes)
 
     return label
 
@@ -285,7 +289,19 @@ def _cross_entropy(
 ) -> str:
     if len(shape_of(target)) == max(len(shape_of(input)), 1):  # probabilities of the classes
         return "DivBackward1" if reduction == "mean" else "NegBackward0"
-    return "AddBackward0" if label_smoothing else _nll(out, input)
+    if label_smoothing:
+        return "AddBackward0"
+    name = _nll(out, input)
+    kind, shape = name.removesuffix("Backward0"), tuple(shape_of(input))
+    if len(shape) in (1, 2, 4):
+        return Steps.of(name, f"{kind}(LogSoftmax(x))")
+    if len(shape) != 3:
+        return name
+    # torch lays the labels of one axis out as a picture of one row.
+    row = (*shape[:2], 1, shape[2])
+    if shape_of(out):
+        return Steps.of("ViewBackward0", f"View({kind}@1(View@0(LogSoftmax(x))))", row, (shape[0], 1, shape[2]))
+    return Steps.of(name, f"{kind}(View@0(LogSoftmax(x)))", row)
 
 
 def _of_real(name: str) -> Any:
@@ -295,6 +311,28 @@ def _of_real(name: str) -> Any:
         return None if input.dtype.kind == "c" else name
 
     return label
+
+
+def _affine(name: str) -> Any:
+    """A normalisation: after its input stand the factors and the summands, also where there are none."""
+
+    def label(out: Any, input: Any, _: Any, weight: Any = None, bias: Any = None, *__: Any, **___: Any) -> str:
+        return _with_absent(name, "yz", weight, bias)
+
+    return label
+
+
+def _batch_norm(
+    out: Any, input: Any, mean: Any = None, var: Any = None, weight: Any = None, bias: Any = None, *_: Any, **__: Any
+) -> str:
+    """The running statistics among the arguments get no gradients."""
+    return _with_absent("NativeBatchNorm", "yzwv"[(mean is not None) + (var is not None) :], weight, bias)
+
+
+def _with_absent(name: str, letters: str, weight: Any, bias: Any) -> str:
+    given = iter(letters)
+    words = ["_" if x is None else next(given) for x in (weight, bias)]
+    return Steps.of(f"{name}Backward0", f"{name}(x,{','.join(words)})")
 
 
 def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
@@ -318,7 +356,7 @@ NAMED_ALIKE: dict[str, str] = {
     "diagonal_scatter dist gather index_add index_copy index_put index_reduce index_select kthvalue ldexp "
     "logcumsumexp logit lu_unpack masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy "
     "ormqr polar put renorm repeat roll rot90 rsub scatter_add scatter_reduce select_scatter sgn "
-    "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex logdet unfold aminmax "
+    "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex unfold aminmax "
     "std_mean var_mean select i0 softmax log_softmax",
     "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
     "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle elu "
@@ -382,8 +420,8 @@ _OTHERWISE: dict[str, Any] = {
     "special.i0": "I0Backward0",
     "special.i1": "SpecialI1Backward0",
     "linalg.svd": "LinalgSvdBackward0",
-    "nn.functional.batch_norm": "NativeBatchNormBackward0",
-    "batch_norm": "NativeBatchNormBackward0",
+    "nn.functional.batch_norm": _batch_norm,
+    "batch_norm": _batch_norm,
     "instance_norm": _instance_norm,
     "nn.functional.instance_norm": _instance_norm,
     "remainder": _overload("Remainder", 1, "other", (0, 1)),
@@ -438,8 +476,8 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.selu": "EluBackward0",
     "nn.functional.rrelu": "RreluWithNoiseBackward0",
     "nn.functional.smooth_l1_loss": _smooth_l1,
-    "nn.functional.layer_norm": "NativeLayerNormBackward0",
-    "nn.functional.group_norm": "NativeGroupNormBackward0",
+    "nn.functional.layer_norm": _affine("NativeLayerNorm"),
+    "nn.functional.group_norm": _affine("NativeGroupNorm"),
     "nn.functional.max_pool2d": "MaxPool2DWithIndicesBackward0",
     "nn.functional.max_pool3d": "MaxPool3DWithIndicesBackward0",
     "nn.functional.unfold": "Im2ColBackward0",

@@ -545,10 +545,10 @@ def _undo(base: Any, made: Any, shape: tuple[int, ...]) -> None:
 
 def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     """``resize_``: another shape, with as many of the entries as it has room for; nothing where it is the same."""
-    if shape == tensor._value.shape:
-        return tensor
     if tensor._requires_grad:
         raise AutogradError("cannot resize variables that require grad")
+    if shape == tensor._value.shape:
+        return tensor
     refuse(tensor, (), "resize")
     old = tensor._array()
     note_change(old)
