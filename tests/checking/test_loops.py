@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -161,3 +162,106 @@ def test_a_number_without_a_name_is_no_explanation_where_other_arguments_tell_mo
     report = check(f, gradient, 0.7, 1.3, 0.4)
     assert {a.diagnosis.kind for a in report.arguments} == {"place"}
     assert "a*b + sin(c)" in report.diagnosis.sentence
+
+
+def gated(w, x):
+    h = np.zeros(3)
+    for t in range(4):
+        r = 1 / (1 + np.exp(-w[0] * x[t]))
+        h = np.tanh(w[1] * (r * h) + x[t]) + 0.5 * h
+    return (h**2).sum()
+
+
+def gated_gradient(w, x, m=""):
+    h, kept = np.zeros(3), []
+    for t in range(4):
+        r = 1 / (1 + np.exp(-w[0] * x[t]))
+        c = np.tanh(w[1] * (r * h) + x[t])
+        kept.append((h, r, c))
+        h = c + 0.5 * h
+    dw, g = np.zeros(2), 2 * h
+    for t in reversed(range(4)):
+        h, r, c = kept[t]
+        dc = g * (1 - c**2)
+        dw[1] += (dc * (r * h if m != "operand" else h)).sum()
+        dr = w[1] * dc * (h if m != "cached" else c)
+        dw[0] += (dr * r * (1 - r) * x[t]).sum()
+        g = 0.5 * g + dc * w[1] * (r if m != "gate" else 1)
+    return dw
+
+
+@pytest.mark.parametrize(
+    ("m", "words"),
+    [
+        ("cached", "stands for .*each time the line runs"),
+        ("operand", "(left out|stands for).*each time the line runs"),
+        ("gate", "left out|missing .*each time the line runs"),
+    ],
+)
+def test_values_of_a_round_that_are_mixed_up(m, words):
+    x = np.random.default_rng(6).normal(size=(4, 3))
+    assert check(gated, gated_gradient, np.array([0.7, -0.4]), x, argnums=0).ok
+    report = check(gated, lambda w, x: gated_gradient(w, x, m), np.array([0.7, -0.4]), x, argnums=0)
+    assert re.search(words, " ".join(report.diagnosis.sentence.split())), report
+    assert report.diagnosis.line
+
+
+def test_a_lag_that_the_first_round_does_not_have():
+    def f(c, u):
+        before, total = u, 0.0
+        for _ in range(4):
+            before, u = u, 2 * u - before + 0.2 * c * np.roll(u, 1)
+            total = total + (u**2).sum()
+        return total
+
+    def grad(c, u, late=0):
+        us = [u, u]
+        for _ in range(4):
+            us.append(2 * us[-1] - us[-2] + 0.2 * c * np.roll(us[-1], 1))
+        dc, a, b = np.zeros_like(c), np.zeros_like(c), np.zeros_like(c)
+        for t in range(3, -1, -1):
+            g = a + 2 * us[t + 2]
+            dc += 0.2 * np.roll(us[t + 1 - late], 1) * g
+            a, b = 2 * g + 0.2 * np.roll(c * g, -1) + b, -g
+        return dc
+
+    c, u = np.random.default_rng(7).normal(size=(2, 5))
+    assert check(f, grad, c, u, argnums=0).ok
+    report = check(f, lambda c, u: grad(c, u, 1), c, u, argnums=0)
+    assert "from the round before, each time" in report.diagnosis.sentence, report
+
+
+def test_a_mask_of_the_gradients_own_sign():
+    def f(W, x):
+        return (np.maximum(W @ x, 0) * np.array([1.0, -2, 3, -4])).sum()
+
+    def grad(W, x):
+        g = np.array([1.0, -2, 3, -4])
+        g[g <= 0] = 0
+        return np.outer(g, x)
+
+    W = np.abs(np.random.default_rng(8).normal(size=(4, 3)))
+    report = check(f, grad, W, np.array([0.3, 0.9, 0.5]), argnums=0)
+    assert "maximum" in report.diagnosis.sentence, report
+
+
+def test_an_array_that_one_line_overwrites_and_another_adds_to():
+    def f(U, v):
+        total = 0.0
+        for k in (0, 1, 2):
+            total = total + np.tanh(U[k] @ v[k])
+            for j in (1, 0):
+                total = total + (U[j] @ v[k]) ** 2
+        return total
+
+    def grad(U, v):
+        g = np.zeros_like(U)
+        for k in (0, 1, 2):
+            g[k] += (1 - np.tanh(U[k] @ v[k]) ** 2) * v[k]
+            for j in (1, 0):
+                g[j] = 2 * (U[j] @ v[k]) * v[k]
+        return g
+
+    U, v = np.random.default_rng(9).normal(size=(2, 3, 2))
+    report = check(f, grad, U, v, argnums=0)
+    assert report.diagnosis.kind == "overwritten", report

@@ -25,7 +25,7 @@ class Case:
 
     ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
     gradient, where there is but one.  Along the edges that are ``still`` nothing of a change is handed down, as where
-    all cancels in the exact gradient (:attr:`Surgeon.idle`).
+    all cancels in the exact gradient (:attr:`Surgeon.idle`).  A ``strict`` case is met to all digits only.
     """
 
     argument: ArgumentReport
@@ -34,6 +34,7 @@ class Case:
     exact: Exact
     seeds: Any = None
     still: Edges = NONE
+    strict: bool = False
 
     def __post_init__(self) -> None:
         self.name = self.argument.name
@@ -57,7 +58,7 @@ class Case:
             return False
         aligned = c is self.c and c.shape == self.g.shape
         room = 8 * (self.argument.tolerance if aligned else float(np.max(self.argument.tolerance)))
-        part = 1e-5 if c.size > 2 else 1e-8  # one number alone is met by chance too easily
+        part = 1e-9 if self.strict else 1e-5 if c.size > 2 else 1e-8  # one number alone is met by chance too easily
         if self.off is not None:
             room = room + part * float(min(np.max(np.abs(self.off)), np.max(np.abs(c), initial=0.0)))
         else:
@@ -85,7 +86,7 @@ class Case:
             given=derivative.contracted(self.c, seeds),
             tolerance=derivative.contracted(self.argument.tolerance, np.abs(seeds)),
         )
-        return Case(argument, self.number, self.subject, self.exact, seeds, self.still)
+        return Case(argument, self.number, self.subject, self.exact, seeds, self.still, self.strict)
 
     @property
     def surgeon(self) -> Surgeon | None:

@@ -6,6 +6,7 @@ Windows that overwrite each other, a sum along the wrong axis, a weight that one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import combinations, product
 from typing import Any
@@ -94,7 +95,7 @@ def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]
             places = places_read(case, node)
             if places is not None:
                 reads.setdefault(id(node.args[i]), []).append((node, places))
-    for found in [part for whole in reads.values() for part in (whole, *_by_expression(whole))]:
+    for whole, found in ((all_, part) for all_ in reads.values() for part in (all_, *_by_expression(all_))):
         every = np.concatenate([places.ravel() for _, places in found])
         if len(found) < 2 or every.size == np.unique(every).size or (looped and not _overlap_in_loop(found)):
             continue
@@ -112,6 +113,10 @@ def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]
         oldest_first = found[::-1]
         for order, apart in ((oldest_first, False), (found, False), (found, True)):
             yield arg, _Written(order, apart), told
+        if len(found) < len(whole):  # the others add to what is there, and lose it as well
+            assigned = frozenset(node for node, _ in found)
+            for order in (whole[::-1], whole):
+                yield arg, _Written(order, False, assigned), told
 
 
 def _by_expression(reads: list[tuple[Any, Any]]) -> list[list[tuple[Any, Any]]]:
@@ -131,17 +136,23 @@ def _overlap_in_loop(reads: list[tuple[Any, Any]]) -> bool:
 
 
 class _Written:
-    """The difference when gradients are written to their places: all to one array, or those of each read ``apart``."""
+    """The difference when gradients are written to their places: all to one array, or those of each read ``apart``.
 
-    def __init__(self, reads: list[tuple[Any, Any]], apart: bool):
-        self.reads, self.apart = reads, apart
+    Reads that are not ``assigned`` add to what is there.
+    """
+
+    def __init__(self, reads: list[tuple[Any, Any]], apart: bool, assigned: AbstractSet[Any] | None = None):
+        self.reads, self.apart, self.assigned = reads, apart, assigned
 
     def __call__(self, edges: Edges) -> Any:
         made = np.zeros_like(edges[self.reads[0][0], 0].c)
         added = made.copy()
         for node, places in self.reads:
             local = edges[node, 0]
-            made.reshape(-1)[places.ravel()] = local.g.ravel()
+            if self.assigned is None or node in self.assigned:
+                made.reshape(-1)[places.ravel()] = local.g.ravel()
+            else:
+                made += local.c
             added = added - local.c
             if self.apart:
                 added, made = added + made, np.zeros_like(made)

@@ -21,6 +21,7 @@ from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
 from symgrad.check.diagnosis.loops import constant_value, every_round, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
+from symgrad.check.diagnosis.rounds import rounds_mixed_up
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
 from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
@@ -36,7 +37,7 @@ def diagnose(case: Case) -> Diagnosis:
     for hypothesis in _HYPOTHESES:
         found = hypothesis(case)
         if found is not None:
-            return found
+            return _of_one_number(case, found) if found.kind == "entry" else found
     found = _past_idle(case)
     if found is not None:
         return found
@@ -479,6 +480,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     variant,
     other_function,
     _permuted,
+    rounds_mixed_up,
     inside_rule,
     two_parts,
     constant_value,
@@ -490,6 +492,24 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _precision,
     _factor,
 )
+
+_EXACT: tuple[Callable[[Case], Diagnosis | None], ...] = (inner_derivative, every_round, variant, rounds_mixed_up)
+"""Those that leave no number open, and so can be told from one entry."""
+
+
+def _of_one_number(case: Case, found: Diagnosis) -> Diagnosis:
+    """What explains a single wrong entry of few, as one of a vector of parameters: it has to do so to all digits."""
+    if not 1 < case.g.size <= MOST_PARAMETERS:
+        return found
+    strict = replace(case, strict=True)
+    cause = next((d for d in (hypothesis(strict) for hypothesis in _EXACT) if d is not None), None)
+    if cause is None:
+        return found
+    return Diagnosis("entry", f"{found.sentence} Probably: {cause.sentence}", cause.hint, cause.line)
+
+
+MOST_PARAMETERS = 50
+"""Entries of an argument that may be parameters, each with its own place in the function."""
 
 _PAST_IDLE: tuple[Callable[[Case], Diagnosis | None], ...] = (path, turned, entries_shared, every_round, variant)
 

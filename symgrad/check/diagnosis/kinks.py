@@ -23,7 +23,7 @@ def let_through(case: Case) -> Diagnosis | None:
 
 def decided_elsewhere(case: Case) -> Diagnosis | None:
     """The side of a branch is taken by another condition; asked before the entries that it shows in."""
-    return _first(case, _condition_elsewhere)
+    return _first(case, _condition_elsewhere) or _first(case, _by_own_sign)
 
 
 def _first(case: Case, propose: Any) -> Diagnosis | None:
@@ -64,6 +64,31 @@ def _condition_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> 
             yield Variant(
                 node, i, partial(_decided_by, changed=changed), partial(_decided_told, case, node, arg, other.said)
             )
+
+
+def _by_own_sign(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001
+    """What decides is whether the gradient is positive, and not the argument: ``g[g <= 0] = 0`` after a relu."""
+    if not _chooses(node):
+        return
+    for both, said in ((False, "is decided by the sign of the gradient, not by that of its argument"), _OF_BOTH):
+        yield Variant(node, i, partial(_positive, both=both), partial(_own_sign_told, case, node, said))
+
+
+_OF_BOTH = (True, "lets nothing through where the gradient is negative")
+
+
+def _own_sign_told(case: Case, node: Any, said: str) -> Diagnosis:
+    return Diagnosis(
+        "branch",
+        f"The derivative of {node.op.name} {said}, in {surgery.describe_node(case.exact.output, node)}.",
+        "the array in the condition: g[x <= 0] = 0, not g[g <= 0] = 0",
+        case.line(node),
+    )
+
+
+def _positive(local: Local, both: bool) -> Any:
+    g = local.c if both else surgery.skip(local)
+    return np.where(g > 0, g, 0)
 
 
 def _decided_by(local: Local, changed: Any) -> Any:

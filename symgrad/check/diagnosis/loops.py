@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.graph import surgery
-from symgrad.check.graph.lines import place_of
+from symgrad.check.graph.lines import path_of, place_of
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
@@ -49,7 +49,7 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    groups = _groups(case, rows)
+    groups = groups_of(case, rows)
     end = rows.surgeon.spent + BUDGET
     for group in filter(wanted, groups):
         for found in _proposals(case, group, groups):
@@ -67,7 +67,7 @@ def some_rounds(case: Case) -> Diagnosis | None:
     if rows.surgeon is None or not rows.surgeon.sweeps or np.iscomplexobj(rows.g):
         return None
     end = rows.surgeon.spent + BUDGET
-    for group in sorted(_groups(case, rows), key=len):  # a round may do the same several times
+    for group in sorted(groups_of(case, rows), key=len):  # a round may do the same several times
         if not 1 < len(group) <= MOST_ROUNDS or rows.surgeon.spent > end:
             continue
         for missing in _missing(rows, group):
@@ -112,11 +112,11 @@ def _tracked(rows: Case, nodes: list[Any]) -> frozenset[tuple[Any, int]]:
     return frozenset((node, i) for node in nodes for i in range(len(node.args)) if (node, i) in sweep)
 
 
-def _groups(case: Case, rows: Case) -> list[list[Any]]:
+def groups_of(case: Case, rows: Case) -> list[list[Any]]:
     """The nodes of each line that do the same, oldest first.
 
     Two operations of one kind in a line are told apart by shapes, by the leaves they read, where these are the same in
-    every round, by the kinds of what they read, and by their place in the line.
+    every round, by the kinds of what they read, by their place in the line, and by the calls that led there.
     """
     found: dict[Any, list[Any]] = {}
     assert rows.surgeon is not None
@@ -130,6 +130,7 @@ def _groups(case: Case, rows: Case) -> list[list[Any]]:
         found.setdefault((*key, read), []).append(node)
         found.setdefault((*key, tuple(_kind(node, a) for a in node.args)), []).append(node)
         found.setdefault((*key, place_of(node)), []).append(node)
+        found.setdefault((*key, path_of(node)), []).append(node)
     distinct = {tuple(map(id, group)): group for group in found.values()}
     return list(distinct.values())
 
@@ -188,7 +189,8 @@ def _said(form: str, text: Callable[[], str]) -> str:
 
 def _constant(case: Case, arg: Any) -> str:
     value = case.replay.constant(arg)  # type: ignore[union-attr]
-    return f"{value:.6g}" if not np.ndim(value) else surgery.text_of(case.exact.output, arg)
+    is_number = not np.ndim(value) and not isinstance(arg, (Node, Recorded))
+    return f"{value:.6g}" if is_number else surgery.text_of(case.exact.output, arg)
 
 
 def _negated(local: Local) -> Any:
@@ -229,7 +231,7 @@ def _of_other_rounds(
             continue
         for step, said in ((1, "after"), (-1, "before")):
             values = {n: _neighbour(case, group, groups, k, j, step) for k, n in enumerate(group)}
-            if any(v is None for v in values.values()):
+            if all(v is None for v in values.values()):  # the first round has none before it, the last none after it
                 continue
             text = partial(surgery.text_of, case.exact.output, node if j == 0 else node.args[j - 1])
             yield made(
@@ -243,7 +245,7 @@ def _of_other_rounds(
 
 def _with(local: Local, j: int, values: dict[Any, Any]) -> Any:
     value = values[local.node]
-    if local.saved[j] is None or np.shape(value) != np.shape(local.saved[j]):
+    if value is None or local.saved[j] is None or np.shape(value) != np.shape(local.saved[j]):
         return None
     return local.apply(*local.saved[:j], value, *local.saved[j + 1 :])
 

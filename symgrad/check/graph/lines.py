@@ -27,6 +27,12 @@ Line = tuple[str, int]
 _WRITTEN: WeakKeyDictionary[Any, tuple[Any, int]] = WeakKeyDictionary()
 """The code that recorded a node, and the instruction that ran."""
 
+_CALLED: WeakKeyDictionary[Any, tuple[tuple[Any, int], ...]] = WeakKeyDictionary()
+"""The same of the calls on the way there, the innermost first, where a function of the user's called another one."""
+
+MOST_CALLS = 4
+"""Calls that are kept."""
+
 
 @contextmanager
 def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, Line]]:
@@ -50,6 +56,9 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
                 if last[0] == place:  # a step of the same call: what is written there is what the last one gives
                     _WRITTEN.pop(last[1], None)
                 _WRITTEN[node], last = (frame.f_code, frame.f_lasti), (place, node)
+                calls = _calls(frame.f_back)
+                if calls:
+                    _CALLED[node] = calls
                 return
             frame = frame.f_back
 
@@ -59,6 +68,16 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
     finally:
         unobserve(see)
         last = (None, None)
+
+
+def _calls(frame: Any) -> tuple[tuple[Any, int], ...]:
+    """The user's calls that lead to a frame, up to the check."""
+    calls: list[tuple[Any, int]] = []
+    while frame is not None and len(calls) < MOST_CALLS and not frame.f_code.co_filename.startswith(_CHECK):
+        if is_of_user(frame.f_code.co_filename):
+            calls.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(calls)
 
 
 def written(node: Any) -> str | None:
@@ -80,6 +99,11 @@ def written(node: Any) -> str | None:
 def place_of(node: Any) -> Any:
     """The code and instruction that recorded a node, which are the same in every round of a loop."""
     return _WRITTEN.get(node)
+
+
+def path_of(node: Any) -> Any:
+    """The same with the calls that led there, which tell one call of a function from another."""
+    return _WRITTEN.get(node), _CALLED.get(node)
 
 
 def is_alone(node: Any, nodes: Iterable[Any]) -> bool:

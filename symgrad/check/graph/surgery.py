@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,9 @@ class Local:
 
     def fitted(self, value: Any) -> Any:
         """A value summed and stretched to the shape of the argument."""
-        arg = self.node.args[self.i]
-        return fit(np.asarray(value), arg.raw_shape, arg.dtype)
+        arg, value = self.node.args[self.i], np.asarray(value)
+        same = value.shape == arg.raw_shape and value.dtype == arg.dtype
+        return value if same else fit(value, arg.raw_shape, arg.dtype)
 
 
 Change = Any  # Callable[[Local], Any] | Straight
@@ -335,7 +336,7 @@ def _moved(local: Local, d: Any, change: Change | None) -> Any:
         more = local.of(d)
         if np.shape(d) == more.shape and np.isnan(more).any():
             more = np.where(d == 0, 0, more)  # a branch not taken, whose slope may be infinite
-        local = replace(local, g=local.g + d, c=before + more)
+        local = Local(local.node, local.i, local.g + d, before + more, local.saved, local.rule)
     other = None if change is None else change(local)
     if other is not None and np.shape(other) == before.shape:
         return np.asarray(other, before.dtype) - before
@@ -474,6 +475,8 @@ def text_of(output: Any, edge: Any) -> str:
     """The formula of an edge; where it is too long for a sentence, what the function says there, or the operation."""
     from symgrad.formula.sympy.texts import text
 
+    while isinstance(edge, Node) and edge.op.identity and written(edge) is None and isinstance(edge.args[0], Node):
+        edge = edge.args[0]  # a copy that nobody has written
     try:
         term = Reading([output._node])[edge]
         found = text(term)
