@@ -244,6 +244,26 @@ class finfo:  # noqa: N801  (torch's name)
         return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in names)}, dtype={self.dtype})"
 
 
+class iinfo:  # noqa: N801  (torch's name)
+    """The limits of an integer dtype.
+
+    >>> iinfo(np.int8).max
+    127
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, dtype: Any):
+        of = as_dtype(dtype)
+        if of.kind not in "iu":
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.finfo'")
+        limits = np.iinfo(of)
+        self.dtype, self.bits, self.max, self.min = of.name, limits.bits, int(limits.max), int(limits.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
 def type_name(dtype: np.dtype[Any]) -> str:
     """torch's old name for tensors of a dtype, as ``t.type()`` gives it.
 

@@ -92,7 +92,9 @@ def multi_dot(tensors: Any) -> Any:
         ranks = (1, 2) if k in (0, len(tensors) - 1) else (2,)
         shape = shape_of(x)
         if len(shape) not in ranks:
-            raise ShapeError(f"linalg.multi_dot: tensor {k} must be a matrix, got {len(shape)} axes.")
+            place = {0: "the first", len(tensors) - 1: "the last"}.get(k)
+            which, most = (f"{place} tensor", "1D or 2D") if place else (f"tensor {k}", "2D")
+            raise ShapeError(f"multi_dot(): {which} must be {most} but got {len(shape)}D")
         if k and shape[0] != shape_of(tensors[k - 1])[-1]:
             raise ShapeError(
                 f"linalg.multi_dot: tensor {k - 1} of shape {tuple(shape_of(tensors[k - 1]))} and tensor {k} of shape "

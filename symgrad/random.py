@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.errors import AutogradError
+from symgrad.errors import ArgumentError, AutogradError
 from symgrad.kernels.randomness.streams import Generator
 from symgrad.op import shape_of
 from symgrad.ops.noise import SOURCE, drawn
@@ -167,5 +167,7 @@ def randperm(
     >>> sorted(randperm(4).tolist())
     [0, 1, 2, 3]
     """
+    if n < 0:
+        raise ArgumentError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     value = drawn(generator).permutation(int(n)).astype(dtypes.as_dtype(dtype or dtypes.int64))
     return finished("randperm", value, requires_grad, None, options)

@@ -159,7 +159,7 @@ MISUSED = {
     "chunk": (lambda: sg.chunk(X, 1.5), r"chunk\(tensor of shape \(2, 2\), 1.5\): "),
     "lu_unpack": (lambda: sg.lu_unpack(X[0], X), r"lu_unpack\(tensor of shape \(2,\), tensor of shape \(2, 2\)\): "),
     "rows": (lambda: sg.tensor([[1.0], [1.0, 2.0]]), r"expected sequence of length 1 at dim 1 \(got 2\)"),
-    "words": (lambda: sg.tensor([1.0, "a"]), r"numbers and nested lists of them, not str \('a'\)"),
+    "words": (lambda: sg.tensor([1.0, "a"]), r"invalid data type 'str' \('a'\); tensor\(\) takes numbers and lists"),
     "grad": (lambda: sg.func.grad(None), r"grad\(\) takes a function first, not NoneType"),
     "wrt": (lambda: sg.latex(lambda x: x.sum(), (2,), wrt=5), "wrt=5 is no array argument; there are x"),
     "element": (lambda: sg.element(None), "a tensor or a term is taken, not NoneType"),

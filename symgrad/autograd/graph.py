@@ -122,15 +122,15 @@ class GradFn:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
-        from symgrad.autograd.graphs.hooks import Handle
+        from symgrad.autograd.graphs.hooks import RemovableHandle
 
-        return Handle(whole_of(self.node).more().post, hook)
+        return RemovableHandle(whole_of(self.node).more().post, hook)
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs; its result replaces them."""
-        from symgrad.autograd.graphs.hooks import Handle
+        from symgrad.autograd.graphs.hooks import RemovableHandle
 
-        return Handle(whole_of(self.node).more().pre, hook)
+        return RemovableHandle(whole_of(self.node).more().pre, hook)
 
     @property
     def formula(self) -> dict[str, Any]:
@@ -233,15 +233,15 @@ class AccumulateGrad:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook((), (grad,))`` after the gradient was added to the leaf."""
-        from symgrad.autograd.graphs.hooks import Handle, NodeHook
+        from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle
 
-        return Handle(self.variable.more().post, NodeHook(hook, before=False))
+        return RemovableHandle(self.variable.more().post, NodeHook(hook, before=False))
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook((grad,))`` before the gradient is added to the leaf; its result replaces the gradient."""
-        from symgrad.autograd.graphs.hooks import Handle, NodeHook
+        from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle
 
-        return Handle(self.variable.more().post, NodeHook(hook, before=True))
+        return RemovableHandle(self.variable.more().post, NodeHook(hook, before=True))
 
     def __init__(self, variable: Any):
         self.variable = variable

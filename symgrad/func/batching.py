@@ -280,8 +280,8 @@ def _joined(part: tuple[Any, ...], dim: Any, name: str) -> Any:
     if not all(isinstance(x, (*_TENSORS, np.generic)) for x in part):
         kind = next(type(x) for x in part if not isinstance(x, (*_TENSORS, np.generic)))
         raise ArgumentError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set the "
-            "`out_dims=` argument to None for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set "
+            "out_dims= to None for output?"
         )
     return stack([_tensor(x) for x in part], dim)
 

@@ -94,8 +94,8 @@ def _scalar(out: Any) -> Any:
     shape = tuple(shape_of(out))
     if shape:
         raise AutogradError(
-            f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {len(shape)} dims, of shape "
-            f"{shape}. Maybe you wanted to use the vjp or jacrev APIs instead? Or sum or average it."
+            f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {len(shape)} dims. Maybe you "
+            f"wanted to use the vjp or jacrev APIs instead? Its shape is {shape}; sum or average it."
         )
     return out
 

@@ -108,6 +108,9 @@ def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
                     from symgrad.errors import ShapeError
 
                     listed = ", ".join(str(tuple(s)).replace("'", "") for s in shapes)
-                    raise ShapeError(f"The shapes {listed} cannot be broadcast together (axis {axis - rank}).")
+                    raise ShapeError(
+                        f"The size of tensor a ({out[axis]}) must match the size of tensor b ({size}) at non-singleton "
+                        f"dimension {axis}: the shapes {listed} cannot be broadcast together (axis {axis - rank})."
+                    )
                 out[axis] = size
     return tuple(out)

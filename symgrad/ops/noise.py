@@ -49,7 +49,9 @@ def drawn(generator: Any) -> Any:
 
 def _probability(p: float, name: str) -> None:
     if not 0 <= p <= 1:
-        raise ArgumentError(f"{name}: probability has to be between 0 and 1, but got {p}")
+        if name == "bernoulli":
+            raise ArgumentError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+        raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p} ({name})")
 
 
 def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:

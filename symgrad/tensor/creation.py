@@ -156,7 +156,11 @@ def _no_array(data: Any) -> ArgumentError:
                 )
         strange = [x for x in data if not isinstance(x, (list, tuple, int, float, complex, np.generic, np.ndarray))]
         data = strange[0] if strange else data[0]
-    return ArgumentError(f"tensor() takes numbers and nested lists of them, not {type(data).__name__} ({data!r:.40}).")
+    if isinstance(data, str):
+        return ArgumentError(f"new(): invalid data type 'str' ({data!r:.40}); tensor() takes numbers and lists of them")
+    return ArgumentError(
+        f"Could not infer dtype of {type(data).__name__} ({data!r:.40}); tensor() takes numbers and lists of them"
+    )
 
 
 def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
@@ -233,7 +237,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **o
 def from_numpy(array: Any) -> Tensor:
     """A tensor sharing the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
-        raise ArgumentError(f"from_numpy() takes a NumPy array, not {type(array).__name__}.")
+        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
     return _sharing(array)
 
 

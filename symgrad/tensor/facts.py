@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
-from symgrad.errors import ArgumentError, DtypeError
+from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.forward.dual import Dual
@@ -27,7 +27,6 @@ __all__ = [
     "detach_",
     "get_default_device",
     "get_device",
-    "iinfo",
     "is_complex",
     "is_conj",
     "is_floating_point",
@@ -116,6 +115,10 @@ class Facts(Recorded):
     def is_pinned(self) -> bool:
         """Whether the memory is locked for copies to a GPU: no."""
         return False
+
+    def pin_memory(self, device: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
+        """Raises ``RuntimeError``: memory is locked for copies to a GPU, and there is none."""
+        raise DeviceError("Cannot access accelerator device when none is available.")
 
     def is_shared(self) -> bool:
         """Whether the memory was moved to where other processes see it: no."""
@@ -447,18 +450,6 @@ def is_inference(input: Any) -> bool:
 def numel(input: Any) -> int:
     """Number of entries."""
     return input.numel()  # type: ignore[no-any-return]
-
-
-def iinfo(dtype: Any) -> Any:
-    """The limits of an integer dtype, as NumPy's function of this name gives them.
-
-    >>> iinfo(np.int8).max
-    127
-    """
-    of = dtypes.as_dtype(dtype)
-    if of.kind not in "iu":
-        raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.finfo'")
-    return np.iinfo(of)
 
 
 def can_cast(from_: Any, to: Any) -> bool:

@@ -53,7 +53,8 @@ class Gradients(Recorded):
                     f"attempting to assign a gradient with dtype '{c_name(value._value.dtype)}' to a tensor with "
                     f"grad_dtype '{torch_name(wanted)}'. The gradient must match the tensor's grad_dtype (defaults to "
                     "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
-                    "to allow any dtype."
+                    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match."
                 )
         self.more().grad = value
         if value is not None and held(self) is not self:

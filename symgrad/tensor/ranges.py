@@ -75,9 +75,7 @@ def arange(
     if not math.isfinite(start) or not math.isfinite(end):
         raise AutogradError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
-        raise ArgumentError(
-            f"arange(): upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})"
-        )
+        raise ArgumentError(f"upper bound and lower bound inconsistent with step sign: arange({start}, {end}, {step})")
     if whole:  # torch counts in the dtype's own numbers
         start, end, step = int(start), int(end), int(step)
     value = np.arange(start, end, step)

@@ -1,9 +1,10 @@
-"""What torch keeps in its ``utils`` and derivatives have a use for: :mod:`symgrad.utils.checkpoint`."""
+"""What torch keeps in its ``utils`` and derivatives have a use for: checkpoints, and the containers of ``_pytree``."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from symgrad.utils import _pytree as _pytree
 from symgrad.utils import checkpoint
 
 __all__ = ["checkpoint"]
@@ -11,6 +12,6 @@ __all__ = ["checkpoint"]
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint is here; data sets are "
-        "arrays and loops."
+        f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint and _pytree are here; data "
+        "sets are arrays and loops."
     )

@@ -20,7 +20,7 @@ from symgrad.tape.record import Recorded, plain
 _numbers = itertools.count()
 
 
-class Handle:
+class RemovableHandle:
     """What registering a hook returns; ``remove()`` takes the hook away (also at the end of a ``with`` block)."""
 
     __slots__ = ("id", "table")
@@ -51,13 +51,13 @@ class NodeHook:
         self.before = before
 
 
-def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """``tensor.register_post_accumulate_grad_hook``."""
     if not tensor._requires_grad:
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor._node is not None:
         raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return Handle(tensor.more().post, hook)
+    return RemovableHandle(tensor.more().post, hook)
 
 
 def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
@@ -171,13 +171,13 @@ def _several(node: Node | Siblings) -> bool:
     return isinstance(node, Siblings) or (node.dtype is None and node.op.kind == "function")
 
 
-def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> Handle:
+def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """``tensor.register_hook``."""
     if not tensor.requires_grad:
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
     if not callable(hook):
         raise ArgumentError(f"register_hook() takes a function of the gradient, not {type(hook).__name__}.")
-    return Handle((tensor if tensor._node is None else _awake(tensor._node)).more().hooks, hook)
+    return RemovableHandle((tensor if tensor._node is None else _awake(tensor._node)).more().hooks, hook)
 
 
 def _awake(node: Node) -> Node:
@@ -261,7 +261,7 @@ class Handles:
 
     __slots__ = ("handles",)
 
-    def __init__(self, handles: Sequence[Handle]):
+    def __init__(self, handles: Sequence[RemovableHandle]):
         self.handles = tuple(handles)
 
     def remove(self) -> None:

@@ -50,6 +50,52 @@ def no_product(a: tuple[Any, ...], b: tuple[Any, ...]) -> ShapeError:
     )
 
 
+def _called(name: str) -> str:
+    """A function by the name that torch's errors give it: ``logdet`` stands outside of ``linalg``."""
+    return name if name == "logdet" else f"linalg.{name}"
+
+
+def matrix(name: str, x: Any) -> None:
+    """At least rows and columns."""
+    if len(shape_of(x)) < 2:
+        raise no_square(name, shape_of(x))
+
+
+def no_square(name: str, shape: tuple[Any, ...]) -> ShapeError:
+    """What torch says where square matrices are asked for."""
+    if len(shape) < 2:
+        return ShapeError(
+            f"{_called(name)}: The input tensor A must have at least 2 dimensions. Its shape is {tuple(shape)}."
+        )
+    return ShapeError(
+        f"{_called(name)}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+    )
+
+
+def unfit_system(name: str, a: Any, b: Any) -> ShapeError:
+    """What torch says of a system whose right side, of shape ``b``, has not as many rows as the matrix."""
+    shown = (f"{shape[-2]}x{shape[-1]}" if len(shape) > 1 else f"{shape[0]}x1" for shape in (a, b))
+    return ShapeError(f"linalg.{name}: Incompatible shapes of A and B for the equation AX = B ({' and '.join(shown)})")
+
+
+def batches(a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
+    """As many matrices in both batches, and as many rows in those of the second as columns in those of the first."""
+    if (a[0], a[2]) != tuple(b[:2]):
+        raise ShapeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, "
+            f"{b[1]}]. The shapes are {tuple(a)} and {tuple(b)}."
+        )
+
+
+def wrong_ranks(name: str, ranks: tuple[int, int]) -> str:
+    """torch's words for operands of a product that have too many axes, or too few."""
+    if name == "mm":
+        return f"{'self' if ranks[0] != 2 else 'mat2'} must be a matrix"
+    if name == "mv":
+        return f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}"
+    return f"batch{1 if ranks[0] != 3 else 2} must be a 3D tensor"
+
+
 def prelu(input: Any, weight: Any) -> None:
     """One weight, or one per channel."""
     shape, weights = shape_of(input), shape_of(weight)
@@ -65,6 +111,15 @@ def prelu(input: Any, weight: Any) -> None:
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights[0]} and channel "
             f"size = {channels}."
         )
+
+
+def channels(input: Any, named: dict[str, Any]) -> None:
+    """As many entries as there are channels (axis 1) in each of some parameters; None stands for none."""
+    shape = shape_of(input)
+    for name, x in named.items():
+        have = None if x is None or len(shape) < 2 else math.prod(shape_of(x))
+        if have is not None and have != shape[1]:
+            raise ShapeError(f"{name} should contain {shape[1]} elements not {have}")
 
 
 def _rows(input: Any) -> tuple[int, int]:

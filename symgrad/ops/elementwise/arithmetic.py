@@ -206,7 +206,12 @@ def _pow_base(out: Any, x: Any, y: Any) -> Any:
     number = static_number(y)
     if number is None:
         return y * x ** (y - 1)
-    return 2 * x if number == 2 else y * power(x, number - 1)
+    return _twice(x) if number == 2 else y * power(x, number - 1)
+
+
+def _twice(x: Any) -> Any:
+    """The slope 2x of a square; on a tensor that is followed it is 2x**1, whose own derivatives end as torch's do."""
+    return 2 * (power(x, 1) if x.__class__ is not np.ndarray and getattr(x, "requires_grad", False) else x)
 
 
 def _pow_exponent(out: Any, x: Any, y: Any) -> Any:
@@ -305,7 +310,7 @@ power.conj_vjps = (_of_base(power.conj_vjps[0]), power.conj_vjps[1])
 square: Op = elementwise(
     "square",
     np.square,
-    lambda out, x: 2 * x,
+    lambda out, x: _twice(x),
     node="Pow",
     dtypes="number",
     domain=_ALL,

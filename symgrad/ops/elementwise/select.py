@@ -525,7 +525,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
-        raise ArgumentError("clamp: at least one of 'min' and 'max' must not be None.")
+        raise ArgumentError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if min is None:
         return clamp_max(input, max)
     return clamp_min(input, min) if max is None else clamp_op(input, min, max)

@@ -127,7 +127,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     array([2., 1.])
     """
     if bins <= 0:
-        raise ArgumentError(f"bins must be > 0, got {bins}")
+        raise ArgumentError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     values = values_of(input)
     if min > max:
         raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")

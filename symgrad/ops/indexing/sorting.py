@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.results import Named, named
@@ -255,16 +255,30 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Named:
 # ------------------------------------------------------------------------------------------ quantiles
 
 
+def _check_levels(input: Any, q: Any) -> None:
+    """Raise unless there are floating entries, and levels that lie in [0, 1]."""
+    if len(shape_of(q)) > 1:
+        raise ShapeError(f"quantile() q must be a scalar or 1D tensor, got shape {tuple(shape_of(q))}")
+    if getattr(input, "dtype", np.dtype(float)).kind in "biu":
+        raise DtypeError(f"quantile() input tensor must be either float or double dtype, not {torch_name(input.dtype)}")
+    if 0 in shape_of(input):
+        raise ShapeError("quantile() input tensor must be non-empty")
+    if isinstance(q, (int, float)) and not 0 <= q <= 1:
+        raise ArgumentError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+    if hasattr(q, "_value") and not ((q._value >= 0) & (q._value <= 1)).all():
+        raise ArgumentError("quantile() q values must be in the range [0, 1]")
+
+
 def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ArgumentError(
-            f"quantile(): interpolation is linear, lower, higher, midpoint or nearest, not {interpolation!r}."
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
         )
+    _check_levels(input, q)
     ndim = len(shape_of(input))
     axis = axis_of(dim, ndim) if dim is not None else 0
     x = reshape(input, -1) if dim is None or not ndim else movedim(input, axis, -1)
-    if len(shape_of(q)) > 1:
-        raise ShapeError(f"quantile() q must be a scalar or 1D tensor, got shape {tuple(shape_of(q))}")
     scalar = not shape_of(q)
     levels = q if hasattr(q, "dtype") else np.asarray(q, x.dtype)
     levels = reshape(levels, *(1,) * (len(shape_of(x)) - 1), -1)

@@ -46,9 +46,11 @@ def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 def _ranked(name: str, *pairs: tuple[Any, int]) -> None:
-    for x, rank in pairs:
+    for k, (x, rank) in enumerate(pairs, 1):
         if len(shape_of(x)) != rank:
-            raise ShapeError(f"{name}: expected a tensor with {rank} axes, got shape {tuple(shape_of(x))}.")
+            if name == "addmm":
+                raise ShapeError(f"mat{k} must be a matrix, got {len(shape_of(x))}-D tensor")
+            raise ShapeError(f"batch{k} must be a 3D tensor, not of shape {tuple(shape_of(x))} ({name})")
 
 
 @front("addmm")
@@ -63,7 +65,9 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @rounded_once
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (mat @ vec)."""
-    _ranked("addmv", (mat, 2), (vec, 1))
+    ranks = (len(shape_of(input)), len(shape_of(mat)), len(shape_of(vec)))
+    if ranks[1:] != (2, 1):
+        raise ShapeError(f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]}")
     return _plus(input, matmul(mat, vec), beta, alpha)
 
 
@@ -173,6 +177,9 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
     if p < 0:
         raise ArgumentError(f"cdist only supports non-negative p values, got {p}")
+    columns = [shape_of(x)[-1] for x in (x1, x2) if shape_of(x)]
+    if len(columns) == 2 and columns[0] != columns[1]:
+        raise ShapeError(f"X1 and X2 must have the same number of columns. X1: {columns[0]} X2: {columns[1]}")
     difference = unsqueeze(x1, -2) - unsqueeze(x2, -3)
     return _distance(difference, p, len(shape_of(difference)) - 1)
 

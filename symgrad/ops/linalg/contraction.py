@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.arrays.index import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import closed
+from symgrad.ops.linalg.subscripts import numbered, parsed, unequal
 from symgrad.precision.single import einsum_in_turn, matmul, summed
 
 
@@ -400,66 +400,8 @@ einsum_op: Op = multilinear(
 )
 
 
-def _parse_subscripts(equation: str, ranks: Sequence[int]) -> tuple[tuple[Labels, ...], Labels]:
-    text = equation.replace(" ", "")
-    left, arrow, right = text.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(ranks):
-        raise ShapeError(f"einsum({equation!r}) names {len(terms)} operands, but {len(ranks)} were given.")
-    for char in left.replace(",", "").replace("...", "") + right.replace("...", ""):
-        if not char.isalpha():
-            raise ArgumentError(f"einsum({equation!r}): {char!r} is not a subscript letter.")
-    dots = max(
-        [rank - len(t.replace("...", "")) for t, rank in zip(terms, ranks, strict=True) if "..." in t],
-        default=0,
-    )
-    labels: list[Labels] = []
-    for term, rank in zip(terms, ranks, strict=True):
-        plain = term.replace("...", "")
-        extra = rank - len(plain)
-        if extra < 0 or (extra and "..." not in term):
-            raise ShapeError(
-                f"einsum({equation!r}): operand {len(labels)} has {rank} axes, {term!r} names {len(plain)}."
-            )
-        head, _, tail = term.partition("...") if "..." in term else (term, "", "")
-        ellipsis = tuple(range(1000 + dots - extra, 1000 + dots))
-        labels.append((*map(ord, head), *ellipsis, *map(ord, tail)))
-    if not arrow:
-        flat = left.replace(",", "").replace("...", "")
-        out: Labels = (*range(1000, 1000 + dots), *sorted(ord(c) for c in set(flat) if flat.count(c) == 1))
-    else:
-        head, mark, tail = right.partition("...")
-        out = (*map(ord, head), *(range(1000, 1000 + dots) if mark else ()), *map(ord, tail))
-    if len(set(out)) < len(out):
-        raise ArgumentError(f"einsum({equation!r}): an output subscript stands twice.")
-    unknown = set(out) - set().union(*map(set, labels))
-    if unknown:
-        raise ArgumentError(f"einsum({equation!r}): output subscript {chr(min(unknown))!r} is in no operand.")
-    return tuple(labels), out
-
-
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase
-"""A letter for each axis number, in torch's order: an output that is not stated is sorted by it."""
-
-
-def _numbered(*given: Any) -> tuple[str, tuple[Any, ...]]:
-    """The equation and the operands of ``einsum(a, [0, 1], b, [1], [0])``."""
-    count = len(given) // 2
-    rows = [*given[1 : 2 * count : 2], *given[2 * count :]]
-    if not count or not all(isinstance(row, (list, tuple)) for row in rows):
-        raise ArgumentError("einsum(a, [0, 1], b, [1], [0]): behind each operand stands the list of its axis numbers.")
-
-    def word(row: Any) -> str:
-        for k in row:
-            if k is not Ellipsis and not 0 <= k < len(_LETTERS):
-                raise ArgumentError(
-                    f"einsum(): axis number {k} is not within the valid range [0, {len(_LETTERS)}). An axis is named "
-                    "by such a number, or by an Ellipsis."
-                )
-        return "".join("..." if k is Ellipsis else _LETTERS[k] for k in row)
-
-    equation = ",".join(map(word, rows[:count]))
-    return equation + "".join("->" + word(row) for row in rows[count:]), given[: 2 * count : 2]
+def _given(equation: str, shapes: Sequence[Any]) -> str:
+    return f"({equation!r} of shapes {', '.join(str(tuple(s)) for s in shapes)})"
 
 
 @front(op=einsum_op, method=False)
@@ -475,21 +417,24 @@ def einsum(equation: str, *operands: Any) -> Any:
     array([1., 2.])
     """
     if not isinstance(equation, str):
-        equation, operands = _numbered(equation, *operands)
+        equation, operands = numbered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     shapes = [shape_of(x) for x in operands]
-    inputs, output = _parse_subscripts(equation, [len(s) for s in shapes])
+    if not operands:
+        raise ArgumentError("einsum(): must specify the equation string and at least one operand")
+    try:
+        inputs, output = parsed(equation, tuple(map(len, shapes)))
+    except (ArgumentError, ShapeError) as wrong:
+        raise type(wrong)(f"{wrong} {_given(equation, shapes)}") from None
     sizes: dict[int, Any] = {}
     for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         for label, size in zip(labels, shape, strict=True):
             if sizes.get(label, 1) == 1:
                 sizes[label] = size
             elif size not in (1, sizes[label]):
-                raise ShapeError(
-                    f"einsum({equation!r}): operand {k} of shape {tuple(shape)} has size {size} where "
-                    f"{sizes[label]} was seen for the same subscript."
-                )
+                words = unequal(label, size, sizes[label], k, labels)
+                raise ShapeError(f"{words} {_given(equation, shapes)}")
     # A size-1 axis that another operand has at full size broadcasts: it gets a label of its own and is summed out.
     fresh = 2000
     fitted = []

@@ -14,6 +14,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of, wrapped_like
@@ -148,6 +149,7 @@ def _rank(A: Any) -> int:
 @in_linalg
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
     """U, S and Vᴴ with A = U diag(S) Vᴴ; columns that only complete a basis have no derivative."""
+    fits.matrix("svd", A)
     k = _rank(A)
     u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
     rows, columns = shape_of(A)[-2:]
@@ -228,6 +230,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
     """Q and R with A = Q R; ``mode`` is "reduced", "complete" or "r"."""
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
+    fits.matrix("qr", A)
     rows, columns = shape_of(A)[-2:]
     square = narrow(A, -1, 0, min(rows, columns))
     q, r = qr_q_op(square), qr_r_op(square)

@@ -155,7 +155,9 @@ def _ranked(name: str, a: int, b: int, word: str) -> Any:
         if (a, b) == (1, 1):
             fits.of_vectors("dot", input, other)
         if ranks != (a, b):
-            raise ShapeError(f"{name}: expected tensors with {a} and {b} axes, got {ranks[0]} and {ranks[1]}.")
+            raise ShapeError(fits.wrong_ranks(name, ranks))
+        if name == "bmm":
+            fits.batches(shape_of(input), shape_of(other))
         return matmul(input, other)
 
     call.__name__ = name
@@ -367,6 +369,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     if getattr(dims, "ndim", None) == 0:  # a tensor of one number
         dims = int(dims)
     if isinstance(dims, int):
+        if not 0 <= dims <= min(na, nb):
+            raise ShapeError(
+                f"tensordot expects dims {'>= 0' if dims < 0 else '< ndim_a or ndim_b'}, but got dims={dims}"
+            )
         dims = (list(range(na - dims, na)), list(range(dims)))
     left, right = ([axis_of(d, n) for d in ds] for ds, n in zip(dims, (na, nb), strict=True))
     la = list(range(na))
@@ -376,7 +382,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             # A size of 1 broadcasts, so that the other axis is summed on its own.
             a, b = (contracted(x, k) for x, k in ((a, i), (b, j)))
         if shape_of(a)[i] != shape_of(b)[j]:
-            raise ShapeError(f"tensordot: axis {i} of size {shape_of(a)[i]} meets axis {j} of size {shape_of(b)[j]}.")
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {shape_of(a)[i]} in dim {i} and second has "
+                f"size {shape_of(b)[j]} in dim {j}"
+            )
         lb[j] = la[i]
     out = [x for k, x in enumerate(la) if k not in left] + [x for k, x in enumerate(lb) if k not in right]
     sizes = dict(zip(la + lb, (*shape_of(a), *shape_of(b)), strict=True))
@@ -389,7 +398,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 def check_square(x: Any, name: str) -> None:
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ShapeError(f"linalg.{name}: A must be batches of square matrices, but got shape {tuple(shape)}.")
+        raise fits.no_square(name, shape)
 
 
 def matrix_front(op: Op, name: str, *names: str) -> Any:
@@ -529,7 +538,7 @@ def solve(A: Any, B: Any) -> Any:
     check_square(A, "solve")
     a, b = shape_of(A), shape_of(B)
     if (b[0] if len(b) == 1 else b[-2]) != a[-1]:
-        raise ShapeError(f"linalg.solve: A of shape {tuple(a)} and B of shape {tuple(b)} do not fit in their rows.")
+        raise fits.unfit_system("solve", a, b)
     return solve_op(A, B)
 
 

@@ -13,6 +13,7 @@ from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import still, values_of, wrapped_like
@@ -44,6 +45,10 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     """X with A X = B (X A = B unless ``left``) for a triangular A, of which only that triangle is read."""
     if not left:
         return mT(solve_triangular(mT(A), mT(B), upper=not upper, unitriangular=unitriangular))
+    check_square(A, "solve_triangular")
+    fits.matrix("solve_triangular", B)
+    if shape_of(A)[-1] != shape_of(B)[-2]:
+        raise fits.unfit_system("solve_triangular", shape_of(A), shape_of(B))
     return _system(functools.partial(solve_triangular_op, upper=upper, unit=unitriangular), A, B)
 
 
@@ -78,7 +83,7 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     if not left:
         return mT(linalg_solve(mT(A), mT(B)))
     if b[-2] != a[-1]:
-        raise ShapeError(f"linalg.solve: A of shape {a} and B of shape {b} do not fit in their rows.")
+        raise fits.unfit_system("solve", a, b)
     return _system(solve, A, B)
 
 
@@ -183,6 +188,12 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
 @front("cholesky_solve", words={"input": "B", "input2": "L"})
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """X with L Lᴴ X = B (Uᴴ U if ``upper``)."""
+    (n, m), (rows, columns) = shape_of(L)[-2:], shape_of(B)[-2:]
+    if n == m and rows != n:
+        raise ShapeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {n} by {m} but each b matrix is {rows} by "
+            f"{columns}"
+        )
     first = solve_triangular(mH(L) if upper else L, B, upper=False)
     return solve_triangular(L if upper else mH(L), first, upper=True)
 

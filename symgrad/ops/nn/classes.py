@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.dtypes import is_real_floating
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.dtypes import is_real_floating, torch_name
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
@@ -49,10 +49,11 @@ def nll_loss(
     >>> sg.nn.functional.nll_loss(sg.tensor([[-0.1, -2.0], [-3.0, -0.2]]), sg.tensor([0, 1]))
     tensor(0.1500)
     """
+    _check_batch(input, target)
+    target = _one_label(input, target)
     axis = _class_axis(input)
     classes = size(input, (axis,))
     counted = target != ignore_index
-    _check_batch(input, target)
     _check_weight(weight, classes)
     safe = where(counted, target, 0)
     _check_classes(safe, input, axis)
@@ -81,10 +82,27 @@ def _squeezed(x: Any, axis: int) -> Any:
 
 
 def _check_batch(input: Any, target: Any) -> None:
-    """Raise where there are not as many targets as samples."""
-    have, wanted = shape_of(input), shape_of(target)
-    if len(have) > 1 and wanted and have[0] != wanted[0]:
-        raise ShapeError(f"Expected input batch_size ({have[0]}) to match target batch_size ({wanted[0]}).")
+    """Raise unless there is a label for every sample, and every place of it."""
+    have, wanted = tuple(shape_of(input)), tuple(shape_of(target))
+    if not have:
+        raise ShapeError("Expected 1 or more dimensions (got 0)")
+    if len(have) > 1 and (not wanted or have[0] != wanted[0]):
+        count = wanted[0] if wanted else 0
+        raise ShapeError(f"Expected input batch_size ({have[0]}) to match target batch_size ({count}).")
+    if len(have) <= 2 and len(wanted) > 1:
+        raise ShapeError(f"0D or 1D target tensor expected, multi-target not supported (it has shape {wanted})")
+    if len(have) == 1 and wanted not in ((), (1,)):
+        raise ShapeError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
+    if len(have) > 2 and wanted != (have[0], *have[2:]):
+        raise ShapeError(f"Expected target size {[have[0], *have[2:]]}, got {list(wanted)}")
+    dtype = getattr(target, "dtype", None)
+    if dtype is not None and dtype.kind not in "iu":
+        raise DtypeError(f"expected target dtype to be Long or Byte, but got {torch_name(dtype)}")
+
+
+def _one_label(input: Any, target: Any) -> Any:
+    """The label of a single sample without an axis of its own."""
+    return reshape(target, ()) if len(shape_of(input)) == 1 and tuple(shape_of(target)) == (1,) else target
 
 
 def _check_weight(weight: Any, classes: int) -> None:
@@ -183,7 +201,7 @@ def cross_entropy(
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)
-        return reduced(surprise_of_label(input, target), reduction)
+        return reduced(surprise_of_label(input, _one_label(input, target)), reduction)
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):

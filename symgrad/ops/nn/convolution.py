@@ -208,7 +208,8 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     r, n = upscale_factor, len(lead)
     if channels % (r * r):
         raise ShapeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by {r * r}, got {channels}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
         )
     x = reshape(input, *lead, channels // (r * r), r, r, height, width)
     x = permute(x, *range(n), n, n + 3, n + 1, n + 4, n + 2)

@@ -55,6 +55,10 @@ def _with_bias(input: Any, weight: Any, bias: Any) -> Any:
 @rounded_once
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """x1ᵀ W_k x2 + b_k for every k."""
+    for k, x in enumerate((input1, input2), 1):
+        have, wanted = shape_of(x)[-1], shape_of(weight)[k]
+        if have != wanted:
+            raise ShapeError(f"bilinear(): input{k} size does not match weight size: got {have} but expected {wanted}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
 
@@ -83,14 +87,14 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
             [0, 0, 1]])
     """
     if input.dtype.kind not in "ui":
-        raise DtypeError(f"one_hot is only applicable to index tensors, of an integer dtype; got {input.dtype}.")
+        raise DtypeError(f"one_hot is only applicable to index tensor of type LongTensor, not of {input.dtype}.")
     # Without a number of classes the values say how many there are, and a program holds for these values.
     classes = int(np.max(np.asarray(input), initial=-1)) + 1 if num_classes == -1 else num_classes
     if outside(input, classes):
         values = values_of(input)
         raise ArgumentError(
-            f"Class values must be between 0 and {classes - 1} (num_classes={classes}); found {int(np.min(values))} … "
-            f"{int(np.max(values))}."
+            f"Class values must be {'non-negative' if np.min(values) < 0 else 'smaller than num_classes'}. They run "
+            f"from {int(np.min(values))} to {int(np.max(values))}, and num_classes is {classes}."
         )
     return one_hot_op(input, classes=classes, dtype="int64")
 
@@ -179,6 +183,8 @@ def batch_norm(
     """Standardised per channel (axis 1): by the batch while training (running statistics follow), else by those."""
     ndim, x = len(shape_of(input)), cast_wide(input)
     axes = tuple(k for k in range(ndim) if k != 1)
+    named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    fits.channels(input, named)
     if training:
         if math.prod(shape_of(input)[k] for k in axes) == 1:
             raise ShapeError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.still import still
@@ -97,9 +98,9 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     >>> isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
     array([ True, False])
     """
-    kinds = [getattr(x, "dtype", None) for x in (input, other)]
+    kinds: list[Any] = [getattr(x, "dtype", None) for x in (input, other)]
     if all(kind is not None for kind in kinds) and kinds[0] != kinds[1]:
-        raise DtypeError(f"isclose(): {kinds[0]} did not match {kinds[1]}; cast one of them with .to()")
+        raise DtypeError(f"{torch_name(kinds[0])} did not match {torch_name(kinds[1])}; cast one of them with .to()")
     for name, limit in (("rtol", rtol), ("atol", atol)):
         if limit < 0:
             raise ArgumentError(f"{name} must be greater than or equal to zero, but got {limit}")

@@ -324,7 +324,7 @@ def _steps(y: Any, x: Any, dim: int) -> Any:
     if len(shape_of(x)) != 1:
         return diff(x, 1, dim)
     if shape_of(x)[0] != size:
-        raise ArgumentError(f"trapezoid(): There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
+        raise ArgumentError(f"trapezoid: There must be one `x` value for each sample point, got {shape_of(x)[0]}.")
     steps = diff(x)
     for _ in range(len(shape_of(y)) - 1 - axis):
         steps = unsqueeze_op(steps, dim=len(shape_of(steps)))

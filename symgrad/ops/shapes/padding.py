@@ -59,7 +59,8 @@ def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
             left = shape_of(x)[axis] + min(before, 0) + min(after, 0)
             if left < 0:
                 raise ShapeError(
-                    f"pad: widths {(before, after)} cut more than axis {axis} of size {shape_of(x)[axis]} has."
+                    f"narrow(): length must be non-negative. The widths {(before, after)} cut more than axis {axis} of "
+                    f"size {shape_of(x)[axis]} has."
                 )
             x = narrow(x, axis, max(-before, 0), left)
         grown[axis] = (max(before, 0), max(after, 0))
@@ -70,8 +71,13 @@ def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
 
 def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
     """torch's list of widths: pairs from the last axis backwards."""
-    if len(pad) % 2 or len(pad) // 2 > ndim:
-        raise ArgumentError(f"Length of pad should be even and at most twice the {ndim} axes, got {list(pad)}.")
+    if len(pad) % 2:
+        raise ArgumentError(f"Padding length must be divisible by 2, got {list(pad)}")
+    if len(pad) // 2 > ndim:
+        raise ArgumentError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {ndim}"
+        )
     return {ndim - 1 - k: (int(pad[2 * k]), int(pad[2 * k + 1])) for k in range(len(pad) // 2)}
 
 

@@ -242,6 +242,12 @@ def column_stack(tensors: Sequence[Any]) -> Any:
 @front("block_diag", method=False)
 def block_diag(*tensors: Any) -> Any:
     """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    for k, x in enumerate(tensors):
+        if len(shape_of(x)) > 2:
+            raise ShapeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(shape_of(x))} "
+                "dimensions"
+            )
     blocks = [_atleast(x, 2) for x in tensors]
     rows, columns = (sum(shape_of(b)[k] for b in blocks) for k in (0, 1))
     total, top, left = None, 0, 0

@@ -245,7 +245,9 @@ def make_dual(primal: Any, tangent: Any, tag: int) -> Dual:
     """A dual number.  Raises ``ArgumentError`` when tangent and primal differ in shape."""
     if tuple(shape_of(primal)) != tuple(shape_of(tangent)):
         raise ArgumentError(
-            f"a tangent has the shape of its primal: {tuple(shape_of(tangent))} given for {tuple(shape_of(primal))}."
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(shape_of(primal))} while the given forward gradient is of size "
+            f"{list(shape_of(tangent))}."
         )
     return Dual(primal, tangent, tag)
 
