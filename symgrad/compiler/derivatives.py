@@ -19,6 +19,8 @@ from symgrad.formula.canonical.parts import parts
 from symgrad.formula.term import Term
 from symgrad.op import Labels
 from symgrad.ops.rules.kinks import turned
+from symgrad.ops.shapes.joining import concat_op
+from symgrad.ops.shapes.shaping import reshape_op
 from symgrad.tape import containers
 
 
@@ -190,8 +192,21 @@ def _jacobian_terms(inner: Trace, out: Output, argnums: Any, number: int) -> lis
     return found
 
 
+PIECES = 6
+"""Of how many joined pieces each is derived for itself; of more, they are derived together."""
+
+
 def jacobian_term(out: Term, target: Term) -> Term:
-    """The Jacobian as one term with axes (output…, input…): structure stays products and diagonals."""
+    """The Jacobian as one term with axes (output…, input…): structure stays products and diagonals.
+
+    The Jacobian of what is reshaped is the reshaped Jacobian, and that of joined pieces are their Jacobians joined:
+    each of them begins with an identity of its own, and with zeros nowhere.
+    """
+    x = out.args[0] if out.args else out
+    if out.op is reshape_op and x.dtype == out.dtype and x.shape != ():
+        return reshape_op(jacobian_term(x, target), shape=(*out.shape, *target.shape))  # type: ignore[no-any-return]
+    if out.op is concat_op and len(out.args) <= PIECES and all(a.dtype == out.dtype for a in out.args):
+        return concat_op(*(jacobian_term(a, target) for a in out.args), **out.params)  # type: ignore[no-any-return]
     return derive.jacobian(out, target)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from symgrad.formula.term import Term, constant_value, make, rebuilt
 from symgrad.op import Labels, broadcast_shapes
+from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.linalg.contraction import einsum_op
 from symgrad.ops.shapes.shaping import squeeze_op, unsqueeze_op
 
@@ -37,14 +38,18 @@ def without_identities(outputs: Sequence[Term], order: Sequence[Term]) -> list[T
     if not any(map(_is_identity, order)):
         return list(outputs)
     known: Known = {}
+    even: set[Term] = set()  # cores of one number, of whose diagonals an identity is made as soon
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
         made = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
         found = _known(made, known)
         if not isinstance(found, Diagonal):
             return made if found is None else found
-        if _fewer(found.labels, made, known):
-            made = _whole(found, made)
+        core = found.core
+        if _is_even(core, even):
+            even.add(core)
+        if core not in even or _fewer(found.labels, made, known):
+            made = _whole(found, made)  # what is read of it is spread out last, and nothing is computed with its zeros
         known[made] = found
         return made
 
@@ -57,6 +62,13 @@ def _is_identity(term: Term) -> bool:
         return False
     labels = term.params["inputs"][0]
     return len(set(labels)) == len(labels) and bool(term.params["output"] == labels * 2)
+
+
+def _is_even(core: Term, even: set[Term]) -> bool:
+    if constant_value(core) is not None:
+        return True
+    spread = core.op.entrywise or core.op.kind == "multilinear"
+    return bool(spread) and all(not a.shape or a in even or constant_value(a) is not None for a in core.args)
 
 
 def _fewer(labels: Labels, term: Term, known: Known) -> bool:
@@ -79,7 +91,11 @@ def _known(term: Term, known: Known) -> Diagonal | Term | None:
         return None
     if term.op.kind == "multilinear" and term.op.name not in _ENTRYWISE:
         return _contracted(term, known)
+    if term.op.linear and term.args[0] in known:
+        return _inside(term, known)
     rule = _ENTRYWISE.get(term.op.name)
+    if rule is _both:
+        term = _with_common_labels(term, known)
     place = None if rule is None else rule(term.args, known)
     return None if place is None else _entrywise(term, place, known)
 
@@ -129,6 +145,65 @@ def _alike(x: Term, row: Labels) -> bool:
     return all(x.shape[k] == x.shape[row.index(a)] for k, a in enumerate(row))
 
 
+# ---------------------------------------------------------------------------------------------- along single axes
+
+
+def _inside(term: Term, known: Known) -> Diagonal | None:
+    """What acts along axes that have a label of their own, done to the core."""
+    core, labels = known[term.args[0]]
+    if len(term.args) > 1:
+        return None
+    if isinstance(term.params.get("index"), Index):
+        return _indexed(term, core, labels)
+    dim = term.params.get("dim")
+    if not term.op.along or term.ndim != len(labels) or not isinstance(dim, int) or labels.count(labels[dim]) > 1:
+        return None
+    axis = labels[dim]
+    shape = (*core.shape[:axis], term.shape[dim], *core.shape[axis + 1 :])
+    return Diagonal(make(term.op, (core,), {**term.params, "dim": axis}, shape, term.dtype), labels)
+
+
+def _indexed(term: Term, core: Term, labels: Labels) -> Diagonal | None:
+    """An index of slices and numbers, or its transpose, that takes all of the axes whose labels meet."""
+    index, back = term.params["index"], "shape" in term.params
+    ndim = term.ndim if back else len(labels)
+    parts = _of_all_axes(index, ndim)
+    if parts is None:
+        return None
+    # Slices are axes of both sides, numbers of the indexed array alone, and new axes of what is taken from it alone.
+    before, after = (int, type(None)) if back else (type(None), int)
+    if len(labels) != sum(not isinstance(p, before) for p in parts):
+        return None
+    mine, outer, fresh = iter(labels), iter(term.shape), iter(range(len(labels), 2 * len(labels) + len(parts)))
+    kept, shape, row = [], [], []
+    for part in parts:
+        label = next(fresh) if isinstance(part, before) else next(mine)
+        size = None if isinstance(part, after) else next(outer)
+        if labels.count(label) > 1 and part != slice(None):
+            return None
+        if label not in row:
+            kept.append(part)
+            shape += [] if size is None else [size]
+        if size is not None:
+            row.append(label)
+    params: dict[str, Any] = {"index": Index(tuple(kept))}
+    if back:
+        params["shape"] = tuple(shape)
+    made = make(term.op, (core,), params, tuple(shape), term.dtype)
+    numbers: dict[int, int] = {}
+    return Diagonal(made, tuple(numbers.setdefault(label, len(numbers)) for label in row))
+
+
+def _of_all_axes(index: Any, ndim: int) -> tuple[Any, ...] | None:
+    """The parts of a basic index, one for each axis and one for each new axis; None of other indices."""
+    parts = index.parts
+    if index.steps is not None or any(p.__class__ not in (slice, int, type(None), type(...)) for p in parts):
+        return None
+    whole = ndim - sum(p is not None and p is not Ellipsis for p in parts)
+    at = parts.index(...) if ... in parts else len(parts)
+    return (*parts[:at], *(slice(None),) * whole, *parts[at + (... in parts) :])
+
+
 # ---------------------------------------------------------------------------------------------- entry by entry
 
 
@@ -151,6 +226,24 @@ def _chosen(args: Sequence[Term], known: Known) -> int | None:
 def _both(args: Sequence[Term], known: Known) -> int | None:
     a, b = (known.get(x) for x in args)
     return 0 if a is not None and b is not None and a.labels == b.labels else None
+
+
+def _with_common_labels(term: Term, known: Known) -> Term:
+    """A sum of two diagonals of which one lies in the other, with that one known by the labels of the other."""
+    a, b = (known.get(x) for x in term.args)
+    if a is None or b is None or a.labels == b.labels or term.args[0].shape != term.args[1].shape:
+        return term
+    for k, (fine, wide) in enumerate(((a, b), (b, a))):
+        if all(fine.labels[p] == fine.labels[wide.labels.index(x)] for p, x in enumerate(wide.labels)):
+            output = tuple(fine.labels[wide.labels.index(x)] for x in range(wide.core.ndim))
+            shape = tuple(term.shape[wide.labels.index(x)] for x in range(wide.core.ndim))
+            params = {"inputs": (tuple(range(fine.core.ndim)),), "output": output, "shape": shape}
+            core = make(einsum_op, (fine.core,), params, shape, fine.core.dtype)
+            whole = _whole(Diagonal(core, wide.labels), term.args[k])
+            known[whole] = Diagonal(core, wide.labels)
+            row = (whole, term.args[1]) if k == 0 else (term.args[0], whole)
+            return make(term.op, row, term.params, term.shape, term.dtype)
+    return term
 
 
 _ENTRYWISE: dict[str, Callable[[Sequence[Term], Known], int | None]] = {

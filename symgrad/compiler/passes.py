@@ -231,8 +231,11 @@ def _lean_product(term: Term, depth: int) -> Term:
     """A product of which a factor was spread out, without that where the product stays smaller."""
     small = tuple(lean(a, depth) for a in term.args)
     shape = None if all(a is b for a, b in zip(small, term.args, strict=True)) else _broadcast(small)
-    if shape is None or len(shape) >= term.ndim or all(map(is_weak, small)):
+    if shape is None or shape == term.shape or all(map(is_weak, small)):
         return term
+    for one, other in (small, small[::-1]) if term.op.name == "mul" else ():
+        if one.number == 1 and (other.shape, other.dtype) == (shape, term.dtype):
+            return other
     return make(term.op, small, term.params, shape, term.dtype)
 
 

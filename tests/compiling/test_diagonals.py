@@ -124,3 +124,30 @@ def test_complex_residuals():
     np.testing.assert_allclose(
         sg.compile(jacrev(f), *args)(*args), jacrev(f)(*map(sg.tensor, args)).numpy(), rtol=1e-12
     )
+
+
+def project(w, t, K, P):
+    """Points of a camera: K[:2] x/z (1 + k r²) + K[2:4]."""
+    p = P * w + t
+    xy = p[:, :2] / p[:, 2:]
+    r2 = (xy * xy).sum(1)[:, None]
+    return K[:2] * xy * (1 + K[4] * r2) + K[2:4]
+
+
+def test_parts_of_rows_stay_rows():
+    P = rng.random((n, m)) + np.array([0, 0, 3.0])
+    args = rng.random(m) + 0.5, rng.random(m), rng.random(5) + 0.5, P
+    program = sg.compile(jacrev(project, argnums=(0, 1, 2)), *args)
+    for p in (args, (*args[:3], np.concatenate([P, P + 0.5]))):
+        want = jacrev(project, argnums=(0, 1, 2))(*map(sg.tensor, p))
+        for one, two in zip(program(*p), want, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-13, atol=1e-15)
+    square = [line for line in program.program.source.splitlines() if re.search(r"\(n, \d, n", line)]
+    assert not square  # nothing of n² entries
+
+
+def test_pieces_and_rows_of_residuals_have_diagonals_of_their_own():
+    source = sg.compile(jacrev(lambda x, y: sg.cat([x[1:] - x[:-1], x**3 - y])), x, y).source
+    assert "np.diag((3 * (x * x)))" in source
+    source = sg.compile(jacrev(lambda A: sg.sin(A).reshape(-1)), A).source
+    assert "_delta(np.cos(A), (0, 1, 0, 1)).reshape(n*m, n, m)" in source
