@@ -23,6 +23,7 @@ from symgrad.kernels.special.gamma_integrals import *  # noqa: F403
 from symgrad.kernels.special.jets import *  # noqa: F403
 from symgrad.kernels.special.lambert import *  # noqa: F403
 from symgrad.kernels.special.normal import *  # noqa: F403
+from symgrad.kernels.special.orders import *  # noqa: F403
 from symgrad.kernels.special.orthogonal import *  # noqa: F403
 from symgrad.kernels.special.spherical import *  # noqa: F403
 from symgrad.kernels.special.twofold import *  # noqa: F403

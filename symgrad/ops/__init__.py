@@ -61,5 +61,6 @@ from symgrad.ops.special import (
     euler,
     gammas,
     integrals,
+    orders,
     orthogonal,
 )

@@ -159,6 +159,70 @@ def test_slopes_of_scaled_bessel_functions_of_higher_order():
     np.testing.assert_allclose(kernels.bessel_ke_slope(x, 5), want, rtol=3e-15)
 
 
+ORDERS = np.array([0.5, 1.5, 2.506, 0.003, 20.4, 77.7, 3.234])
+SIZES = np.array([2.0, 1e-3, 0.0117, 300.0, 9e-4, 41.0, 0.26])
+
+
+def test_modified_bessel_functions_of_real_order():
+    """SciPy's are off by 100 last places."""
+    pairs = [(mpmath.mpf(v), mpmath.mpf(x)) for v, x in zip(ORDERS, SIZES, strict=True)]
+    with mpmath.workdps(40):
+        k = [float(mpmath.besselk(v, x)) for v, x in pairs]
+        i = [float(mpmath.exp(-x) * mpmath.besseli(v, x)) for v, x in pairs]
+        below = float(mpmath.exp(-2) * mpmath.besseli(-0.5, 2))
+        by_order = [float(mpmath.diff(lambda t, x=x: mpmath.besselk(t, x), v)) for v, x in pairs]
+        by_size = [float(mpmath.diff(lambda t, v=v: mpmath.exp(-t) * mpmath.besseli(v, t), x)) for v, x in pairs]
+    v, x = (sg.tensor(a, requires_grad=True) for a in (ORDERS, SIZES))
+    y = sg.special.kv(v, x)
+    np.testing.assert_allclose(y.detach().numpy(), k, rtol=1e-15)
+    y.sum().backward()
+    np.testing.assert_allclose(v.grad.numpy(), by_order, rtol=4e-15)
+    np.testing.assert_allclose(
+        [sg.special.ive(a, np.float64(b)) for a, b in zip(ORDERS, SIZES, strict=True)], i, rtol=4e-15
+    )
+    assert sg.special.ive(-0.5, np.float64(2.0)) == pytest.approx(below, rel=1e-14)
+    slopes = []
+    for order, size in zip(ORDERS, SIZES, strict=True):
+        t = sg.tensor(size, requires_grad=True)
+        sg.special.ive(float(order), t).backward()
+        slopes.append(t.grad.item())
+    np.testing.assert_allclose(slopes, by_size, rtol=3e-13)
+
+
+def test_real_orders_at_the_ends_and_as_scipy_has_them():
+    special = pytest.importorskip("scipy.special")
+    x = np.array([0.0, -1.0, np.inf, np.nan, 1e-300, 640.0])
+    for name in ("kv", "kve", "iv", "ive"):
+        for v in (0.5, 1.5, 2.25):
+            found, want = getattr(sg.special, name)(v, x), getattr(special, name)(v, x)
+            known = ~(np.isinf(x) & np.isnan(want))  # SciPy's ive(0.5, inf) is nan
+            np.testing.assert_allclose(found[known], want[known], rtol=2e-13)
+    v = np.array([[0.3], [1.0], [-2.5]])
+    np.testing.assert_allclose(sg.special.kv(v, np.array([0.2, 3.0])), special.kv(v, [0.2, 3.0]), rtol=3e-14)
+    with pytest.raises(sg.errors.ArgumentError, match="kv and kve are differentiable"):
+        sg.special.iv(sg.tensor([0.5]), 1.0)
+
+
+def test_the_kernel_of_matern_learns_its_smoothness():
+    """2^(1-v)/Γ(v) (√(2v) r)^v K_v(√(2v) r) and its derivatives, by a program too."""
+    S = sg.special
+
+    def matern(v, r):
+        s = sg.sqrt(2 * v) * r
+        return 2 ** (1 - v) / S.gamma(v) * s**v * S.kv(v, s)
+
+    r = np.array([0.1, 0.7, 2.0])
+    np.testing.assert_allclose(matern(np.float64(0.5), r), np.exp(-r), rtol=2e-15)
+    g = sg.func.grad(lambda v, r: matern(v, r).sum(), (0, 1))
+    by_v, by_r = g(sg.tensor(0.5, dtype=sg.float64), sg.tensor(r))
+    np.testing.assert_allclose(by_r.numpy(), -np.exp(-r), rtol=3e-15)
+    h = 1e-5
+    differences = (matern(np.float64(0.5 + h), r) - matern(np.float64(0.5 - h), r)).sum() / (2 * h)
+    assert by_v.item() == pytest.approx(differences, rel=1e-8)
+    one, two = sg.compile(g, np.float64(0.5), r)(np.float64(0.5), r)
+    np.testing.assert_allclose([one, *two], [by_v.item(), *by_r.tolist()], rtol=1e-14)
+
+
 def test_rising_factorials_of_either_sign():
     np.testing.assert_allclose(
         sg.special.poch(np.array([-2.5, -2.5, 0.0]), np.array([1.0, 2.3, 2.0])), [-2.5, 6.157933853294983, 0.0]

@@ -249,7 +249,10 @@ def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str)
 
     def call(v: int, z: Any) -> Any:
         if not isinstance(v, int) or isinstance(v, bool):
-            raise ArgumentError(f"{name}(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}.")
+            raise ArgumentError(
+                f"{name}(v, z) needs a whole number v (an int) for its order, got {type(v).__name__}; "
+                "orders of iv, ive, kv and kve may be real."
+            )
         found = op(z, n=abs(v))
         return -found if alternating and v < 0 and v % 2 else found
 
@@ -268,10 +271,6 @@ def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str)
 
 _of_whole_order("jv", bessel_j, True, "The Bessel function of the first kind", "0.114903485")
 _of_whole_order("yv", bessel_y, True, "The Bessel function of the second kind", "-1.650682607")
-_of_whole_order("iv", bessel_i, False, "The modified Bessel function of the first kind", "0.135747670")
-_of_whole_order("kv", bessel_k, False, "The modified Bessel function of the second kind", "1.624838899")
-_of_whole_order("ive", bessel_ie, False, "e^(-|z|) times the modified Bessel function of the first kind", "0.049938777")
-_of_whole_order("kve", bessel_ke, False, "e^z times the modified Bessel function of the second kind", "4.416770052")
 
 
 for _name, _op, _n in (
