@@ -12,10 +12,11 @@ from symgrad import autograd
 from symgrad.autograd.jacobians.columns import pushed_columns
 from symgrad.autograd.jacobians.recorded import with_entries
 from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
+from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, SymgradError
 from symgrad.func.bound import (
     Argnums,
     Bound,
@@ -33,8 +34,9 @@ from symgrad.func.bound import (
 )
 from symgrad.func.chances import drawing
 from symgrad.op import Op, shape_of
+from symgrad.ops.elementwise.choosing import where
 from symgrad.ops.rules.fitting import fit
-from symgrad.ops.rules.kinks import steepest
+from symgrad.ops.rules.kinks import keeps_nan, steepest
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import reshape
 from symgrad.tape import containers
@@ -44,6 +46,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import zeros
 from symgrad.tensor.moving import settle
@@ -414,6 +417,9 @@ def jvp(
     ``primals`` and ``tangents`` are tuples of equal structure and shapes.  With ``has_aux`` the result is
     ``(output, tangent, aux)``; with ``strict`` an output that does not depend on the primals is an error.
 
+    Where a tangent comes out as nan, the function runs once more for reverse mode, which may know the derivative: two
+    steps such as ``log1p(exp(x))`` have it together and neither alone.
+
     >>> import symgrad as sg
     >>> sg.func.jvp(lambda x: x**3, (2.0,), (1.0,))
     (tensor(8., dtype=float64), tensor(12., dtype=float64))
@@ -458,10 +464,49 @@ def jvp(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
+    if any(_lost(t) for _, t in pairs):
+        pairs = _found_again(func, primals, tangents, has_aux, pairs)
     out = containers.unflatten(out_structure, iter([as_result(p) for p, _ in pairs]))
     moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else as_result(t) for p, t in pairs]
     pushed = containers.unflatten(out_structure, iter(moved))
     return (out, pushed, aux) if has_aux else (out, pushed)
+
+
+def _lost(tangent: Any) -> bool:
+    value = tangent._value if isinstance(tangent, Recorded) else tangent
+    known = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    return known and has_nan(value) and not keeps_nan("composed") and watching() is None
+
+
+def _found_again(func: Any, primals: Any, tangents: Any, has_aux: bool, pairs: list[tuple[Any, Any]]) -> list[Any]:
+    """The values and tangents, with those that are nan as reverse mode has them, where it has them."""
+    if any(isinstance(value, (Dual, Jet)) for value, _ in pairs):  # then reverse mode would ask forward mode
+        return pairs
+    try:
+        first = functools.wraps(func)(lambda *args: func(*args)[0]) if has_aux else func
+        again, push = linearize(first, *primals)
+        moved = containers.flatten(push(*tangents))[0]
+    except (SymgradError, NotImplementedError):
+        return pairs
+    rows = zip(pairs, containers.flatten(again)[0], moved, strict=True)
+    return [(p, _mended(t, new) if _lost(t) and _same_values(p, other) else t) for (p, t), other, new in rows]
+
+
+def _mended(tangent: Any, new: Any) -> Any:
+    """A tangent with the entries of another one where it is nan and the other is not; it keeps its formula."""
+    tangent = as_result(tangent)
+    lost = np.isnan(tangent._value) & np.isfinite(new._value)
+    if tangent._requires_grad or new._requires_grad:
+        return where(plain(Tensor, lost), new, tangent)
+    made = plain(Tensor, np.where(lost, new._value, tangent._value)[()])
+    made._node = tangent._node
+    return made
+
+
+def _same_values(value: Any, other: Any) -> bool:
+    """Whether a function that ran twice gave the same: it may draw random numbers, or count its calls."""
+    first, second = (x._value if isinstance(x, Recorded) else x for x in (value, other))
+    return isinstance(first, (np.ndarray, np.generic)) and np.array_equal(first, second, equal_nan=True)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

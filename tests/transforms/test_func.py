@@ -389,3 +389,60 @@ def test_linearize_of_a_function_that_holds_what_moves():
     value, tangent = jvp(lambda w: linearize(lambda x: w**2 * x**3, x)[0], (one,), (one,))
     close(value, [1.0, 8.0])
     close(tangent, [2.0, 16.0])
+
+
+# ------------------------------------------------------------------------- tangents that two steps have together only
+
+
+def softplus(x):
+    return sg.log1p(sg.exp(x))
+
+
+FAR = np.array([1000.0, -1000.0, 0.0])
+LOST = {
+    "log1p(exp(x))": (softplus, FAR, [1.0, 0.0, 0.5]),
+    "log(sum(exp(x)))": (lambda x: sg.log(sg.exp(x).sum()), FAR, 1.0),
+    "norm": (lambda x: sg.sqrt((x * x).sum()), np.zeros(3), 0.0),
+    "distances": (lambda x: ((x[:, None] - x) ** 2 + 0).sqrt().sum(1), np.ones(3), [0.0] * 3),
+    "log(cosh(x))": (lambda x: sg.log(sg.cosh(x)), FAR, [1.0, -1.0, 0.0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", LOST)
+def test_forward_mode_finds_what_two_steps_have_together(case):
+    f, x, want = LOST[case]
+    value, tangent = sg.func.jvp(f, (x,), (np.ones(3),))
+    np.testing.assert_allclose(tangent.numpy(), want, rtol=1e-12)
+    both, pushed, aux = sg.func.jvp(lambda x: (f(x), {"x": x}), (x,), (np.ones(3),), has_aux=True)
+    np.testing.assert_array_equal(both.numpy(), value.numpy())
+    np.testing.assert_allclose(pushed.numpy(), want, rtol=1e-12)
+    assert aux["x"].tolist() == x.tolist()
+    with sg.conventions("torch"):
+        assert sg.func.jvp(f, (x,), (np.ones(3),))[1].isnan().any()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_tangents_found_again_keep_their_history():
+    w = sg.tensor(2.0, dtype=sg.float64, requires_grad=True)
+    _, tangent = sg.func.jvp(lambda x: softplus(w * x), (FAR,), (np.ones(3),))
+    assert tangent.tolist() == [2.0, 0.0, 1.0]
+    assert sg.autograd.grad(tangent.sum(), w)[0].item() == 1.5
+    second = sg.func.grad(lambda x: sg.func.jvp(softplus, (x,), (np.ones(3),))[1].sum())(FAR)
+    assert second.tolist() == [0.0, 0.0, 0.25]
+    moved = sg.func.jvp(softplus, (sg.tensor(FAR, name="x"),), (sg.tensor(np.ones(3), name="d"),))[1]
+    assert moved.latex() == r"d \odot \sigma\left(x\right)"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_tangents_that_stay_nan():
+    """Where there is no derivative, and where the function is another one at its second call."""
+    root = sg.func.jvp(sg.sqrt, (np.array([-1.0, 4.0]),), (np.ones(2),))[1]
+    np.testing.assert_array_equal(root.numpy(), [np.nan, 0.25])
+    calls = []
+
+    def counting(x):
+        calls.append(1)
+        return softplus(x) + len(calls) * x * 0
+
+    assert sg.func.jvp(lambda x: counting(x) * len(calls), (-FAR,), (np.ones(3),))[1].isnan().any()
