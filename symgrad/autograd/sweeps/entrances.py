@@ -27,7 +27,7 @@ from symgrad.autograd.graphs.saving import hooks_as_they_are
 from symgrad.autograd.graphs.shown import name_gradient, name_inside, refuse_nothing
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.sweeps.moved import moved_gradients
-from symgrad.autograd.sweeps.rescue import Rescue
+from symgrad.autograd.sweeps.rescue import Rescue, has_nan
 from symgrad.autograd.sweeps.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
@@ -72,6 +72,10 @@ NO_GRAD = (
 )
 
 
+_ONE = np.float64(1)
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+
+
 def _sequence(value: Any) -> tuple[Any, ...]:
     if isinstance(value, (Recorded, Dual, GradientEdge, np.ndarray, str)) or not isinstance(value, Iterable):
         return (value,)
@@ -86,6 +90,9 @@ def _placed(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[Any]:
     seeds = []
     for out, g in zip(outputs, gradients, strict=True):
+        if g is None and not create_graph and out._value.__class__ is np.float64:
+            seeds.append(_ONE)
+            continue
         if g is None:
             if out._value.size != 1 and not reinforced(out):
                 raise AutogradError(
@@ -325,6 +332,8 @@ def backward(
     taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
 
     def finish(leaf: Any, g: Any) -> Any:
+        if allowed is None and not create_graph and _first(leaf, g, origin, taken):
+            return g
         if g is None:
             _leaf_hooks(leaf, None, origin)
             if allowed is None or id(leaf) in allowed:
@@ -421,6 +430,28 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
             before._value = value
             before.more().counted += 1
         attach(before, origin, leaf)
+
+
+def _first(leaf: Any, g: Any, origin: Origin, taken: set[int]) -> bool:
+    """Give a leaf that has no gradient, and no hooks, its first one; whether it is done.
+
+    What follows from conventions, dtypes, layout, sharing and nan is left to :func:`_accumulate` and who calls it.
+    """
+    if g.__class__ is not np.ndarray or g.dtype not in _PLAIN or g.base is not None or id(g) in taken:
+        return False
+    extra = leaf.more()
+    if extra.grad is not None or extra.hooks or extra.post or extra.grad_dtype is not None or extra.tether is not None:
+        return False
+    if leaf._node is not None or not leaf._requires_grad or not origin.known or has_nan(g):
+        return False
+    if not (leaf._value.flags.c_contiguous and g.flags.c_contiguous):
+        return False
+    taken.add(id(g))
+    with _ADDING:
+        if extra.grad is not None:  # of another thread, since
+            return False
+        extra.grad = attach(plain(Tensor, g), origin, leaf)
+    return True
 
 
 def _remember_birth(gradient: Any) -> None:

@@ -268,12 +268,13 @@ def multilinear_vjp(op: Op) -> Rule:
     from symgrad.ops.elementwise.complex import conj
 
     def vjp(i: int, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
-        if g.__class__ is np.ndarray and g.dtype is float64 and not params and len(inputs) == 2:
-            other = inputs[1 - i]
-            if other.__class__ is np.ndarray and other.dtype is float64:
-                found = _pull(op, i, inputs[0].shape, inputs[1].shape)
+        if (g.__class__ is np.ndarray or g.__class__ is np.float64) and g.dtype is float64:
+            rest = [x for k, x in enumerate(inputs) if k != i]
+            if all([x.__class__ is np.ndarray and x.dtype is float64 for x in rest]):
+                shapes = tuple([shape_of(x) for x in inputs])
+                found = _pull(op, i, shapes, tuple(params.items()) if params else ())
                 if found is not None and not (op.mirrors and _by_columns(inputs[i])):
-                    return found(g, other, inputs[i].shape)
+                    return found(g, *rest, shapes[i])
         labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
         others = [conj(x) for k, x in enumerate(inputs) if k != i]
         other_labels = tuple(x for k, x in enumerate(labels) if k != i)
@@ -286,20 +287,22 @@ def multilinear_vjp(op: Op) -> Rule:
 
 
 @functools.lru_cache(maxsize=4096)
-def _pull(op: Op, i: int, a: tuple[int, ...], b: tuple[int, ...]) -> Callable[..., Any] | None:
-    """How a product of two arrays is pulled back to factor ``i``: the compiled contraction, looked up by their shapes.
+def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any) -> Callable[..., Any] | None:
+    """How an op of one or two arrays is pulled back to operand ``i``: the compiled contraction, looked up by shapes.
 
-    It takes the cotangent, the other factor and the shape of this one.  None where the contraction is no single plan.
+    It takes the cotangent, the other operand and the shape of this one.  None where that is no single plan.
     """
-    labels, output = op.einsum(a, b)
-    wanted = labels[i]
-    return None if _repeats(wanted) else _compiled((output, labels[1 - i]), wanted, None)
+    if len(shapes) > 2:
+        return None
+    labels, output = op.einsum(*shapes, **dict(params))
+    wanted, others = labels[i], labels[:i] + labels[i + 1 :]
+    return None if _repeats(wanted) or (not others and wanted == output) else _compiled((output, *others), wanted, None)
 
 
 @functools.lru_cache(maxsize=4096)
 def pulls(op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[Rule | None, Rule | None] | None:
     """The rules ``(g, out, x, y)`` of a product of two float64 arrays of these shapes, by the factors in ``mask``."""
-    first, second = _pull(op, 0, a, b), _pull(op, 1, a, b)
+    first, second = _pull(op, 0, (a, b), ()), _pull(op, 1, (a, b), ())
     if first is None or second is None:
         return None
 
