@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,21 +12,18 @@ import numpy as np
 from symgrad.autograd.anomaly_mode import ANOMALY, CheckedSweep
 from symgrad.autograd.graph import GradientEdge, node_name, tensor_at
 from symgrad.autograd.graphs.hooks import (
-    accumulated,
     as_tensor,
-    call_tensor_hook,
     count_outputs,
-    prepared,
-    replaced,
     run_node_hooks,
     run_post_hooks,
     run_pre_hooks,
 )
 from symgrad.autograd.graphs.saving import hooks_as_they_are
-from symgrad.autograd.graphs.shown import name_gradient, name_inside, refuse_nothing
+from symgrad.autograd.graphs.shown import name_gradient, name_inside
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
+from symgrad.autograd.sweeps.leaves import accumulate, giving_to_leaves, leaf_hooks
 from symgrad.autograd.sweeps.moved import moved_gradients
-from symgrad.autograd.sweeps.rescue import Rescue, has_nan
+from symgrad.autograd.sweeps.rescue import Rescue
 from symgrad.autograd.sweeps.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import lookup, shape_of
@@ -36,12 +32,10 @@ from symgrad.ops.rules.kinks import turned
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
-from symgrad.tape.formulas.origin import OWN, Origin, attach, origin_of, settle
+from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import Labelled, Node, Parts, sequence
-from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.inplace import Invalid
-from symgrad.tape.memory.versions import note_change
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
@@ -73,7 +67,6 @@ NO_GRAD = (
 
 
 _ONE = np.float64(1)
-_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
@@ -88,7 +81,7 @@ def _placed(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> list[Any]:
-    seeds = []
+    seeds: list[Any] = []
     for out, g in zip(outputs, gradients, strict=True):
         if g is None and not create_graph and out._value.__class__ is np.float64:
             seeds.append(_ONE)
@@ -329,33 +322,12 @@ def backward(
     allowed = None if targets is None else {id(root_of(t)) for t in targets}
     seeds = [turned(seed) for seed in seeds]
     rescue = Rescue(outputs, seeds)
-    taken = set(map(id, seeds))  # arrays that belong to somebody; the next leaf that gets one takes a copy
-
-    def finish(leaf: Any, g: Any) -> Any:
-        if allowed is None and not create_graph and _first(leaf, g, origin, taken):
-            return g
-        if g is None:
-            _leaf_hooks(leaf, None, origin)
-            if allowed is None or id(leaf) in allowed:
-                prepared(leaf, None, Tensor, origin)
-                accumulated(leaf, None, Tensor)
-            return None
-        g = _leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
-        if leaf.requires_grad and (allowed is None or id(leaf) in allowed):
-            extra = leaf._extra
-            if extra is not None and extra.post:
-                g = prepared(leaf, g, Tensor, origin)
-            if id(g) in taken and isinstance(g, np.ndarray):
-                g = g.copy()
-            taken.add(id(g))
-            _accumulate(leaf, g, create_graph, origin)
-        return g
-
+    finish = giving_to_leaves(origin, rescue, set(map(id, seeds)), allowed, create_graph)
     wanted = None if targets is None else [root_of(t) for t in targets]
     sweep = run_sweep(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
     for t in targets or ():
         if t._node is not None and not t.retains_grad and t._node in sweep.found:
-            _accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
+            accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
     _free_of_cycles(sweep)
 
 
@@ -381,98 +353,6 @@ def _legacy(retain_graph: Any, grad_tensors: Any, grad_variables: Any, legacy: d
     if legacy:
         raise ArgumentError(f"backward() got unexpected arguments {sorted(legacy)}")
     return retain_graph, grad_tensors
-
-
-def _leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
-    extra = leaf._extra
-    if extra is not None:
-        if extra.grad_dtype is not None and g is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
-            g = cast(g, wanted)
-        for hook in list(extra.hooks.values()):
-            # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
-            before = g.copy() if isinstance(g, np.ndarray) else g
-            g, changed = call_tensor_hook(hook, before, Tensor)
-            if changed:
-                replaced(origin, leaf, hook, before, g)
-    return g
-
-
-_ADDING = threading.RLock()
-"""Held while a gradient is added to a leaf, which graphs of several threads may share."""
-
-
-def _accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
-    extra = leaf.more()
-    with _ADDING:
-        _add_to_grad(leaf, extra, g, create_graph, origin)
-    if extra.post:
-        accumulated(leaf, g, Tensor)
-
-
-def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
-    if create_graph:
-        before, extra.grad = extra.grad, _copied(g, leaf) if extra.grad is None else extra.grad + g
-        if before is not None and not extra.grad._requires_grad:  # then only its origin says what it is
-            extra.grad.more().origin = [*before._extra.origin] if isinstance(origin_of(before), list) else OWN
-            attach(extra.grad, origin, leaf)
-    elif extra.grad is None:
-        extra.grad = attach(plain(Tensor, like_the_leaf(g, leaf._value)), origin, leaf)
-    else:
-        before = extra.grad
-        refuse_nothing(before)
-        _remember_birth(before)
-        settle(before)
-        value = before._value + g
-        if isinstance(before._value, np.ndarray) and before._value.flags.writeable:
-            before._value[...] = value
-            note_change(before._value)
-        else:
-            before._value = value
-            before.more().counted += 1
-        attach(before, origin, leaf)
-
-
-def _first(leaf: Any, g: Any, origin: Origin, taken: set[int]) -> bool:
-    """Give a leaf that has no gradient, and no hooks, its first one; whether it is done.
-
-    What follows from conventions, dtypes, layout, sharing and nan is left to :func:`_accumulate` and who calls it.
-    """
-    if g.__class__ is not np.ndarray or g.dtype not in _PLAIN or g.base is not None or id(g) in taken:
-        return False
-    extra = leaf.more()
-    if extra.grad is not None or extra.hooks or extra.post or extra.grad_dtype is not None or extra.tether is not None:
-        return False
-    if leaf._node is not None or not leaf._requires_grad or not origin.known or has_nan(g):
-        return False
-    if not (leaf._value.flags.c_contiguous and g.flags.c_contiguous):
-        return False
-    taken.add(id(g))
-    with _ADDING:
-        if extra.grad is not None:  # of another thread, since
-            return False
-        extra.grad = attach(plain(Tensor, g), origin, leaf)
-    return True
-
-
-def _remember_birth(gradient: Any) -> None:
-    """Before the first pass is added: keep in mind which pass made a gradient, if one did, for its version number."""
-    extra = gradient.more()
-    if extra.came is None and not extra.given:
-        made = extra.origin[0] if isinstance(extra.origin, list) and extra.origin else None
-        if made is not None and made[0].pulled == "gradient":
-            extra.came = made
-        else:
-            extra.given = True
-
-
-def _copied(g: Any, leaf: Any) -> Any:
-    """A recorded gradient for a leaf: it may be a view of others, or spread over fewer entries than it shows."""
-    made = lookup("clone")(g if isinstance(g, Recorded) else plain(Tensor, g))  # zeros of no history
-    made._value = like_the_leaf(made._value, leaf._value)
-    made.more().counted = 1  # torch copies it into memory made for it
-    if made._node is not None:
-        Labelled.on(made._node, "CopyBackwards", (None, made._node.args[0]))
-    return made
 
 
 def grad(
@@ -548,7 +428,7 @@ def grad(
     rescue = Rescue(outs, seeds)
 
     def finish(leaf: Any, g: Any) -> Any:
-        return _leaf_hooks(leaf, None if g is None else turned(rescue(leaf, g)), origin)
+        return leaf_hooks(leaf, None if g is None else turned(rescue(leaf, g)), origin)
 
     reachable = [edge for edge, t in zip(wanted, targets, strict=True) if not out_of_reach(t)]
     sweep = run_sweep(outs, seeds, reachable, keep, create_graph, origin, finish)

@@ -270,7 +270,7 @@ def multilinear_vjp(op: Op) -> Rule:
     def vjp(i: int, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
         if (g.__class__ is np.ndarray or g.__class__ is np.float64) and g.dtype is float64:
             rest = [x for k, x in enumerate(inputs) if k != i]
-            if all([x.__class__ is np.ndarray and x.dtype is float64 for x in rest]):
+            if not [x for x in rest if x.__class__ is not np.ndarray or x.dtype is not float64]:
                 shapes = tuple([shape_of(x) for x in inputs])
                 found = _pull(op, i, shapes, tuple(params.items()) if params else ())
                 if found is not None and not (op.mirrors and _by_columns(inputs[i])):
