@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
 from symgrad.formula.printing.layout import Box, layout
+from symgrad.formula.printing.names import FUNCTIONS
 from symgrad.formula.printing.width import CONTINUED
 
 RAISED = dict(zip("0123456789−()⊤H", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀᴴ", strict=True))
@@ -242,9 +243,7 @@ UNICODE = Format(
 # ---------------------------------------------------------------------------------------------- Typst
 
 _TYPST_ACCENTS = {"\u0302": "hat", "\u0304": "macron", "\u0303": "tilde", "\u0307": "dot", "\u20d7": "arrow"}
-_TYPST_WORDS = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp", "det", "max", "min", "arcsin", "arccos", "arctan", "tr",
-)  # fmt: skip
+_TYPST_WORDS = (*FUNCTIONS, "tr")
 _TYPST_FENCES = {"‖‖": "norm", "||": "abs", "⌊⌋": "floor", "⌈⌉": "ceil"}
 
 

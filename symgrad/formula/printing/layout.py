@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from symgrad.errors import FormulaError, FormulaTooDeep
-from symgrad.formula.printing.names import GREEK_LETTERS
+from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS
 
 DEPTH = 180
 """Levels of boxes inside boxes."""
@@ -21,9 +21,6 @@ TOKEN = re.compile(
     r"|(?P<command>\\[a-zA-Z]+|\\_)|(?P<char>.)",
     re.DOTALL,
 )
-FUNCTIONS = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp", "det", "max", "min", "arcsin", "arccos", "arctan",
-)  # fmt: skip
 SIGNS = {
     "+": "+", "-": "−", "=": "=", "<": "<", ">": ">", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\odot": "⊙",
     r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗", r"\times": "×",

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+FUNCTIONS = (
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp", "det", "max", "min", "arcsin", "arccos", "arctan",
+)  # fmt: skip
+"""Functions that LaTeX has commands for, and texts an upright word."""
 GREEK = frozenset(
     [
         "alpha",

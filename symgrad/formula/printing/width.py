@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from symgrad.formula.printing.names import FUNCTIONS
+
 COLUMN = 345.0
 """The width of the text of LaTeX's article class."""
 
@@ -108,7 +110,7 @@ def _word(token: str) -> float:
         )
     if token.startswith("\\"):
         name = token[1:]
-        return 5.1 * len(name) + 2.0 if name in _NAMED else 5.9
+        return 5.1 * len(name) + 2.0 if name in FUNCTIONS else 5.9
     if token.isdigit():
         return 5.0 * len(token)
     return _LETTERS.get(token, 6.5)
@@ -127,8 +129,6 @@ _LETTERS = dict(
     )
 )
 """The widths of italic letters, with what they lean over."""
-
-_NAMED = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp", "det", "max", "min", "arcsin", "arccos", "arctan")
 
 
 def width(text: str) -> float:

@@ -12,8 +12,7 @@ from typing import Any
 
 from symgrad.formula.printing.decompositions import parts
 from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
-from symgrad.formula.printing.layout import FUNCTIONS
-from symgrad.formula.printing.names import GREEK_LETTERS, bolded, texts
+from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, bolded, texts
 from symgrad.formula.reading.atoms import UPRIGHT
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.tex import STOP, _TexReader
