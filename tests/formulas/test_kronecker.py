@@ -11,7 +11,8 @@ import symgrad as sg
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.printing.kronecker import blocks, kronecker_latex
-from symgrad.formula.term import evaluate, symbol
+from symgrad.formula.term import evaluate, symbol, symbols
+from tests.formulas.roundtrip import readings
 
 rng = np.random.default_rng(5)
 
@@ -127,3 +128,60 @@ def test_no_kronecker_form() -> None:
         blocks(B)
     with pytest.raises(FormulaError, match="'rows'"):
         kronecker_latex(jacobian(B @ Z, Z), "C", {})
+
+
+PRODUCTS = {
+    "value": (lambda A, B: 2 * sg.kron(A, B), r"2 A \otimes B", None),
+    "inverse": (lambda A, B: sg.linalg.inv(sg.kron(A, B)), r"A^{-1} \otimes B^{-1}", None),
+    "logarithm": (
+        lambda A, B: sg.logdet(sg.kron(A, B)),
+        r"m \log \left|\det\left(A\right)\right| + n \log \left|\det\left(B\right)\right|",
+        r"m A^{-\top}",
+    ),
+    "determinant": (
+        lambda A, B: sg.linalg.det(sg.kron(A, B)),
+        r"\det\left(A\right)^{m} \det\left(B\right)^{n}",
+        r"m \det\left(A\right)^{m} \det\left(B\right)^{n} A^{-\top}",
+    ),
+    "trace of the inverse": (
+        lambda A, B: sg.trace(sg.linalg.inv(sg.kron(A, B))),
+        r"\operatorname{tr}\left(A^{-1}\right) \operatorname{tr}\left(B^{-1}\right)",
+        r"-\operatorname{tr}\left(B^{-1}\right) \left(A^{-2}\right)^{\top}",
+    ),
+    "norm": (
+        lambda A, B: (sg.linalg.inv(sg.kron(A, B)) ** 2).sum(),
+        r"\lVert A^{-1} \rVert_{F}^{2} \lVert B^{-1} \rVert_{F}^{2}",
+        r"-2 \lVert B^{-1} \rVert_{F}^{2} A^{-\top} A^{-1} A^{-\top}",
+    ),
+    "products": (lambda A, B: sg.kron(A, B) @ sg.kron(A, B.T), r"A^{2} \otimes B B^{\top}", None),
+    "entries": (
+        lambda A, B: sg.kron(A, B) * sg.kron(A.T, B),
+        r"\left(A \odot A^{\top}\right) \otimes B^{\odot 2}",
+        None,
+    ),
+    "entrywise": (lambda A, B: sg.exp(sg.kron(A, B)) * sg.kron(A, B), r"\left(A \otimes B\right)", None),
+    "a sum": (lambda A, B: sg.kron(A, B) + sg.eye(6, dtype=A.dtype), r"A \otimes B + I", None),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_kronecker_products_are_printed_and_read(name):
+    """Their inverses, determinants and products are those of the two matrices, also for negative determinants."""
+    f, text, gradient = PRODUCTS[name]
+    rng = np.random.default_rng(4)
+    for n, m in ((3, 2), (2, 3)):
+        values = {"A": rng.normal(size=(n, n)) - 2 * np.eye(n), "B": rng.normal(size=(m, m)) + 2 * np.eye(m)}
+        if name == "logarithm":
+            values["A"] = values["A"] @ values["A"].T
+            values["B"] = values["B"] @ values["B"].T
+        A, B = (sg.tensor(v, requires_grad=True, name=k) for k, v in values.items())
+        y = f(A, B)
+        assert text in y.latex()
+        for reading in readings(y.term, symbols(y.term)).values():
+            np.testing.assert_allclose(evaluate(reading, values), y.detach().numpy(), rtol=1e-9, atol=1e-12)
+        if gradient is not None:
+            found = sg.formula(f, values["A"], values["B"], wrt="A")
+            assert found.latex() == gradient
+            np.testing.assert_allclose(
+                found.evaluate(**values), sg.func.grad(f)(values["A"], values["B"]).numpy(), rtol=1e-9, atol=1e-12
+            )

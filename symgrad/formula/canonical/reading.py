@@ -16,6 +16,7 @@ from symgrad.formula.canonical.entries.blocks import read_narrow, read_select
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
+from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.canonical.writing import whole
@@ -178,6 +179,9 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
     ):
         return None
     base = p.factors[0].base
+    found = determinant_of_kron(run, term.op.name, base)
+    if found is not None:
+        return found
     if base.op.name == "inv":
         # det(M⁻¹) = 1/det(M), log|det(M⁻¹)| = -log|det M| for regular M.
         inner = run.opaque(term.op(base.args[0]))
@@ -279,6 +283,9 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     old, new = ([k for k, size in enumerate(shape) if size != 1] for shape in (args[0].shape, term.shape))
     if [args[0].shape[k] for k in old] == [term.shape[k] for k in new]:
         return args[0].restricted(old).spread(new, term.shape)
+    product = read_as_kron(run, term, args[0])
+    if product is not None:
+        return product
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
     f = p.factors[-1] if p is not None and p.factors else None
     if p is not None and f is not None and f.base.op.name == "reshape" and f.labels == p.out and f.power == 1:

@@ -16,6 +16,7 @@ from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import without_inverses
+from symgrad.formula.canonical.matrices.kronecker import mixed_products
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
 from symgrad.formula.canonical.normal import Factor, Form, Product, constant_form, plain_power, size_factors
@@ -363,6 +364,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"one_hot"}), _alone(one_label)),
     (frozenset({"softmax", "one_hot"}), _alone(_probabilities)),
+    (frozenset({"reshape"}), mixed_products),
 )
 """Rewrites of products in which one of some ops stands."""
 

@@ -8,14 +8,14 @@ H. Neudecker, Matrix Differential Calculus (1988).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError
-from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.matrices.kronecker import split
+from symgrad.formula.canonical.normal import Form, Product
 from symgrad.formula.canonical.simplify import Canonicaliser, canonical
 from symgrad.formula.canonical.sums.expanding import flattened
-from symgrad.formula.canonical.writing import components, form_term
+from symgrad.formula.canonical.writing import form_term
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.pieces import Piece, closed, text_of
 from symgrad.formula.term import Term
@@ -50,7 +50,7 @@ def blocks(term: Term) -> list[Block]:
 
 def _block(p: Product, shape: tuple[Any, ...], run: Canonicaliser) -> Block:
     for first, second, crossed in (((0, 2), (1, 3), False), ((0, 3), (1, 2), True)):
-        found = _split(p, first, second)
+        found = split(p, first, second)
         if found is None:
             continue
         scalars, left, right = found
@@ -61,22 +61,6 @@ def _block(p: Product, shape: tuple[Any, ...], run: Canonicaliser) -> Block:
         scale = form_term(Form([Product(p.coef, scalars, (), p.decimal)], ()), run.layout, lambda q: q)
         return Block(scale, matrices[0], matrices[1], crossed)
     raise FormulaError("this derivative is no sum of Kronecker products; it prints in index notation without vec=.")
-
-
-def _split(
-    p: Product, first: Sequence[int], second: Sequence[int]
-) -> tuple[list[Factor], list[Factor], list[Factor]] | None:
-    """Factors without free indices, with those of the first pair of axes, and with those of the second."""
-    sides = [{p.out[k] for k in axes} for axes in (first, second)]
-    if sides[0] & sides[1]:
-        return None
-    found: tuple[list[Factor], list[Factor], list[Factor]] = ([], [], [])
-    for group in components(p.factors):
-        inside = {x for f in group for x in f.labels} & set(p.out)
-        if inside and not inside <= sides[0] and not inside <= sides[1]:
-            return None
-        found[0 if not inside else 1 if inside <= sides[0] else 2].extend(group)
-    return found
 
 
 def kronecker_latex(term: Term, vec: str, names: dict[str, str], bold: bool = False) -> str:

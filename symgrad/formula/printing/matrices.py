@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from symgrad.dtypes import is_floating
+from symgrad.formula.canonical.matrices.kronecker import sides
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import (
     diagonal_matrix,
@@ -339,6 +340,18 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
     if axes != tuple(range(x.ndim)):
         return None
     return function(kind_of(t.shape), r"\max" if name == "amax" else r"\min", text_of(w.operand(x)))
+
+
+@writes("reshape")
+def _kronecker(w: Writer, t: Term) -> Piece | None:
+    """A ⊗ B, which every other product has in brackets."""
+    pair = sides(t)
+    if pair is None or not all(kind_of(x.shape) == "m" for x in pair):
+        return None
+    left, right = pair
+    w.closing(left)
+    w.closing(right)
+    return pieces.cross(w.operand(left), w.operand(right), "m", r"\otimes")
 
 
 # ---------------------------------------------------------------------------------------------- indexing

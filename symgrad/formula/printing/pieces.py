@@ -15,7 +15,7 @@ from typing import Any
 LOGIC, RELATION, SUM, CROSS, HADAMARD, MUL, OPEN, POWER, ATOM = range(9)
 """How tightly a text holds together; OPEN is a function without brackets, which must stand last in a product.
 
-CROSS is a cross product: signs of sums are looser, and within every other product it stands in brackets.
+CROSS is a cross product or a Kronecker product: signs of sums are looser, and in every other product it has brackets.
 """
 
 Item = tuple[str, int]
@@ -242,10 +242,10 @@ def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
     return Piece(kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
 
 
-def cross(a: Piece, b: Piece) -> Piece:
-    """The cross product of two columns, scalars in front."""
-    text = rf"{closed((a.core, a.level), MUL)} \times {closed((b.core, b.level), MUL)}"
-    return Piece("c", text, CROSS, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
+def cross(a: Piece, b: Piece, kind: str = "c", sign: str = r"\times") -> Piece:
+    """The cross product of two columns, or the Kronecker product of two matrices, scalars in front."""
+    text = rf"{closed((a.core, a.level), MUL)} {sign} {closed((b.core, b.level), MUL)}"
+    return Piece(kind, text, CROSS, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
 
 
 def fraction(kind: str, a: Piece, b: Piece) -> Piece:

@@ -1,8 +1,8 @@
 r"""The reader of the LaTeX that :mod:`symgrad.formula.printing.latex` prints.
 
-Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot`` and ``\times``;
-juxtaposition and ``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``, ``\sqrt``,
-``e^{…}``, functions,
+Grammar, loosest first: ``\vee``; ``\wedge``; ``\neg``; ``= \ne < \le > \ge``; ``+ -``; ``\odot``, ``\times``,
+``\otimes``; juxtaposition and ``\cdot``; superscripts and indices.  Atoms are symbols, numbers, brackets, ``\frac``,
+``\sqrt``, ``e^{…}``, functions,
 ``\operatorname{op}_{axes}\left(args; key=value\right)``, ``\lVert\rVert``, ``\left|\right|``, Iverson brackets,
 ``cases``, ``\mathbf{1}``, ``I``, ``\left[\sum_{k} A_{i k} B_{k j}\right]_{i j}``, and ``x_{[index]}`` with NumPy's
 index.
@@ -35,6 +35,7 @@ from symgrad.formula.reading.values import (
     as_number,
     cross_product,
     entrywise,
+    kronecker_product,
     named_term,
     negative,
     op,
@@ -103,7 +104,7 @@ _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm"
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
-         r"\odot", r"\times", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+         r"\odot", r"\times", r"\otimes", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 
 
 class _TexReader(OptionReader):
@@ -201,11 +202,12 @@ class _TexReader(OptionReader):
 
     def hadamard(self) -> Any:
         out = self.juxtaposed()
-        while self.tokens.peek() in (r"\odot", r"\times"):
-            if self.tokens.take() == r"\odot":
-                out = entrywise(lookup("mul"), out, self.juxtaposed())
+        while self.tokens.peek() in (r"\odot", r"\times", r"\otimes"):
+            sign, right = self.tokens.take(), self.juxtaposed()
+            if sign == r"\odot":
+                out = entrywise(lookup("mul"), out, right)
             else:
-                out = cross_product(out, self.juxtaposed())
+                out = cross_product(out, right) if sign == r"\times" else kronecker_product(out, right)
         return out
 
     def juxtaposed(self) -> Any:

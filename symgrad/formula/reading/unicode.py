@@ -37,7 +37,7 @@ TOKEN = re.compile(
 )
 _SIGNS = {
     "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "⊙": r"\odot", "·": r"\cdot", "∧": r"\wedge", "∨": r"\vee",
-    "×": r"\times",
+    "×": r"\times", "⊗": r"\otimes",
     "¬": r"\neg", "∑": r"\sum", "∞": r"\infty", "…": r"\ldots", "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
     "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "′": "'", "√": r"\sqrt", "∛": r"\sqrt",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.errors import FormulaError
+from symgrad.formula.canonical.matrices.kronecker import kron
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.term import Term, apply, number
 from symgrad.op import lookup
@@ -185,6 +186,13 @@ def cross_product(a: Value, b: Value) -> Value:
     if (len(sizes) > 1 and a.kind == b.kind) or any(isinstance(size, int) and size != 3 for size in sizes):
         raise FormulaError(f"{_said(a)} and {_said(b)} have no cross product: both need 3 entries")
     return Value("v", op("cross", *(as_term(x, known.term.shape) for x in (a, b)), dim=0))
+
+
+def kronecker_product(a: Value, b: Value) -> Value:
+    r"""What ``\otimes`` between two matrices means."""
+    if a.kind != "m" or b.kind != "m":
+        raise FormulaError(f"{_said(a)} and {_said(b)} have no Kronecker product here: it is one of two matrices")
+    return Value("m", kron(a.term, b.term))
 
 
 def _said(a: Value) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.matrices.kronecker import inverse_of_kron
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes
 from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled, size_factors
 from symgrad.formula.term import SYMBOL, Term
@@ -102,6 +103,9 @@ def inverse_of(run: Canonicaliser, form: Form) -> Form:
         return run.opaque(lookup("inv")(run.term(form)))
     front = Product(Fraction(1) / p.coef, [Factor(f.base, (), -f.power) for f in scalars], (), p.decimal)
     bare = Product(1, arrays, p.out)
+    of_kron = inverse_of_kron(run, bare)
+    if of_kron is not None:
+        return run.times(Form([front], ()), of_kron)
     if p.out[0] == p.out[1] and bare_diagonal(bare):
         inner = Product(1, [Factor(f.base, f.labels, -f.power) for f in arrays], p.out)
     else:
