@@ -76,9 +76,14 @@ def problems_of_a_tensor(tensor: Any, values: dict[str, Any]) -> list[str]:
     """What is wrong with the texts of a recorded derivative, and whether its canonical form changes again."""
     known = sg.formula(tensor).symbols
     want = np.asarray(tensor.numpy(force=True))
+    # A size may be all that is left of an argument: log det(A ⊗ X) has the gradient n X⁻ᵀ.
+    sizes = sizes_of(tensor.term, want)
+    for s in known:
+        if s.name in values:
+            sizes |= sizes_of(s, np.asarray(values[s.name]))
     try:
         found = readings(tensor.term, known)
-        got = {name: np.asarray(evaluate(t, values, sizes_of(tensor.term, want))) for name, t in found.items()}
+        got = {name: np.asarray(evaluate(t, values, sizes)) for name, t in found.items()}
     except Exception as error:  # noqa: BLE001  (every entry is reported)
         return [str(error)]
     wrong = [
