@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
+from symgrad.explaining.impossible import impossible
 from symgrad.explaining.scene import LinedReads
 from symgrad.explaining.steering import steered
 from symgrad.explaining.ways import Path, Way, Ways
@@ -22,13 +23,15 @@ from symgrad.sources.running import called, parameters
 from symgrad.tape.formulas.reading import LETTERS, Reading
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.conditions import branch
+from symgrad.tape.watching.conditions import Conditions, branch
 from symgrad.tape.watching.looks import TooManyLooks, looks_limited
 from symgrad.tape.watching.watch import Watch
 from symgrad.tensor.creation import tensor as make_tensor
 
 _LOOKS = 200
 """Conditions that one run may ask for."""
+_SHORT = 20
+"""Conditions of which those are sought that contradict each other."""
 _SAMPLES = 16
 """Random points that are tried before conditions are turned over."""
 _SCALES = (1.0, 10.0, 0.1, 100.0)
@@ -47,8 +50,9 @@ def explore(f: Callable[..., Any], *inputs: Any, most: int = 32, seed: int = 0) 
     seed
         Of the random points.
 
-    Each condition that a run asks for is turned over, and inputs are searched that take the other side.  ``complete``
-    says whether all were found; a condition for which there were none may be impossible or only hard.
+    Each condition that a run asks for is turned over, and inputs are searched that take the other side.  Where there
+    are none, a proof is tried that no real numbers take it (``impossible``).  ``complete`` says whether all were found
+    or proved impossible; what is left in ``unreached`` may be impossible or only hard.
 
     Raises ``ArgumentError`` where ``f`` gives no tensor, and no floating-point argument is there to vary.
 
@@ -91,6 +95,7 @@ class _Search:
         self.symbols: dict[str, Term] = {}
         self.tried: set[Path] = set()
         self.failed: dict[Path, str] = {}
+        self.proved: dict[Path, str] = {}
         self.notes: dict[str, None] = {}
         self.runs = 0
         self.cut = False
@@ -106,7 +111,8 @@ class _Search:
                 return
             self.tried.add(goal)
             if not self._reach(goal):
-                self.failed[goal] = self._line_of(goal)
+                core = self._proof(goal)
+                (self.failed if core is None else self.proved)[core or goal] = self._line_of(goal)
         self.cut = self._untried() is not None
 
     def _untried(self) -> Path | None:
@@ -129,6 +135,20 @@ class _Search:
                 if any(w.path[: len(goal)] == goal for w in self.ways.values()):
                     return True
         return False
+
+    def _proof(self, goal: Path) -> Path | None:
+        """The conditions of a path that contradict the last one, as few as suffice; None where there is no proof."""
+        values = dict(zip(self.names, self.inputs, strict=True))
+        moving = [self.symbols[self.names[k]] for k in self.varied if self.names[k] in self.symbols]
+        sizes = {letter: n for n, letter in self.letters.items()}
+        if not impossible(goal, values, moving, sizes):
+            return None
+        core = goal
+        for wanted in goal[:-1] if len(goal) <= _SHORT else ():
+            without = tuple(w for w in core if w is not wanted)
+            if impossible(without, values, moving, sizes):
+                core = without
+        return core
 
     def _random(self, scale: float) -> list[Any]:
         return [
@@ -193,6 +213,7 @@ class _Search:
         """What was found; of two ways that part, the one on which the condition holds comes first."""
         names = [self.symbols[name] for name in self.names if name in self.symbols]
         unreached = [branch(goal[-1][0], goal[-1][1], line) for goal, line in self.failed.items()]
+        proved = [Conditions([branch(*wanted, line) for wanted in core]) for core, line in self.proved.items()]
         return Ways(
             sorted(self.ways.values(), key=lambda way: tuple(not value for _, value in way.path)),
             names,
@@ -201,4 +222,5 @@ class _Search:
             [*self.notes, *([f"There are more than {self.most} ways; most= looks for more."] if self.cut else [])],
             not self.failed and not self.notes and not self.cut,
             self.runs,
+            proved,
         )

@@ -103,11 +103,12 @@ def _descended(
         if value == 0 or not np.isfinite(value):
             return at if value == 0 else None
         steps = [np.asarray(values[slope], float) for slope in slopes]
-        norm = sum(float(np.sum(step * step)) for step in steps)
-        if not norm or not np.isfinite(norm):
-            return None
-        for symbol, step in zip(symbols, steps, strict=True):
-            name = str(symbol.name)
-            # Twice Polyak's step is Newton's for the square of a linear function.
-            at[name] = np.asarray(at[name] - 2 * value / norm * step, symbol.dtype)[()]
+        with np.errstate(all="ignore"):
+            norm = sum(float(np.sum(step * step)) for step in steps)
+            if not norm or not np.isfinite(norm):
+                return None
+            for symbol, step in zip(symbols, steps, strict=True):
+                name = str(symbol.name)
+                # Twice Polyak's step is Newton's for the square of a linear function.
+                at[name] = np.asarray(at[name] - 2 * value / norm * step, symbol.dtype)[()]
     return at  # an equation need not hold to the last bit here to hold in the program

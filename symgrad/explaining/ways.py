@@ -69,8 +69,10 @@ class Way:
 class Ways(Sequence[Way]):
     """All ways that were found through a function; what :func:`symgrad.explore` gives.
 
-    ``complete``    whether every side of every condition that was met has been reached
-    ``unreached``   conditions for which no inputs were found: impossible ones among them
+    ``complete``    whether every side of every condition that was met has been reached, or was proved impossible
+    ``impossible``  conditions that no real numbers fulfil together, each with the last one that was turned over; proved
+                    for exact values, by intervals and sums of inequalities
+    ``unreached``   conditions for which no inputs were found, and no proof that there are none
     ``notes``       what the search cannot see, such as numbers taken out with ``item()``
     ``runs``        how often the function was run
 
@@ -86,6 +88,7 @@ class Ways(Sequence[Way]):
         notes: Sequence[str] = (),
         complete: bool = True,
         runs: int = 0,
+        impossible: Sequence[Conditions] = (),
     ):
         self._ways = tuple(ways)
         self._symbols = tuple(symbols)
@@ -94,6 +97,7 @@ class Ways(Sequence[Way]):
         self.notes = tuple(notes)
         self.complete = complete
         self.runs = runs
+        self.impossible = tuple(impossible)
 
     def __getitem__(self, k: Any) -> Any:
         return self._ways[k]
@@ -140,7 +144,8 @@ class Ways(Sequence[Way]):
             names = ", ".join(str(s.name) for s in self._symbols)
             raise ArgumentError(f"gradient({wrt!r}): the arguments are {names}.")
         ways = [way if way.term is None else replace(way, term=gradient(way.term, [target])[0]) for way in self]
-        return Ways(ways, self._symbols, self._letters, self.unreached, self.notes, self.complete, self.runs)
+        known = (self.unreached, self.notes, self.complete, self.runs, self.impossible)
+        return Ways(ways, self._symbols, self._letters, *known)
 
     def __call__(self, *args: Any) -> Any:
         """The value for arguments of the same shapes, from the formula of all cases."""
@@ -168,12 +173,14 @@ class Ways(Sequence[Way]):
                 }
                 for way in self
             ],
+            "impossible": [[condition.latex() for condition in row] for row in self.impossible],
             "unreached": [condition.latex() for condition in self.unreached],
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
         rows = [str(way) for way in self]
+        rows += [f"impossible: {' and '.join(c.unicode() for c in row)}  ({row[-1].where})" for row in self.impossible]
         rows += [f"not reached: {condition.unicode()}  ({condition.where})" for condition in self.unreached]
         return "\n".join([*rows, *self.notes])
 

@@ -89,6 +89,8 @@ class Op:
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
+    rises       True where no entry of the result falls when an entry of an operand grows
+    bounds      the numbers between which the values lie where the operands are real: ``(lowest, highest)``
     identity    True where the values are those of the operand: what differs is the memory, or the history
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
@@ -192,6 +194,8 @@ class Op:
     node: Any
     node_by_numbers: dict[tuple[bool, ...], str] | None
     parity: str | None
+    rises: bool | None
+    bounds: tuple[float, float] | None
     identity: bool | None
     entrywise: bool | None
     linear: bool | None

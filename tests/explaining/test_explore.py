@@ -93,17 +93,112 @@ def test_random_programs_are_found_whole(seed):
         assert np.allclose(slopes(x, y), sg.autograd.grad(value, t)[0].item(), rtol=1e-9)
 
 
-def test_impossible_conditions_are_named_not_invented():
+def test_impossible_conditions_are_proved_and_named_not_invented():
     def program(x):
         if x > 0 and x < -1:
             return x
         return -x
 
     found = sg.explore(program, 1.0)
-    assert not found.complete
-    assert "x < −1" in str(found)
-    assert "not reached" in str(found)
+    assert found.complete
+    assert not found.unreached
+    assert [str(c.expr) for c in found.impossible[0]] == ["x > 0", "x < -1"]
+    assert "impossible: x > 0 and x < −1  (test_explore.py:" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["impossible"] == [["x > 0", "x < -1"]]
+    assert found.gradient("x").impossible == found.impossible
     assert str(found.expr) == "-x"
+
+
+IMPOSSIBLE = {
+    "transitive": lambda x, y, v: x > y and y > v[0] and v[0] > x,
+    "sums": lambda x, y, v: x + y > 1 and x - y > 1 and x < 1,
+    "entries": lambda x, y, v: (v <= 1).all() and v.sum() > 3,
+    "an entry": lambda x, y, v: v[1] > 3 and v.max() < 2,
+    "squares": lambda x, y, v: x**2 - 2 * x * y + y**2 < 0,
+    "length": lambda x, y, v: v @ v < 0,
+    "inverse": lambda x, y, v: sg.exp(x) > 10 and x < 2,
+    "range": lambda x, y, v: sg.tanh(x * y) > 1,
+    "signs": lambda x, y, v: x * y > 1 and x < 0 and y > 0,
+    "powers": lambda x, y, v: x**2 < 1 and y > x + 2 and y < 0.9,
+    "quotient": lambda x, y, v: x > 0 and 1 / x < 0,
+    "equation": lambda x, y, v: x / 2 == 3 and x < 5,
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_is_proved_impossible(name):
+    condition = IMPOSSIBLE[name]
+    found = sg.explore(lambda x, y, v: x if condition(x, y, v) else y, 1.0, 2.0, np.array([0.5, 1.0, -1.0]))
+    assert found.complete, found
+    assert found.impossible
+    assert not found.unreached
+
+
+def test_what_is_hard_is_not_called_impossible():
+    """Comparisons that fail for a nan, needles, and values that floats reach though exact ones do not."""
+
+    def undefined(x):
+        if x < -1:
+            if sg.log(x) > 0:
+                return x
+            return 2 * x  # log(x) is nan here, and no comparison of it holds
+        return -x
+
+    found = sg.explore(undefined, 1.0)
+    assert any("2 x" in str(way) for way in found)
+
+    def needle(x):
+        return x if sg.sin(x * 1e6) * sg.cos(x) > 0.9999999 else -x
+
+    assert not sg.explore(needle, 1.0).impossible
+
+    def underflow(x):
+        return x if sg.exp(x) <= 0 else -x
+
+    assert not sg.explore(underflow, 1.0).impossible
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_point_fulfils_what_is_called_impossible(seed):
+    from symgrad.explaining.impossible import impossible
+    from symgrad.formula.term import evaluate, symbol
+
+    rng = np.random.default_rng(seed)
+    x, y = symbol("x"), symbol("y", (3,))
+    unary = [
+        sg.exp,
+        sg.tanh,
+        sg.abs,
+        sg.relu,
+        sg.log,
+        sg.sqrt,
+        sg.floor,
+        lambda u: u * u,
+        lambda u: 1 / u,
+        lambda u: u**3,
+    ]
+    joined = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, sg.minimum]
+
+    def grown(depth):
+        if not depth:
+            leaf = (x, sg.sum(y), sg.amax(y), sg.linalg.vector_norm(y))[rng.integers(4)]
+            return leaf * int(rng.integers(-2, 3)) + int(rng.integers(-2, 3))
+        if rng.random() < 0.5:
+            return unary[rng.integers(len(unary))](grown(depth - 1))
+        return joined[rng.integers(len(joined))](grown(depth - 1), grown(depth - 1))
+
+    start = {"x": np.float64(1.0), "y": np.ones(3)}
+    rows = [p * scale for scale in (0.1, 1.0, 10.0) for p in rng.normal(size=(15, 4))]
+    rows += list(rng.integers(-3, 4, size=(30, 4)) + 0.0)
+    points = [{"x": np.float64(p[0]), "y": p[1:]} for p in rows]
+    proved = 0
+    for _ in range(12):
+        path = [(grown(int(rng.integers(2))) > grown(1), bool(rng.random() < 0.7)) for _ in range(rng.integers(1, 4))]
+        if impossible(path, start, [x, y], {}):
+            proved += 1
+            for point in points:
+                assert not all(bool(evaluate(c, point)) == wanted for c, wanted in path), (path, point)
+    assert proved
 
 
 def test_ways_that_raise():

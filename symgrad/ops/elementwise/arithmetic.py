@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from fractions import Fraction
 from typing import Any
@@ -317,6 +318,7 @@ square: Op = elementwise(
     define=lambda x: x**2,
     expanded=True,
     c="{0} * {0}",
+    bounds=(0, math.inf),
     doc="x squared.",
 )
 squared_error: Op = elementwise(

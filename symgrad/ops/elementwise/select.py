@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -296,6 +297,8 @@ real_sign: Op = elementwise(
     digits=digits.sign,
     twins=("abs",),
     c="sign({0})",
+    rises=True,
+    bounds=(-1, 1),
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(
@@ -337,6 +340,7 @@ abs_: Op = publish(
         kinks=(0,),
         digits=digits.by_entry(lambda mp, x: abs(x)),
         parity="even",
+        bounds=(0, math.inf),
         twins=("sign",),
         loses="digits",
         c="fabs({0})",
@@ -389,6 +393,8 @@ relu: Op = by_parts(
         public=("relu",),
         refuses={"b": "Boolean inputs not supported for relu", "c": ""},
         code=lambda x: f"np.maximum({x}, 0)",
+        rises=True,
+        bounds=(0, math.inf),
         domain="off-zero",
         kinks=(0,),
         fused=("ThresholdBackward", -1),
@@ -422,6 +428,7 @@ maximum: Op = by_parts(
         public=("maximum",),
         refuses={"c": "maximum not implemented for complex tensors."},
         sympy="Max",
+        rises=True,
         domain="real",
         kinks=("x = y",),
         among=(0, 1),
@@ -441,6 +448,7 @@ minimum: Op = by_parts(
         public=("minimum",),
         refuses={"c": "minimum not implemented for complex tensors."},
         sympy="Min",
+        rises=True,
         domain="real",
         kinks=("x = y",),
         among=(0, 1),

@@ -43,6 +43,8 @@ exp: Op = _smooth(
     twins=("log",),
     loses="digits",
     c="exp({0})",
+    rises=True,
+    bounds=(0, math.inf),
     doc="e to the x.",
 )
 exp2: Op = _smooth(
@@ -70,6 +72,8 @@ expm1: Op = _smooth(
     overflows=True,
     loses="digits",
     c="expm1({0})",
+    rises=True,
+    bounds=(-1, math.inf),
     doc="e**x - 1.",
 )
 log: Op = _smooth(
@@ -85,6 +89,7 @@ log: Op = _smooth(
     twins=("exp", "log2", "log10"),
     loses="digits",
     c="log({0})",
+    rises=True,
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -98,6 +103,7 @@ log2: Op = _smooth(
     regular=(0, "{} > 0"),
     c="log2({0})",
     loses="digits",
+    rises=True,
     doc="Logarithm to base 2.",
 )
 log10: Op = _smooth(
@@ -127,6 +133,7 @@ log1p: Op = _smooth(
     regular=(0, "{} > -1"),
     loses="digits",
     c="log1p({0})",
+    rises=True,
     doc="log(1 + x).",
 )
 sqrt: Op = _smooth(
@@ -139,6 +146,8 @@ sqrt: Op = _smooth(
     regular=(0, "{} > 0"),
     loses="digits",
     c="sqrt({0})",
+    rises=True,
+    bounds=(0, math.inf),
     doc="Square root; the derivative at 0 is +inf.",
 )
 rsqrt: Op = _smooth(
@@ -154,6 +163,7 @@ rsqrt: Op = _smooth(
     regular=(0, "{} > 0"),
     loses="digits",
     c="1 / sqrt({0})",
+    bounds=(0, math.inf),
     doc="1/sqrt(x).",
 )
 cbrt: Op = _smooth(
@@ -166,6 +176,7 @@ cbrt: Op = _smooth(
     digits=lambda mp, x: mp.sign(x) * mp.cbrt(abs(x)),
     regular=(0, "{} != 0"),
     c="cbrt({0})",
+    rises=True,
     doc="Cube root.",
 )
 
@@ -180,6 +191,7 @@ sin: Op = _smooth(
     twins=("cos",),
     loses="digits",
     c="sin({0})",
+    bounds=(-1, 1),
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -193,6 +205,7 @@ cos: Op = _smooth(
     twins=("sin",),
     loses="digits",
     c="cos({0})",
+    bounds=(-1, 1),
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -242,6 +255,7 @@ atan: Op = _smooth(
     parity="odd",
     loses="digits",
     c="atan({0})",
+    rises=True,
     doc="Inverse tangent.",
 )
 sinh: Op = _smooth(
@@ -255,6 +269,7 @@ sinh: Op = _smooth(
     twins=("cosh",),
     loses="digits",
     c="sinh({0})",
+    rises=True,
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -268,6 +283,7 @@ cosh: Op = _smooth(
     twins=("sinh",),
     loses="digits",
     c="cosh({0})",
+    bounds=(1, math.inf),
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -282,6 +298,8 @@ tanh: Op = _smooth(
     twins=("sigmoid",),
     loses="activation",
     c="tanh({0})",
+    rises=True,
+    bounds=(-1, 1),
     doc="Hyperbolic tangent.",
 )
 asinh: Op = _smooth(
@@ -368,6 +386,7 @@ hypot: Op = _smooth(
     expanded=True,
     loses="digits",
     c="hypot({0}, {1})",
+    bounds=(0, math.inf),
     doc="sqrt(x² + y²).",
 )
 hypot.vjps = hypot.jvps = (  # in torch's order
@@ -387,6 +406,7 @@ logaddexp: Op = _smooth(
     loses="activation",
     c="logaddexp({0}, {1})",
     folds=("logsumexp", "logcumsumexp", -math.inf),
+    rises=True,
     doc="log(e^x + e^y) without overflow.",
 )
 sigmoid: Op = _smooth(
@@ -404,6 +424,8 @@ sigmoid: Op = _smooth(
     twins=("tanh",),
     loses="activation",
     c="sigmoid({0})",
+    rises=True,
+    bounds=(0, 1),
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(
@@ -438,6 +460,8 @@ softplus: Op = _smooth(
     digits=digits.softplus,
     loses="activation",
     c="softplus({0})",
+    rises=True,
+    bounds=(0, math.inf),
     doc="log(1 + e^x) without overflow.",
 )
 softplus_slope: Op = slope_of(
@@ -463,6 +487,8 @@ logsigmoid: Op = _smooth(
     digits=lambda mp, x: -digits.softplus(mp, -x),
     loses="activation",
     c="-softplus(-{0})",
+    rises=True,
+    bounds=(-math.inf, 0),
     doc="log of the logistic function.",
 )
 
@@ -521,10 +547,22 @@ tanh_slope: Op = slope_of(
 
 
 floor: Op = _flat(
-    "floor", np.floor, sympy="floor", kinks=(0,), c="floor({0})", doc="Largest integer not above x; derivative 0."
+    "floor",
+    np.floor,
+    sympy="floor",
+    kinks=(0,),
+    rises=True,
+    c="floor({0})",
+    doc="Largest integer not above x; derivative 0.",
 )
 ceil: Op = _flat(
-    "ceil", np.ceil, sympy="ceiling", kinks=(0,), c="ceil({0})", doc="Smallest integer not below x; derivative 0."
+    "ceil",
+    np.ceil,
+    sympy="ceiling",
+    kinks=(0,),
+    rises=True,
+    c="ceil({0})",
+    doc="Smallest integer not below x; derivative 0.",
 )
 round_: Op = _flat(
     "round",
@@ -533,6 +571,7 @@ round_: Op = _flat(
     digits=lambda mp, x: mp.nint(x),
     kinks=(0.5,),
     c="rint({0})",
+    rises=True,
     doc="Nearest integer, halves to even; derivative 0.",
 )
 trunc: Op = _flat(
@@ -542,6 +581,7 @@ trunc: Op = _flat(
     digits=digits.trunc,
     kinks=(1,),
     c="trunc({0})",
+    rises=True,
     doc="Integer part; derivative 0.",
 )
 frac: Op = _elementwise(

@@ -56,6 +56,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         infer=reduced_shape,
         refuses={"c": f"{name[1:]}_values_cpu"},
         mixes="dim",
+        rises=True,
         domain="real",
         kinks=("ties",),
         twins=("mean", "amin" if name == "amax" else "amax"),

@@ -44,6 +44,7 @@ cumsum_op: Op = primitive(
     example=("vector", {"dim": 0}),
     along=True,
     samples=sampling.along(),
+    rises=True,
     doc="Cumulative sum along an axis.",
 )
 

@@ -44,6 +44,7 @@ logsumexp_op: Op = primitive(
     example=("vector", {"dim": (0,), "keepdim": False}),
     work=work.per_entry(4),
     samples=sampling.reductions(),
+    rises=True,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -79,6 +80,7 @@ softmax_op: Op = primitive(
     example=("vector", {"dim": 0}),
     work=work.per_entry(4),
     samples=sampling.along(),
+    bounds=(0, 1),
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(

@@ -209,6 +209,7 @@ mean_op: Op = primitive(
     expanded=True,
     example=("vector", {"dim": (0,), "keepdim": False}),
     samples=sampling.reductions(),
+    rises=True,
     doc="Arithmetic mean over axes.",
 )
 
@@ -265,6 +266,7 @@ var_op: Op = primitive(
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
+    bounds=(0, math.inf),
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -302,6 +304,7 @@ std_op: Op = primitive(
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     work=work.per_entry(4),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
+    bounds=(0, math.inf),
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -393,6 +396,7 @@ norm_op: Op = primitive(
         *(sampling.one("off-zero", "n", "m", p=p, dim=(0,), keepdim=True) for p in (1, 3, math.inf, -math.inf, 2.5)),
         sampling.one("off-zero", "n", p=0, dim=(0,), keepdim=False),
     ],
+    bounds=(0, math.inf),
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

@@ -49,6 +49,7 @@ concat_op: Op = primitive(
         sampling.many(("real", "n", "m"), ("real", "p", "m"), dim=0),
         sampling.many(("real", "n", 2), ("real", "n", 1), dim=1),
     ],
+    rises=True,
     doc="Arrays joined along an axis.",
 )
 
@@ -238,6 +239,7 @@ stack_op: Op = primitive(
         sampling.many(("real", "n", "m"), ("real", "n", "m"), dim=0),
         sampling.many(("real", "n"), ("real", "n"), dim=1),
     ],
+    rises=True,
     doc="Arrays joined along a new axis.",
 )
 

@@ -28,6 +28,8 @@ erf: Op = _special(
     parity="odd",
     twins=("erfc",),
     c="erf({0})",
+    rises=True,
+    bounds=(-1, 1),
     doc="Error function.",
 )
 erfc: Op = _special(
