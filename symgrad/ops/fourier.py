@@ -19,7 +19,7 @@ from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat, narrow
 from symgrad.ops.shapes.padding import pad, pad_axes
 from symgrad.ops.shapes.rearrange import roll
-from symgrad.ops.shapes.shaping import axis_of, flip, reshape, squeeze, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import axis_of, flip, in_rows, reshape, squeeze, transpose, unsqueeze
 from symgrad.precision import digits
 
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -121,7 +121,7 @@ def _r2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
     sizes, dims = _axes(x, s, dim)
     x = _sized(x, sizes, dims)
     out = fourier_op(_complexed(x), dims=dims, inverse=inverse, norm=_norm(norm))
-    return narrow(out, dims[-1], 0, shape_of(x)[dims[-1]] // 2 + 1)
+    return in_rows(narrow(out, dims[-1], 0, shape_of(x)[dims[-1]] // 2 + 1))
 
 
 def _c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
@@ -138,7 +138,7 @@ def _c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
     if rest:
         # The other half mirrors the first without its ends.
         x = cat([x, conj(flip(narrow(x, last, 1, rest), last))], last)
-    return real(fourier_op(x, dims=(last,), inverse=inverse, norm=_norm(norm)))
+    return in_rows(real(fourier_op(x, dims=(last,), inverse=inverse, norm=_norm(norm))))
 
 
 def _family(name: str, kind: Any, inverse: bool, hermitian: bool, what: str) -> None:

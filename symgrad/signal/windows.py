@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.devices import strided
 from symgrad.dtypes import as_dtype, get_default_dtype
 from symgrad.errors import ArgumentError
 from symgrad.tensor import Tensor
@@ -40,6 +41,8 @@ def _made(name: str, M: int, shape: Callable[[Any], Any], dtype: Any, requires_g
     kind = as_dtype(dtype or get_default_dtype())
     if M < 0:
         raise ArgumentError(f"{name} requires non-negative window length, got M={M}")
+    if options.get("layout", strided) not in (None, strided):
+        raise ArgumentError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
     if kind not in (np.float32, np.float64):
         raise ArgumentError(f"{name} expects float32 or float64 dtypes, got: torch.{kind}")
     value = shape(np.arange(M, dtype=np.float64)) if M > 1 else np.ones(M)
@@ -102,6 +105,12 @@ def general_cosine(
     M: int, *, a: Iterable[float], sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
     """The sum of (-1)^k a_k cos(2πkn/(M - 1))."""
+    return _cosine_sum("general_cosine", M, a, sym, dtype, requires_grad, options)
+
+
+def _cosine_sum(
+    name: str, M: int, a: Iterable[float], sym: bool, dtype: Any, requires_grad: bool, options: Any
+) -> Tensor:
     if not isinstance(a, Iterable):
         raise ArgumentError("Coefficients must be a list/tuple")
     weights = list(a)
@@ -112,7 +121,7 @@ def general_cosine(
         angle = 2 * math.pi * n / _length(M, sym)
         return sum((-1) ** k * float(weight) * np.cos(k * angle) for k, weight in enumerate(weights))
 
-    return _made("general_cosine", M, shape, dtype, requires_grad, options)
+    return _made(name, M, shape, dtype, requires_grad, options)
 
 
 def general_hamming(
@@ -124,7 +133,9 @@ def general_hamming(
 
 def _cosines(name: str, weights: list[float], doc: str) -> Callable[..., Tensor]:
     def window(M: int, *, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
-        return general_cosine(M, a=weights, sym=sym, dtype=dtype, requires_grad=requires_grad, **options)
+        # torch checks what it is given under the name of the general window, but for this one.
+        told = name if name == "blackman" else "general_cosine"
+        return _cosine_sum(told, M, weights, sym, dtype, requires_grad, options)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = doc

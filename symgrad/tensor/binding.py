@@ -445,8 +445,8 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _caster(name: str, dtype: str) -> Callable[[Any], Any]:
-    def call(self: Any) -> Any:
+def _caster(name: str, dtype: str) -> Callable[..., Any]:
+    def call(self: Any, *, memory_format: Any = None) -> Any:  # noqa: ARG001  (torch's signature)
         return self.to(dtype)
 
     call.__name__ = call.__qualname__ = name

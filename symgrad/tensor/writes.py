@@ -35,14 +35,18 @@ class Writes(Recorded):
     # -------------------------------------------------------------------------------------- random numbers
 
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-        """Normal samples in place."""
+        """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
         if std < 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
         values = drawn(generator).normal(self._value.shape, self._value.dtype)
-        return self._drawn(values * std + mean, "NormalBackward0")
+        return self._drawn(values * std + self._of_parts(mean), "NormalBackward0")
+
+    def _of_parts(self, value: float) -> Any:
+        """What is added to both parts of complex numbers, which torch draws as two real ones each."""
+        return complex(value, value) if self._value.dtype.kind == "c" else value
 
     def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
-        """Uniform samples from [a, b) in place.
+        """Uniform samples from [a, b) in place; of complex numbers both parts.
 
         >>> import symgrad as sg
         >>> t = sg.empty(3).uniform_(5, 6)
@@ -51,8 +55,14 @@ class Writes(Recorded):
         """
         if a > b:
             raise AutogradError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-        values = drawn(generator).uniform(self._value.shape, self._value.dtype)
-        return self._drawn(values * (b - a) + a, "UniformBackward0")
+        dtype = self._value.dtype
+        if dtype.itemsize == 2:  # rounded once; what is rounded to the end, which is not in the range, begins anew
+            low, high = np.float32(a), np.float32(b)
+            places = np.asarray(drawn(generator).uniform(self._value.shape, dtypes.float32)).astype(_FLOAT)
+            values = (places * _FLOAT.type(high - low) + low).astype(np.float32).astype(dtype)
+            return self._drawn(np.where(values == dtype.type(b), dtype.type(a), values), "UniformBackward0")
+        values = drawn(generator).uniform(self._value.shape, dtype)
+        return self._drawn(values * (b - a) + self._of_parts(a), "UniformBackward0")
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
         """1 with probability ``p`` (a number, or a tensor of one for every entry) and 0 else, in place.

@@ -85,6 +85,12 @@ CASES: list[Case] = [
     ("powers of no entry", lambda t, x: t.vander(x), (NOTHING,)),
     ("the triangle of a batch", lambda t, x, y: t.triangular_solve(x, y)[1], (np.ones((4, 2, 1)), np.eye(2))),
     ("one degree in a list", lambda t, x: t.special.hermite_polynomial_h(x.detach(), t.tensor([2])), (ZERO_D,)),
+    (
+        "a degree for every entry",
+        lambda t, x: t.special.shifted_chebyshev_polynomial_w(x.detach()[:, None], t.tensor([2.9, -1.0, 0.0, 3.0])),
+        (V,),
+    ),
+    ("degrees of a number", lambda t, x: t.special.laguerre_polynomial_l(0.5, x.detach()), (V,)),
     ("a tensor of a tensor", lambda t, x, y: x.new(y), (V, M)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),
 ]  # fmt: skip

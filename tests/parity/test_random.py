@@ -27,6 +27,11 @@ def _portable() -> bool:
 CALLS: dict[str, Callable[[Any], Any]] = {
     "rand": lambda t: t.rand(3, 5, dtype=t.float64),
     "rand float": lambda t: t.rand(7),
+    "rand half": lambda t: t.rand(900, dtype=t.bfloat16).double(),
+    "uniform half": lambda t: t.empty(900, dtype=t.float16).uniform_(-100, 100).double(),
+    "uniform half, ends that are rounded": lambda t: t.empty(900, dtype=t.bfloat16).uniform_(0.1, 0.7).double(),
+    "uniform complex": lambda t: t.empty(5, dtype=t.complex128).uniform_(2, 3),
+    "normal complex in place": lambda t: t.empty(5, dtype=t.complex128).normal_(2, 3),
     "rand complex": lambda t: t.rand(3, dtype=t.complex128),
     "randn of few": lambda t: t.randn(7, dtype=t.float64),
     "randn of sixteen": lambda t: t.randn(16, dtype=t.float64),

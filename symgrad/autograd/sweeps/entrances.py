@@ -470,7 +470,8 @@ def _zeros(asked: Any, target: Any, origin: Origin) -> Any:
 def _result(g: Any, origin: Origin, target: Any) -> Any:
     """A gradient as :func:`grad` returns it: a tensor that knows where it came from."""
     if not isinstance(g, Recorded):
-        value = np.array(g)[()] if isinstance(g, np.ndarray) and g.base is not None else g
+        own = not isinstance(g, np.ndarray) or (g.base is None and g.flags.c_contiguous)
+        value = g if own else like_the_leaf(g, target._value)[()]
         return attach(plain(Tensor, value), origin, target)
     if g._node is not None and g._node.sequence_nr > origin.began:
         return name_gradient(g, origin, root_of(target))

@@ -65,7 +65,10 @@ class Generator:
     def _uniform(self, count: int, dtype: Any) -> Any:
         if dtype != np.float64:
             low = self._words.random_raw(count) & np.uint64((1 << 24) - 1)
-            return (low * 2.0**-24).astype(dtype)
+            values = (low * 2.0**-24).astype(dtype)
+            if dtype.itemsize == 2:  # what half precision rounds up to 1, which is not in the range, begins anew
+                values[values == 1] = 0
+            return values
         words = self._words.random_raw(2 * count)
         return (((words[::2] << np.uint64(32)) | words[1::2]) & np.uint64((1 << 53) - 1)) * 2.0**-53
 

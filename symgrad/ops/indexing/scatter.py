@@ -45,6 +45,7 @@ from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import (
     axis_of,
     expand_op,
+    in_rows,
     movedim,
     ones_like,
     permute,
@@ -483,7 +484,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     back = tuple(front_order.index(k) for k in range(len(shape)))
     rows = np.arange(max(0, min(shape[a] + min(offset, 0), shape[b] - max(offset, 0))))
     index = static_index((Ellipsis, rows + max(-offset, 0), rows + max(offset, 0)))
-    return permute(index_put_op(permute(input, front_order), src, index=index), back)
+    return in_rows(permute(index_put_op(permute(input, front_order), src, index=index), back))
 
 
 # ------------------------------------------------------------------------------------------ windows

@@ -281,9 +281,9 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     square = _diagonal_square(input, offset)
     if (rows, columns) == (ndim - 2, ndim - 1):
         return square
-    from symgrad.ops.shapes.shaping import movedim
+    from symgrad.ops.shapes.shaping import in_rows, movedim
 
-    return movedim(square, (-2, -1), (rows, columns))
+    return in_rows(movedim(square, (-2, -1), (rows, columns)))
 
 
 def _diagonal_square(input: Any, offset: int) -> Any:

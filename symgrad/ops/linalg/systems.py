@@ -34,7 +34,7 @@ from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import narrow
-from symgrad.ops.shapes.shaping import axis_of, movedim, mT, reshape, spread, squeeze, unsqueeze
+from symgrad.ops.shapes.shaping import apart, axis_of, movedim, mT, reshape, spread, squeeze, unsqueeze
 from symgrad.precision import digits
 
 # ------------------------------------------------------------------------------------------ systems of equations
@@ -70,7 +70,7 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
     )
     matrix = mT(A) if transpose else A
     found = solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return named("triangular_solve")((found, spread(A, *shape_of(found)[:-2], *shape_of(A)[-2:])))
+    return named("triangular_solve")((found, apart(spread(A, *shape_of(found)[:-2], *shape_of(A)[-2:]))))
 
 
 @within("linalg", "solve")

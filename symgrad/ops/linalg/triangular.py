@@ -99,7 +99,8 @@ def _unpacked(packed: Any) -> tuple[Any, Any]:
 
 def _permutation(order: Any, like: Any) -> Any:
     """The matrix P with A = P L U."""
-    return wrapped_like(like, np.swapaxes(np.eye(order.shape[-1], dtype=like.dtype)[order], -1, -2))
+    rows = np.eye(order.shape[-1], dtype=like.dtype)[order]
+    return wrapped_like(like, np.ascontiguousarray(np.swapaxes(rows, -1, -2)))
 
 
 @within("linalg")

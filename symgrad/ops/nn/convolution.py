@@ -14,7 +14,7 @@ from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.nn import demands
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.padding import pad_axes
-from symgrad.ops.shapes.shaping import permute, reshape, squeeze, unsqueeze
+from symgrad.ops.shapes.shaping import in_rows, owned, permute, reshape, squeeze, unsqueeze
 
 
 def per_axis(value: Any, rank: int, name: str = "size") -> tuple[int, ...]:
@@ -144,7 +144,7 @@ def _conv_transpose(rank: int) -> Any:
         for k in reversed(range(rank)):
             full = (places[k] - 1) * steps[k] + gaps[k] * (sizes[k] - 1) + 1
             out = windows_sum_op(out, dim=2 + k, step=steps[k], dilation=gaps[k], size=full)
-        out = pad_axes(out, {2 + k: (-widths[k], extra[k] - widths[k]) for k in range(rank)})
+        out = in_rows(pad_axes(out, {2 + k: (-widths[k], extra[k] - widths[k]) for k in range(rank)}))
         out = _biased(out, bias, rank)
         return out if batched else squeeze(out, 0)
 
@@ -177,6 +177,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     seen = patches(pad_axes(x, {2 + k: (w, w) for k, w in enumerate(widths)}), sizes, steps, gaps)
     batch, channels, *places = shape_of(seen)[:4]
     columns = reshape(permute(seen, 0, 1, 4, 5, 2, 3), batch, channels * math.prod(sizes), math.prod(places))
+    columns = owned(columns)
     return columns if batched else squeeze(columns, 0)
 
 
@@ -196,7 +197,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     seen = permute(reshape(x, batch, rows // math.prod(sizes), *sizes, *places), 0, 1, 4, 5, 2, 3)
     for k in (1, 0):
         seen = windows_sum_op(seen, dim=2 + k, step=steps[k], dilation=gaps[k], size=full[k])
-    out = pad_axes(seen, {2 + k: (-w, -w) for k, w in enumerate(widths)})
+    out = in_rows(pad_axes(seen, {2 + k: (-w, -w) for k, w in enumerate(widths)}))
     return out if batched else squeeze(out, 0)
 
 
@@ -213,7 +214,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
         )
     x = reshape(input, *lead, channels // (r * r), r, r, height, width)
     x = permute(x, *range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return reshape(x, *lead, channels // (r * r), height * r, width * r)
+    return owned(reshape(x, *lead, channels // (r * r), height * r, width * r))
 
 
 @within("nn.functional")
@@ -226,7 +227,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
         raise ShapeError(f"pixel_unshuffle expects height and width to be divisible by {r}, got {height} and {width}")
     x = reshape(input, *lead, channels, height // r, r, width // r, r)
     x = permute(x, *range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return reshape(x, *lead, channels * r * r, height // r, width // r)
+    return owned(reshape(x, *lead, channels * r * r, height // r, width // r))
 
 
 for _name, _call in (("pixel_shuffle", pixel_shuffle), ("pixel_unshuffle", pixel_unshuffle)):

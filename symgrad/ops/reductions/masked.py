@@ -12,6 +12,7 @@ from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import plain_number, still
+from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import clamp_min, where
 from symgrad.ops.elementwise.smooth import logaddexp as logaddexp_op
@@ -76,7 +77,7 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
         return cast(x, np.int64)  # as products are
     for axis in reversed(axes):
         x = prod_op(x, dim=axis, keepdim=keepdim)
-    return x
+    return clone(x) if x is input and dim is not None else x
 
 
 @_masked

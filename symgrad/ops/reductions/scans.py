@@ -19,7 +19,7 @@ from symgrad.ops.reductions.softmax import shifted_exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
-from symgrad.ops.shapes.shaping import axis_of, flip, movedim, ones_like, unsqueeze_op
+from symgrad.ops.shapes.shaping import axis_of, flip, in_rows, movedim, ones_like, unsqueeze_op
 from symgrad.precision import digits, halves
 from symgrad.precision.single import rounded
 
@@ -396,7 +396,7 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
             - at(size - 2, size - 1) * ((a + b) / (a * b))
             + at(size - 3, size - 2) * (a / (b * (a + b)))
         )
-    return movedim(cat([first, *parts, last], -1), -1, axis)
+    return in_rows(movedim(cat([first, *parts, last], -1), -1, axis))
 
 
 @front("gradient", method=False)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.op import front, lookup, shape_of
+from symgrad.op import front, shape_of
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.floats import view_as_complex, view_as_real
 from symgrad.ops.indexing.getitem import getitem
@@ -14,21 +14,15 @@ from symgrad.ops.indexing.scatter import unfold
 from symgrad.ops.linalg.matrices import diagonal
 from symgrad.ops.shapes.joining import narrow, select, split, unbind
 from symgrad.ops.shapes.rearrange import split_with_sizes
-from symgrad.ops.shapes.shaping import axis_of, expand, permute, reshape, squeeze, t, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import apart, axis_of, expand, permute, reshape, squeeze, t, transpose, unsqueeze
 from symgrad.ops.shapes.strides import as_strided
-
-
-def _apart(x: Any) -> Any:
-    """A copy that lies row by row."""
-    in_rows = getattr(x, "is_contiguous", None)
-    return lookup("clone")(x) if in_rows is None or in_rows() else x.contiguous()
 
 
 def _copied(name: str, view: Callable[..., Any]) -> None:
     @functools.wraps(view)
     def call(*args: Any, **options: Any) -> Any:
         shown = view(*args, **options)
-        return tuple(map(_apart, shown)) if isinstance(shown, tuple) else _apart(shown)
+        return tuple(map(apart, shown)) if isinstance(shown, tuple) else apart(shown)
 
     call.__name__ = f"{name}_copy"
     call.__doc__ = f"A copy of what ``{name}`` shows of ``input``, in memory of its own, row by row."

@@ -13,7 +13,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.joining import cat, narrow, narrow_op
-from symgrad.ops.shapes.shaping import flip, spread
+from symgrad.ops.shapes.shaping import flip, owned, spread
 
 
 def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:
@@ -129,7 +129,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
-    return _new(input, _continued(input, pad, mode))
+    return _new(input, owned(_continued(input, pad, mode)))
 
 
 @rounded_once

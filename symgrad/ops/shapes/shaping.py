@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
+from symgrad.op import Op, Spec, front, lookup, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.sizes import product_size
@@ -35,6 +35,23 @@ def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         sizes = tuple(sizes[0])
     fits.whole(sizes)
     return sizes
+
+
+def in_rows(x: Any) -> Any:
+    """``x``, or a copy of it that lies row by row in memory: what torch's kernels write, ``view(-1)`` takes."""
+    contiguous = getattr(x, "is_contiguous", None)
+    return x if contiguous is None or contiguous() else x.contiguous()
+
+
+def apart(x: Any) -> Any:
+    """A copy that lies row by row."""
+    laid = in_rows(x)
+    return laid if laid is not x else lookup("clone")(x)
+
+
+def owned(x: Any) -> Any:
+    """``x``, or a copy of it if it lies in the memory of another tensor: what a function makes may be overwritten."""
+    return x if getattr(x, "_base", None) is None else apart(x)
 
 
 # ------------------------------------------------------------------------------------------ reshape family

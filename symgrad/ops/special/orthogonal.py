@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from symgrad import kernels
+from symgrad.dtypes import get_default_dtype, is_real_floating, promote
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, broadcast_shapes, family, sampling, shape_of
 from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import values_of
+from symgrad.ops.elementwise.select import where
+from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import spread
 from symgrad.precision import digits
 
@@ -98,20 +104,35 @@ hermite_prob: Op = _polynomial(
 )
 
 
-def _degree(name: str, n: Any) -> int:
+def _degrees(name: str, n: Any) -> Any:
+    """The degrees as whole numbers, cut off behind the point."""
     try:
-        return int(n)
+        return np.asarray(values_of(n)).astype(np.int64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}(x, n): one degree for all entries, a whole number; got {n!r:.60}.") from error
+        raise ArgumentError(f"{name}(x, n): degrees are whole numbers; got {n!r:.60}.") from error
+
+
+def _beside(x: Any, n: Any) -> Any:
+    """The input in the common dtype of an input and a tensor of degrees."""
+    if not hasattr(x, "dtype"):
+        return n.new_tensor(x, dtype=n.dtype if is_real_floating(n.dtype) else get_default_dtype())
+    common = promote(x, n)
+    return x if common == x.dtype else cast(x, common)
 
 
 def _public(name: str, call: Callable[[Any, int], Any], doc: str) -> None:
     def polynomial(input: Any, n: Any) -> Any:
-        out = call(input, _degree(name, n))
-        return spread(out, broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(n)))) if shape_of(n) else out
+        degrees = _degrees(name, n)
+        if hasattr(n, "new_tensor"):  # degrees in a tensor have a dtype, which counts beside that of the input
+            input = _beside(input, n)
+        first, *others = np.unique(degrees).tolist() or [0]
+        out = call(input, first)
+        for degree in others:
+            out = where(degrees == degree, call(input, degree), out)
+        return spread(out, broadcast_shapes(tuple(shape_of(input)), degrees.shape)) if degrees.shape else out
 
     polynomial.__name__ = polynomial.__qualname__ = name
-    polynomial.__doc__ = f"{doc}, of degree ``n`` (one whole number); 0 for a negative one."
+    polynomial.__doc__ = f"{doc}, of degree ``n`` (a whole number, or one for every entry); 0 for a negative one."
     within("special")(polynomial)
 
 
