@@ -183,6 +183,17 @@ def test_formulas_of_higher_derivatives_have_no_part_for_each_row(case):
     assert np.allclose(np.array(large.evalf(17), dtype=float), large.numpy())
 
 
+def test_a_diagonal_times_the_identity_is_the_diagonal():
+    found = sg.formula(lambda x: sg.logsumexp(x, 0), W, wrt=("x", "x", "x"))
+    assert "@ eye" not in str(found)
+    assert r" I\right]" not in found.latex()
+    p = np.exp(W) / np.exp(W).sum()
+    square, cube = np.einsum("i,ij->ij", p, np.eye(3)), np.einsum("i,ij,ik->ijk", p, np.eye(3), np.eye(3))
+    pairs = sum(np.einsum(f"{x},{y}->ijk", p, square) for x, y in (("i", "jk"), ("j", "ik"), ("k", "ij")))
+    want = cube - pairs + 2 * np.einsum("i,j,k->ijk", p, p, p)
+    np.testing.assert_allclose(found.evaluate(x=W), want, rtol=1e-12)
+
+
 def test_hessians_of_vectors_as_functions():
     f = sg.func.hessian(cubic)
     assert (

@@ -208,9 +208,10 @@ class Layout:
         return tuple(self.link(x.term, not x.turned) for x in reversed(chain))
 
     def chain_term(self, chain: Chain) -> Term:
-        """The matrix product of a chain, neighbouring inverses under one sign."""
+        """The matrix product of a chain without identities, neighbouring inverses under one sign."""
+        links = self._collapsed(chain)
         out: Term | None = None
-        for x in self._collapsed(chain):
+        for x in [x for x in links if x.term is not identity(x.term.shape[0])] or links[:1]:
             piece = turned(x.term) if x.turned else x.term
             out = piece if out is None else matmul(out, piece)
         assert out is not None
