@@ -28,8 +28,8 @@ from symgrad.tape.record import Recorded
 _WIDE = 4.0
 """An error bar in standard deviations: the errors are those of few operations, whose tails are not a Gaussian's."""
 _LANES = 12.0
-"""The root of 1 + terms / 12 is the ratio of the errors of a sum one after the other, at random signs, to changes of
-its terms: the mean square of n partial sums is n/2 times a term's, and of a rounding a quarter of a change's."""
+"""The root of 1 + (terms - 1) / 12 is the ratio of the errors of a sum one after the other, at random signs, to changes
+of its terms: the mean square of n partial sums is n/2 times a term's, and of a rounding a quarter of a change's."""
 _LEAST = 0.01
 """Operations with less than this part of the error are not told of."""
 _SMALL = 1e-7
@@ -216,7 +216,7 @@ def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[..., Any]:
     """
 
     def change(value: Any, terms: int = 1) -> Any:
-        unit = float(finfo(value.dtype).eps) * math.sqrt(1 + terms / _LANES) if scaled else 1.0
+        unit = float(finfo(value.dtype).eps) * math.sqrt(1 + (terms - 1) / _LANES) if scaled else 1.0
         wide = np.asarray(value).astype(complex if value.dtype.kind == "c" else float)
         return (wide * (1 + size * unit * rng.uniform(-1, 1, wide.shape))).astype(value.dtype)[()]
 
