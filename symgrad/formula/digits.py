@@ -136,7 +136,7 @@ def _agree(a: Any, b: Any, digits: int, least: float = 0.0) -> bool:
     for x, y in zip(np.asarray(a, object).flat, np.asarray(b, object).flat, strict=True):
         if x != y and (x == x or y == y):
             off = abs(x - y)
-            if off != off or (off > abs(y) * 10.0**-digits and max(abs(x), abs(y)) >= least):
+            if off != off or (off > min(abs(x), abs(y)) * 10.0**-digits and max(abs(x), abs(y)) >= least):
                 return False
     return True
 

@@ -116,6 +116,7 @@ def test_poles_are_infinite():
         ("log(1 + exp(x)) - x", 700.0, 9.85967654375977e-305),
         ("(1 - sin(x)/x)/x**2", 1e-160, 1 / 6),
         ("x/tanh(x) - 1", 1e-100, 1e-200 / 3),
+        ("log(exp(x) - 1)", 1e-160, -368.41361487904731),
     ],
 )
 def test_what_cancels_in_all_digits_but_the_last_is_no_zero(text, x, want):
