@@ -268,8 +268,11 @@ class Digits:
     def apply(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
         """An op on arrays of exact numbers."""
         call = in_digits(op)
+        rounding = self.mp._prec_rounding[1]
         try:
             if call is not None:
+                if op.kind == "primitive":  # iterations (svd) end when rounded to the nearest number only
+                    self.mp._prec_rounding[1] = "n"
                 return call(self.mp, *args, **params)
             if op.define is not None:
                 return self._defined(op, args, params)
@@ -279,6 +282,8 @@ class Digits:
             raise FormulaError(f"{op.name}{tuple(map(np.shape, args))} has no value in many digits: {error}") from None
         except ZeroDivisionError as error:
             raise np.linalg.LinAlgError(f"{op.name}: {error}") from None
+        finally:
+            self.mp._prec_rounding[1] = rounding
         raise FormulaError(
             f"{op.name} has no value in many digits; compute it before, and take the result for a symbol."
         )

@@ -78,3 +78,21 @@ def test_what_cannot_be_replayed_is_said():
 def test_arrays_of_a_thousand_entries():
     x = sg.tensor(np.linspace(0.1, 2, 1000), requires_grad=True)
     assert sg.replay(sg.exp(-x * x).sum(), 20).ulps["x"].shape == (1000,)
+
+
+@pytest.mark.parametrize("name", ["svdvals", "pinv"])
+def test_iterations_end_in_many_digits(name):
+    """They are rounded to the nearest number: rounded in one direction, that of mpmath's svd did not end."""
+    A = sg.tensor(np.random.default_rng(0).normal(size=(4, 4)), requires_grad=True, name="A")
+    found = sg.replay(getattr(sg.linalg, name)(A).sum(), digits=30)
+    assert found.ulps["A"].max() < 1e4
+
+
+def test_roots_of_nearly_singular_matrices_have_digits():
+    q = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    A = sg.tensor((q * np.array([1.0, 1e-4, 1e-8])) @ q.T, requires_grad=True, name="A")
+    found = sg.replay(sg.linalg.sqrtm(A).sum(), digits=20)
+    with mpmath.workdps(60):
+        w, u = mpmath.eigsy(mpmath.matrix(A.tolist()) / 2 + mpmath.matrix(A.tolist()).T / 2)
+        want = mpmath.fsum(u * mpmath.diag([mpmath.sqrt(v) for v in w]) * u.T)
+    assert float(found.value) == pytest.approx(float(want), rel=1e-10)  # A is symmetric to its last places only

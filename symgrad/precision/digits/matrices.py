@@ -141,14 +141,48 @@ def of_kind(mp: Any, m: Any, *like: Any) -> Any:
     return found if any(map(is_complex, like)) else np.frompyfunc(mp.re, 1, 1)(found)
 
 
+def _root(mp: Any, m: Any) -> Any:
+    """The square root by the iteration of Denman and Beavers (1976), for what mpmath's own does not end for.
+
+    Raises ``ArithmeticError`` for matrices without one: with eigenvalues below 0, or 0.
+    """
+    inverse, small = mp.eye(m.rows), mp.mpf(2) ** (-mp.prec // 2)
+    for _ in range(20 + mp.prec):
+        before = m
+        m, inverse = (m + inverse**-1) / 2, (inverse + m**-1) / 2
+        if mp.mnorm(m - before, 1) <= small * mp.mnorm(m, 1):  # the next step would have all digits
+            return (m + inverse**-1) / 2
+    raise ArithmeticError("the iteration for its square root does not converge")
+
+
 def sqrtm(mp: Any, a: Any) -> Any:
-    """A^(1/2)."""
-    return of_kind(mp, mp.sqrtm(of(mp, a)), a)
+    """A^(1/2), with digits to spare for matrices that are nearly singular."""
+    try:
+        found = mp.sqrtm(of(mp, a))
+    except mp.NoConvergence:
+        with mp.workprec(2 * mp.prec + 60):
+            found = _root(mp, of(mp, a))
+    return of_kind(mp, found, a)
 
 
 def logm(mp: Any, a: Any) -> Any:
-    """log A."""
-    return of_kind(mp, mp.logm(of(mp, a)), a)
+    """log A; of matrices that are nearly singular, that of a root next to 1 by the series of 2 artanh."""
+    try:
+        return of_kind(mp, mp.logm(of(mp, a)), a)
+    except mp.NoConvergence:
+        pass
+    prec = mp.prec
+    with mp.workprec(2 * prec + 60):
+        m, one, doubled = of(mp, a), mp.eye(len(a)), 0
+        while mp.mnorm(m - one, 1) > 0.5:
+            m, doubled = _root(mp, m), doubled + 1
+        share = (m - one) * (m + one) ** -1
+        square, term, found, k = share * share, share, share, 1
+        while mp.mnorm(term, 1) > mp.mpf(2) ** (-prec - 20) * mp.mnorm(found, 1):
+            term, k = term * square, k + 2
+            found += term / k
+        found *= mp.mpf(2) ** (doubled + 1)
+    return of_kind(mp, found, a)
 
 
 def logm_frechet(mp: Any, a: Any, e: Any) -> Any:
