@@ -90,6 +90,8 @@ CASES: list[Case] = [
         lambda t, x: t.special.shifted_chebyshev_polynomial_w(x.detach()[:, None], t.tensor([2.9, -1.0, 0.0, 3.0])),
         (V,),
     ),
+    ("the range of no entries", lambda t, x: t.histogram(x.detach(), 4)[1], (NOTHING,)),
+    ("the range of no points", lambda t, x: t.histogramdd(x.detach(), [2, 2])[1][0], (np.zeros((0, 2)),)),
     ("degrees of a number", lambda t, x: t.special.laguerre_polynomial_l(0.5, x.detach()), (V,)),
     ("a tensor of a tensor", lambda t, x, y: x.new(y), (V, M)),
     ("i1 far out", lambda t, x: t.special.i1(x), (np.array([0.1, -3.0, 41.0, -300.0]),)),

@@ -268,3 +268,10 @@ def test_whole_quotients_of_halves(name: str, dtype: str) -> None:
     for t in (sg, torch):
         found.append(WHOLE_QUOTIENTS[name](t, *(t.tensor(v).to(getattr(t, dtype)) for v in (x, y))).float().numpy())
     np.testing.assert_array_equal(*found)
+
+
+def test_angles_of_single_complex_numbers_are_rounded_once() -> None:
+    z = np.random.default_rng(3).standard_normal((9999, 2)).astype(np.float32).view(np.complex64)
+    exact = np.angle(z.astype(np.complex128))
+    off = np.abs(sg.angle(sg.tensor(z)).numpy() - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    assert off.max() < 0.51

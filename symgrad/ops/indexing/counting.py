@@ -144,7 +144,7 @@ def _edges(values: Any, bins: Any, limits: Any, dim: int = 0) -> Any:
         return values_of(bins).astype(values.dtype)
     if bins <= 0:
         raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
-    low, high = limits or ((values.min(), values.max()) if values.size else (0, 0))
+    low, high = limits or ((values.min(), values.max()) if values.size else (0, 1))
     if not np.isfinite([low, high]).all():
         raise AutogradError(f"torch.histogramdd: dimension {dim}'s range [{low}, {high}] is not finite")
     if low > high:
