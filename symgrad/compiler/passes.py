@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler import axes, merged
 from symgrad.compiler.diagonals import without_identities
-from symgrad.compiler.kept import kept_again, kept_sum, without_kept_axes
+from symgrad.compiler.kept import kept_sum, without_kept_axes
+from symgrad.compiler.merged import known_by, moved_constant
 from symgrad.compiler.operands import Operands
 from symgrad.compiler.singles import with_singles
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
-from symgrad.formula.term import NUMBER, SIZE, Term, constant_value, full, make, number, postorder, rebuilt
+from symgrad.formula.term import NUMBER, SIZE, Term, full, make, number, postorder, rebuilt
 from symgrad.op import broadcast_shapes, lookup
 from symgrad.ops.linalg.contraction import einsum_op
 from symgrad.ops.shapes.shaping import unsqueeze_op
@@ -32,11 +34,12 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
     cheaper (:func:`_regrouped`).  ``order``: the terms of the outputs, where they are known.
     """
     settled: set[Term] = set()  # terms in which nothing is left to change
+    seen: set[Term] = set()
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
         if args is term.args and term in settled:
             return term
-        made = _changed(term, args)
+        made = known_by(_changed(term, args), seen)
         if made is term or (made.args == args and _alike(made, term)):
             settled.add(made)
         return made
@@ -46,7 +49,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
         found = without_identities(found, order if found == outputs else postorder(found))
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
-        found = rebuilt(found, _regrouped, only=("mul",))
+        found = rebuilt(found, _regrouped, only=("mul", "add"))
     order = postorder(found)
     single = with_singles(found, order)
     known = order if single == found else postorder(single)
@@ -89,7 +92,12 @@ def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
 
 
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
-    """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A."""
+    """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A.
+
+    And two choices by one condition are one.
+    """
+    if term.op.name == "add" and (chosen := merged.choices(term, args)) is not None:
+        return chosen
     if term.op.name == "mul" and term.dtype is not None and is_floating(term.dtype):
         a, u = args
         if term.shape and a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
@@ -132,6 +140,8 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
             if a.shape and (a.op.name in _LEANED or a.op.identity):
                 args = _without_broadcasts(term, args)
                 break
+    if (constant := moved_constant(term, args)) is not None:
+        return constant
     rule = _RULES.get(name)
     if rule is not None:
         short = rule(term, args)
@@ -381,87 +391,12 @@ def _fits(found: Term, term: Term) -> bool:
     return found.shape == term.shape and found.dtype == term.dtype
 
 
-def _permute(term: Term, args: tuple[Any, ...]) -> Term | None:
-    (x,) = args
-    dims = term.params["dims"]
-    if dims == tuple(range(len(dims))):
-        return x  # type: ignore[no-any-return]
-    if x.op.name == "permute":
-        inner = tuple(x.params["dims"][k] for k in dims)
-        return _permute(term, (x.args[0],)) if inner == dims else _retransposed(term, x.args[0], inner)
-    return None
-
-
-def _retransposed(term: Term, x: Term, dims: tuple[int, ...]) -> Term:
-    if dims == tuple(range(len(dims))):
-        return x
-    return make(lookup("permute"), (x,), {"dims": dims}, term.shape, term.dtype)
-
-
-def _reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
-    (x,) = args
-    if x.shape == term.shape:
-        return x  # type: ignore[no-any-return]
-    if x.op.name == "reshape":
-        return make(term.op, x.args, term.params, term.shape, term.dtype)
-    return None
-
-
-def _expand(term: Term, args: tuple[Any, ...]) -> Term | None:
-    return args[0] if args[0].shape == term.shape else None
-
-
-def _new_axes(term: Term, ndim: int) -> tuple[int, ...] | None:
-    """The places of new axes of an index that does nothing but put them in."""
-    index = term.params["index"]
-    parts = index.parts
-    plain = all(p is None or p is Ellipsis or (p.__class__ is slice and p == slice(None)) for p in parts)
-    if index.steps is not None or not plain:
-        return None
-    whole = ndim - sum(p is not None and p is not Ellipsis for p in parts)
-    at = parts.index(...) if ... in parts else len(parts)
-    parts = (*parts[:at], *(slice(None),) * whole, *parts[at + 1 :])
-    return tuple(k for k, p in enumerate(parts) if p is None)
-
-
-def _getitem(term: Term, args: tuple[Any, ...]) -> Term | None:
-    found, axes = args[0], _new_axes(term, args[0].ndim) if len(args) == 1 else None
-    for dim in axes or ():
-        found = unsqueeze_op(found, dim=dim)
-    return None if axes is None else found
-
-
-def _put(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """What an index has put new axes in goes back without them."""
-    axes = _new_axes(term, term.ndim) if len(args) == 1 else None
-    if not axes or args[0].ndim != term.ndim + len(axes) or args[0].dtype != term.dtype:
-        return None
-    made = make(lookup("squeeze"), args, {"dim": axes}, term.shape, term.dtype)
-    return _squeeze(made, args) or made
-
-
 def _inv(term: Term, args: tuple[Any, ...]) -> Term | None:
     """The inverse of a triangle costs a sixth of that of any matrix."""
     (x,) = args
     if x.op.name != "tril" or x.params["k"]:
         return None
     return make(lookup("inv_lower"), x.args, {}, term.shape, term.dtype)
-
-
-def _unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:
-    value = constant_value(args[0])
-    if value is None or isinstance(value, str):
-        return kept_again(term, args[0])
-    return full(term.shape, value, term.dtype or np.float64)
-
-
-def _squeeze(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """Taking away the axes of size 1 that were just put in."""
-    (x,) = args
-    dims = term.params["dim"]
-    if x.op.name == "unsqueeze" and dims == (x.params["dim"],):
-        return x.args[0]  # type: ignore[no-any-return]
-    return None
 
 
 # ---------------------------------------------------------------------------------------------- contractions
@@ -577,14 +512,16 @@ _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "neg": _neg,
     "sigmoid": _sigmoid,
     "sum": _negated,
-    "permute": _permute,
-    "reshape": _reshape,
-    "expand": _expand,
-    "getitem": _getitem,
+    "permute": axes.permute,
+    "reshape": axes.reshape,
+    "expand": axes.expand,
+    "flip": merged.flip,
+    "masked": merged.masked,
+    "getitem": axes.getitem,
     "inv": _inv,
-    "put": _put,
-    "unsqueeze": _unsqueeze,
-    "squeeze": _squeeze,
+    "put": axes.put,
+    "unsqueeze": axes.unsqueeze,
+    "squeeze": axes.squeeze,
     "einsum": _einsum,
     "matmul": _matmul,
     "mean": _mean,

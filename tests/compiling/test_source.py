@@ -192,3 +192,42 @@ def test_activations_among_powers_stay_what_they_are():
     source = sg.compile(sg.func.grad(loss, argnums=(0, 2)), x, scale, gain).program.source
     assert source.count("np.tanh") == 1
     assert "np.exp" not in source
+
+
+def written(f, *args, argnums=0):
+    """The lines of a gradient's program; its values are compared with those of an eager call."""
+    eager = sg.func.grad(f, argnums=argnums)
+    program = sg.compile(eager, *args)
+    found = program(*args)
+    np.testing.assert_allclose(found, eager(*map(sg.tensor, args)).numpy(), rtol=1e-14, atol=1e-16)
+    return program.program.source
+
+
+def test_masks_are_choices_and_choices_that_meet_are_one():
+    x, y = np.array([0.5, -2.0, 0.25, 3.0]), np.array([0.25, -1.5, 2.0, 0.0])
+    assert "np.where(np.maximum(x, 0) != 0, t1, 0)" in written(lambda x: sg.relu(x).mean(), x)
+
+    def huber(x, y):
+        r = x - y
+        return sg.where(r.abs() < 1, 0.5 * r * r, r.abs() - 0.5).sum()
+
+    source = written(huber, x, y)
+    assert source.count("np.where") == 2  # one of sign, which is 0 of nan
+    assert "masked" not in source
+
+
+def test_sums_are_the_same_whichever_operand_comes_first():
+    x, w = np.linspace(0.5, 1, 4), np.linspace(-1, 1, 4)
+    source = written(lambda x, w: (sg.tanh(x + w) * sg.atan(w + x)).sum(), x, w)
+    assert source.count("x + w") + source.count("w + x") == 1
+
+
+def test_what_is_flipped_twice_is_not_flipped():
+    x = np.linspace(0, 1, 5)
+    assert "np.flip" not in written(lambda x: (sg.flip(sg.cumsum(sg.flip(x, (0,)), 0), (0,)) * 2.0).sum(), x)
+
+
+def test_ranges_begin_without_a_sum():
+    x = np.linspace(0, 1, 6)
+    source = sg.compile(sg.func.grad(lambda x: (sg.cat([x[:1], x[1:] ** 2]) * x).sum()), x).program.source
+    assert "0:0 +" not in source

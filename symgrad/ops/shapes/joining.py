@@ -81,6 +81,15 @@ def _with_part(whole: Any, part: Any, dim: int, at: int | slice) -> Any:
     return index_put_op(whole, part, index=Index((*(slice(None),) * dim, at)))
 
 
+def _slice_text(start: Any, length: Any) -> str:
+    """A range as a slice; sizes come as texts."""
+    start, length = str(start), str(length)
+    if start == "0":
+        return f":{length}"
+    whole = start.isdigit() and length.isdigit()
+    return f"{start}:{int(start) + int(length)}" if whole else f"{start}:{start} + {length}"
+
+
 narrow_op: Op = primitive(
     "narrow",
     lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
@@ -89,7 +98,7 @@ narrow_op: Op = primitive(
     infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),
     size_params=("start", "length"),
     node="Slice",
-    code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{start}:{start} + {length}]",
+    code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{_slice_text(start, length)}]",
     domain="real",
     view=True,
     put_back=lambda whole, part, dim, start, length: _with_part(

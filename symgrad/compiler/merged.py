@@ -1,0 +1,92 @@
+"""Rewrites of what derivatives consist of: masks and choices that meet, constants that are moved, turns taken back.
+
+Valid to the last bit, but for the sign of zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.term import NUMBER, Term, constant_value, full, make, number
+from symgrad.op import broadcast_shapes, lookup
+
+COMMUTATIVE = ("add", "mul")
+"""Ops whose operands may be exchanged to the last bit."""
+
+
+def known_by(term: Term, seen: set[Term]) -> Term:
+    """The term, or b + a where it is a + b and the program has that; ``seen`` are the terms that it has."""
+    if term.op.name in COMMUTATIVE and term not in seen:
+        other = make(term.op, term.args[::-1], term.params, term.shape, term.dtype)
+        if other in seen:
+            return other
+        seen.add(term)
+    return term
+
+
+def moved_constant(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Entries of a constant array, wherever they are taken from, are such an array."""
+    if len(args) != 1 or term.op.view is None or not term.shape or args[0].op.name != "full":
+        return None
+    value = constant_value(args[0])
+    if isinstance(value, str) or term.dtype != args[0].dtype:
+        return None
+    return full(term.shape, value, term.dtype or np.float64)
+
+
+def flip(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """What is flipped twice."""
+    (x,) = args
+    return x.args[0] if x.op is term.op and x.params == term.params else None
+
+
+def masked(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """An array times a mask, as a choice by the mask."""
+    x, keep = args
+    while keep.op.name in ("cast", "beside"):  # a mask as numbers, and beside what it has the derivative 0 by
+        keep = keep.args[0]
+    fits = x.dtype in (None, term.dtype) and broadcast_shapes(x.shape, keep.shape) == term.shape
+    if not term.shape or not fits or keep.dtype != np.bool_:
+        return None
+    return make(lookup("where"), (keep, x, number(0)), {}, term.shape, term.dtype)
+
+
+def choices(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The sum of two choices by one condition, each of which has a branch of zeros, as one choice."""
+    a, b = map(_scaled_choice, args)
+    if not (a.op.name == b.op.name == "where") or a.args[0] is not b.args[0] or a.shape != b.shape != ():
+        return None
+    if any(x.dtype not in (None, term.dtype) for x in (*a.args[1:], *b.args[1:])):
+        return None
+    first, second = (tuple(constant_value(x) == 0 for x in t.args[1:]) for t in (a, b))
+    if (True, False) == first[::-1] == second or (True, False) == first == second[::-1]:
+        row = tuple(y if zero else x for x, y, zero in zip(a.args[1:], b.args[1:], first, strict=True))
+    elif first == second and True in first:
+        row = tuple(x if zero else _sum(term, x, y) for x, y, zero in zip(a.args[1:], b.args[1:], first, strict=True))
+    else:
+        return None
+    return make(a.op, (a.args[0], *row), {}, term.shape, term.dtype)
+
+
+def _scaled_choice(term: Term) -> Term:
+    """A number times a choice between something and 0, as a choice."""
+    if term.op.name != "mul" or term.args[0].op is not NUMBER or term.args[1].op.name != "where":
+        return term
+    c, choice = term.args
+    zeros = tuple(constant_value(x) == 0 for x in choice.args[1:])
+    if zeros not in ((True, False), (False, True)) or choice.dtype != term.dtype or c.number in (np.inf, -np.inf):
+        return term
+    row = (
+        x if zero else make(term.op, (c, x), {}, x.shape, x.dtype)
+        for x, zero in zip(choice.args[1:], zeros, strict=True)
+    )
+    return make(choice.op, (choice.args[0], *row), {}, term.shape, term.dtype)
+
+
+def _sum(term: Term, x: Term, y: Term) -> Term:
+    shape = broadcast_shapes(x.shape, y.shape)
+    if x is y:
+        return make(lookup("mul"), (number(2), x), {}, shape, term.dtype)
+    return make(term.op, (x, y), {}, shape, term.dtype)
