@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import keyword
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,6 +127,18 @@ def _names(f: Callable[..., Any], count: int) -> list[str] | None:
     return found[:count] if len(found) >= count and not any(map(keyword.iskeyword, found)) else None
 
 
+def _calls(eqn: Any) -> tuple[tuple[Any, int], ...]:
+    """The code and the instruction of the calls that led to an equation, up to this library, where JAX kept them."""
+    trace: Any = getattr(getattr(eqn, "source_info", None), "traceback", None)
+    if not hasattr(trace, "raw_frames"):
+        return ()
+    frames = zip(*trace.raw_frames(), strict=True)
+    return tuple(itertools.takewhile(lambda frame: not frame[0].co_filename.startswith(_PACKAGE), frames))
+
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+
 class _Reader:
     """The steps of a jaxpr, collected with a stack of its own, however deep its calls are."""
 
@@ -187,7 +202,7 @@ class _Reader:
         run, name = _operation(eqn), eqn.primitive.name
         if name == "custom_linear_solve":  # what solves it is not read: A and b are
             values = [values[0], values[-1]]
-        self.steps.append(Step(run, tuple(values), tuple(outs), name))
+        self.steps.append(Step(run, tuple(values), tuple(outs), name, calls=_calls(eqn)))
         for var, slot in zip(eqn.outvars, outs, strict=True):
             frame.known[var] = Slot(slot)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
+from symgrad.tape.observers import STANDING
 
 
 class Slot(NamedTuple):
@@ -21,7 +22,8 @@ class Slot(NamedTuple):
 class Step(NamedTuple):
     """A function with its arguments (slots and constants), the slots of its results, and what it is called there.
 
-    ``kept``: it runs even if nothing reads its results, because it changes an argument.
+    ``kept``: it runs even if nothing reads its results, because it changes an argument.  ``calls``: where it stands in
+    the program that was traced (:data:`symgrad.tape.observers.STANDING`).
     """
 
     run: Callable[..., Any]
@@ -29,6 +31,7 @@ class Step(NamedTuple):
     outs: tuple[int, ...]
     name: str
     kept: bool = False
+    calls: tuple[tuple[Any, int], ...] = ()
 
 
 class ImportedFunction:
@@ -73,9 +76,14 @@ class ImportedFunction:
                     f"{self.__name__}: {name} has shape {tuple(shape_of(values[k]))} where the program was made for "
                     f"{tuple(shape)}; import it again with arguments of that shape."
                 )
-        for step in self.steps:
-            out = step.run(*[values[a.number] if isinstance(a, Slot) else a for a in step.args])
-            values.update(zip(step.outs, out if len(step.outs) > 1 else (out,), strict=False))
+        outside = STANDING.calls
+        try:
+            for step in self.steps:
+                STANDING.calls = step.calls
+                out = step.run(*[values[a.number] if isinstance(a, Slot) else a for a in step.args])
+                values.update(zip(step.outs, out if len(step.outs) > 1 else (out,), strict=False))
+        finally:
+            STANDING.calls = outside
         found = tuple(values[r.number] if isinstance(r, Slot) else r for r in self.results)
         return found if self.several else found[0]
 

@@ -88,6 +88,15 @@ def observed(node: Any) -> None:
         see(node)
 
 
+class _Standing(ThreadState):
+    calls: tuple[tuple[Any, int], ...] = ()
+
+
+STANDING = _Standing()
+"""``calls``: where an operation stands in a program that was traced before and is not running now, as a jaxpr: the code
+and the instruction of the user's calls that led to it, the innermost first."""
+
+
 @contextmanager
 def later() -> Iterator[list[Any]]:
     """Hold back the nodes of a change in place: what they save is settled only when the memory was overwritten."""

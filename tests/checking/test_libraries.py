@@ -153,6 +153,45 @@ def test_functions_of_jax_are_followed():
 
 
 @pytest.mark.peer
+def test_lines_of_functions_of_jax_are_told():
+    jax = pytest.importorskip("jax")
+
+    def hidden(W, x):
+        return jax.numpy.tanh(W @ x)
+
+    @jax.jit
+    def f(W, x):
+        return jax.numpy.sum(hidden(W, x) ** 2)
+
+    def grad(W, x):
+        return jax.numpy.outer(2 * hidden(W, x), x)
+
+    W, x = jax.numpy.asarray([[0.3, -0.5], [0.7, 0.2]]), jax.numpy.asarray([0.4, 1.1])
+    report = check(f, grad, W, x, argnums=0)
+    assert "The derivative of tanh is left out" in report.diagnosis.sentence, report
+    assert "return jax.numpy.tanh(W @ x)" in report.diagnosis.line, report
+
+    def loop(x):
+        h = x
+        for _ in range(3):
+            h = jax.numpy.sin(h) + 0.5 * h * x
+        return (h**2).sum()
+
+    def loop_grad(x):
+        hs = [x]
+        for _ in range(3):
+            hs.append(jax.numpy.sin(hs[-1]) + 0.5 * hs[-1] * x)
+        g, d = 2 * hs[-1], 0
+        for h in hs[-2::-1]:
+            d, g = d + g * 0.5 * h, g * jax.numpy.cos(h)  # and 0.5 * x * g
+        return d + g
+
+    report = check(loop, loop_grad, x)
+    assert "is missing, each time the line runs" in report.diagnosis.sentence, report
+    assert "h = jax.numpy.sin(h)" in report.diagnosis.line
+
+
+@pytest.mark.peer
 def test_loops_of_jax_are_measured():
     jax = pytest.importorskip("jax")
     jnp = jax.numpy

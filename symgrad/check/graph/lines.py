@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from symgrad.check.asking.files import is_of_user
+from symgrad.check.asking.files import is_of_program, is_of_user
 from symgrad.tape.graph import Source
-from symgrad.tape.observers import observe, unobserve
+from symgrad.tape.observers import STANDING, observe, unobserve
 
 _CHECK = str(Path(__file__).parent.parent) + os.sep
 
@@ -47,6 +47,14 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         nonlocal last
         if constants is not None:
             constants.update({arg: constant_value(arg) for arg in node.args if isinstance(arg, Source)})
+        standing = [call for call in STANDING.calls if is_of_program(call[0].co_filename)]
+        if standing:
+            (code, at), *led = standing[:MOST_CALLS]
+            found[node] = (code.co_filename, line_at(code, at))
+            if last[0] == standing[0]:
+                _WRITTEN.pop(last[1], None)
+            _WRITTEN[node], _CALLED[node], last = (code, at), tuple(led), (standing[0], node)
+            return
         frame: Any = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
             file = frame.f_code.co_filename
@@ -68,6 +76,12 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
     finally:
         unobserve(see)
         last = (None, None)
+
+
+def line_at(code: Any, at: int) -> int:
+    """The line of an instruction."""
+    line = next(islice(code.co_positions(), at // 2, None), (None,))[0]
+    return int(line or code.co_firstlineno)
 
 
 def _calls(frame: Any) -> tuple[tuple[Any, int], ...]:
