@@ -24,6 +24,7 @@ from symgrad.formula.printing.width import COLUMN, broken, width
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 from symgrad.op import lookup
 from symgrad.sources import Source, source
+from symgrad.tape.watching.conditions import Conditions, conditions
 
 CHECKS = 3
 """Random points at which every line is checked."""
@@ -47,11 +48,17 @@ class Line:
 
 
 class Derivation:
-    """A derivation: its lines, printed as text, LaTeX (``align``), Markdown, or in a notebook."""
+    """A derivation: its lines, printed as text, LaTeX (``align``), Markdown, or in a notebook.
 
-    def __init__(self, lines: Sequence[Line], names: dict[str, str], lefts: dict[str, str], result: Term):
+    ``valid_when`` are the branches that the program took, which are printed below the lines.
+    """
+
+    def __init__(
+        self, lines: Sequence[Line], names: dict[str, str], lefts: dict[str, str], result: Term, valid_when: Conditions
+    ):
         self.lines = list(lines)
         self.result = result
+        self.valid_when = valid_when
         self._names = names
         self._lefts = lefts
 
@@ -70,6 +77,7 @@ class Derivation:
             for x in self.lines
             for row, (left, text) in enumerate(broken(self._lefts[x.left], written(x.right, self._names, bold), COLUMN))
         ]
+        rows += [("&", self.valid_when.note())] if self.valid_when else []
         return " \\\\\n".join(f"{left} {text}" for left, text in rows)
 
     def _repr_latex_(self) -> str:
@@ -81,6 +89,7 @@ class Derivation:
         for k, x in enumerate(self.lines, 1):
             tail = f" — {self._reason(x.reason)}" if x.reason else ""
             out.append(f"{k}. ${f'{self._lefts[x.left]} = {written(x.right, self._names)}'.strip()}${tail}")
+        out += ["", f"Valid where ${self.valid_when.latex()}$."] if self.valid_when else []
         return "\n".join(out)
 
     def _reason(self, text: str) -> str:
@@ -108,10 +117,12 @@ class Derivation:
         rows = [(x.left, text(x.right, canonicalise=False), x.reason) for x in self.lines]
         width = max(len(left) for left, _, _ in rows)
         body = max(len(right) for _, right, _ in rows)
-        return "\n".join(
+        lines = [
             f"{left:>{width}} = {right:<{min(body, 48)}}{'   # ' + reason if reason else ''}".rstrip()
             for left, right, reason in rows
-        )
+        ]
+        lines += ["valid where " + ", ".join(c.unicode() for c in self.valid_when)] if self.valid_when else []
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return str(self)
@@ -193,6 +204,7 @@ class _Board:
         self.bodies: dict[Term, Term] = {}
         self._name_values()
         self.points = _Points(about, self.root, target)
+        self.valid_when = Conditions([]) if about.reading is None else conditions(about.reading, False)
         self.slope: tuple[str, Term] | None = None
         self.lines: list[Line] = []
         self.lefts: dict[str, str] = {}
@@ -298,7 +310,7 @@ class _Board:
         shown = self._in_names(result)
         if not self.lines or shown is not self.lines[-1].right:
             self.add(left, tex, shown, "result", "", self._slope(self.target, shown, adjoint))
-        return Derivation(self.lines, self.names, self.lefts, result)
+        return Derivation(self.lines, self.names, self.lefts, result, self.valid_when)
 
     def _in_names(self, term: Term) -> Term:
         """A formula that is too wide for a line, with the named values in it by their names."""
@@ -385,7 +397,7 @@ class _Board:
         self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
         shown = self._in_names(result)
         self.add(f"d{self.f}/d{self.target.name}", slope, shown, "result", "", self._slope(self.target, shown, {}))
-        return Derivation(self.lines, self.names, self.lefts, result)
+        return Derivation(self.lines, self.names, self.lefts, result, self.valid_when)
 
     def _d(self, t: Term) -> Term:
         name = f"d{t.name}"

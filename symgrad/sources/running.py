@@ -85,8 +85,10 @@ def ran(
         result = function(*call_args)
         end = next(sequence)
     if not isinstance(result, Recorded):
+        whole = [f"{stem} = {a}" for stem, a in zip(stems, args, strict=True) if type(a) is int]
+        hint = f"  ({', '.join(whole)}: an int is passed as it is, as a size; a number is 2.0.)" if whole else ""
         raise ArgumentError(
-            f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor."
+            f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor.{hint}"
         )
     reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
     reading.span = (start, end)

@@ -408,3 +408,39 @@ def test_products_that_read_the_same_backwards_need_no_transpose():
     given = dict(zip("APQmy", args, strict=True))
     read = from_latex(found.latex(), found.symbols, shape=(3, 3))
     np.testing.assert_allclose(evaluate(read, given), sg.func.grad(filtered)(*args).numpy(), rtol=1e-9)
+
+
+BLOCKS = {
+    "differences along both axes": (
+        lambda X: ((X[1:, :-1] - X[:-1, :-1]) ** 3).sum(), ("X",), (RNG.normal(size=(4, 5)),),
+        ("\\begin{aligned}\n"
+         r"t_{1} &= \left(X_{[1:, :-1]} - X_{[:-1, :-1]}\right)^{\odot 2} \\" "\n"
+         r"& 3 \left(\begin{bmatrix} 0 & 0 \\ t_{1} & 0 \end{bmatrix} - "
+         r"\begin{bmatrix} t_{1} & 0 \\ 0 & 0 \end{bmatrix}\right)" "\n" r"\end{aligned}"),
+    ),
+    "a gate times a value": (
+        lambda W, V, x, c, U: c @ (U @ (F.silu(W @ x) * (V @ x))), ("W", "V", "x", "c", "U"),
+        tuple(RNG.normal(size=s) for s in ((4, 3), (4, 3), (3,), (2,), (2, 4))),
+        (r"\left(\sigma\left(W x\right) \odot U^{\top} c \odot V x \odot \left(W x \odot \left(1 - "
+         r"\sigma\left(W x\right)\right) + 1\right)\right) x^{\top}"),
+    ),
+    "a distance to a diagonal": (
+        lambda v, A: ((A - sg.diag(v)) ** 2).sum(), ("v", "A"), (RNG.normal(size=4), RNG.normal(size=(4, 4))),
+        r"2 \left(v - \operatorname{diag}\left(A\right)\right)",
+    ),
+    "a sum of what was stacked": (
+        lambda x, y: sg.log(sg.stack([sg.exp(x), 2 * sg.exp(y)]).sum(0)).sum(), ("x", "y"),
+        (RNG.normal(size=3), RNG.normal(size=3)),
+        r"\frac{e^{x}}{e^{x} + 2 e^{y}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_and_gates_as_papers_print_them(name):
+    f, names, args, text = BLOCKS[name]
+    found = sg.formula(f, *args, wrt=names[0])
+    given = dict(zip(names, args, strict=True))
+    read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, given), sg.func.grad(f)(*args).numpy(), rtol=1e-9, atol=1e-12)
+    assert found.latex() == text

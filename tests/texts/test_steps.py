@@ -84,3 +84,18 @@ def test_formats():
     d = sg.derive("trace(X.T @ A @ X)", wrt="X", style="differential")
     assert "df = tr(dz₂)" in d.unicode()
     assert "dif z_(2)" in d.typst()
+
+
+def test_a_derivation_states_the_branch_that_it_follows():
+    def damped(x):
+        e = (x * x).sum()
+        return e if e < 1 else 2 * e.sqrt() - 1
+
+    found = sg.derive(damped, np.ones(3), wrt="x")
+    assert found.latex().splitlines()[-2] == r"& \text{valid where}\; x^{\top} x \ge 1"
+    assert str(found).endswith("\nvalid where xᵀ x ≥ 1")
+    assert found.markdown().endswith(r"Valid where $x^{\top} x \ge 1$.")
+    assert found.valid_when.hold(x=[1.0, 1.0, 0.0])
+    assert not found.valid_when.hold(x=[0.1, 0.0, 0.0])
+    assert not sg.derive(damped, np.full(3, 0.1), wrt="x").valid_when.hold(x=[1.0, 1.0, 0.0])
+    assert "valid" not in sg.derive("norm(A@x-b)**2", wrt="x").latex()

@@ -111,11 +111,16 @@ def rank_of(term: Term) -> float:
     """Place in a product: numbers and sizes, symbols, sums of scalars that are symbols, functions, other sums."""
     if term.op in (NUMBER, SIZE):
         return 0
-    if term.op is SYMBOL or (term.op.name == "permute" and term.args[0].op is SYMBOL):
+    if term.op is SYMBOL or (term.op.name in ("permute", "select") and term.args[0].op is SYMBOL):
         return 1
     if term.op.name not in ("add", "sub"):
         return 2
     return 1.5 if not term.shape and all(map(_is_name, term.args)) else 3
+
+
+def _place(part: tuple[Term, Power]) -> tuple[float, str]:
+    """Place of a factor in a product; sizes in the order of the alphabet."""
+    return rank_of(part[0]), part[0].name if part[0].op is SIZE else ""
 
 
 def _is_name(term: Term) -> bool:
@@ -159,7 +164,7 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     parts = _one_root([(b, plain_power(p)) for b, p in found.items() if p])
     guards = [x for x in parts if is_guard(x[0])]
     plain = [x for x in parts if not is_guard(x[0])] if guards else parts
-    plain = sorted(plain, key=lambda x: rank_of(x[0])) if len(plain) > 1 else plain
+    plain = sorted(plain, key=_place) if len(plain) > 1 else plain
     over = [powered(b, p) for b, p in plain if p > 0]
     under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
     top = _multiplied([*([above] if above is not None else []), *over])

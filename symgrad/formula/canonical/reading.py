@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.cases.branches import read_guard, read_where
 from symgrad.formula.canonical.chains import count_transposes, identity
-from symgrad.formula.canonical.entries.blocks import read_narrow, read_select
+from symgrad.formula.canonical.entries.blocks import read_narrow, read_select, read_sum
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.entries.slices import new_axes
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
@@ -360,5 +360,6 @@ READERS: dict[str, Reader] = {
     "index_put": _read_written,
     "narrow": read_narrow,
     "select": read_select,
+    "sum": read_sum,
 }
 """The reader of an op, by its name."""

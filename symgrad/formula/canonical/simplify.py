@@ -452,8 +452,8 @@ class Canonicaliser:
         for form, labels in zip(forms, specs, strict=True):
             sizes.update(zip(labels, form.shape, strict=True))
         plain = len(set(output)) == len(output) and len(set(specs[0])) == len(specs[0])
-        if len(forms) == 1 and plain and set(specs[0]) <= set(output):
-            # Transposes and broadcasts distribute over sums.
+        if len(forms) == 1 and set(specs[0]) <= set(output) and (plain or _has_delta(forms[0])):
+            # Transposes and broadcasts distribute over sums, and so does the diagonal where terms of one are diagonal.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
         spread = distributed(forms, specs, output, sizes, self)
@@ -567,3 +567,8 @@ class Canonicaliser:
 
 
 __all__ = ["Canonicaliser", "canonical"]
+
+
+def _has_delta(form: Form) -> bool:
+    """Whether some term of a sum is diagonal in two of its axes."""
+    return any(len(set(p.out)) < len(p.out) for p in form.terms)

@@ -124,7 +124,13 @@ def _is_whole(part: Any) -> bool:
 
 
 def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
-    """Values among zeros along both axes, one after the other."""
+    """Values among zeros along both axes: one matrix of blocks, or one axis after the other."""
+    ends = [_zeros_around(part, size) for part, size in zip(parts, t.shape, strict=True)]
+    if None not in ends and all(n in (0, 1) for pair in ends if pair is not None for n in pair):
+        (above, below), (left, right) = (pair for pair in ends if pair is not None)
+        width = left + 1 + right
+        row = ["0"] * left + [text_of(exact(w, t.args[0]))] + ["0"] * right
+        return _framed("m", [["0"] * width] * above + [row] + [["0"] * width] * below)
     first, second = (Index((parts[0],)), Index((slice(None), parts[1])))
     rows = t.args[0].shape[0]
     inner = t.op(t.args[0], index=second, shape=(rows, t.shape[1]))
@@ -166,8 +172,18 @@ def read_blocks(r: Any) -> Value:
     if len(rows) == 1:
         return value_of(_joined_blocks(r, rows[0], 1))
     if any(len(row) > 1 for row in rows):
-        return value_of(op("cat", *(_joined_blocks(r, row, 1) for row in rows), dim=0))
+        found = [None if _is_row_of_zeros(row) else _joined_blocks(r, row, 1) for row in rows]
+        wide = next((t for t in found if t is not None), None)
+        if wide is None:
+            raise r.tokens.error("a matrix of blocks needs at least one array")
+        zeros = full((1, *wide.shape[1:]), 0, wide.dtype)
+        return value_of(op("cat", *(zeros if t is None else t for t in found), dim=0))
     return value_of(_joined_blocks(r, [v for (v,) in rows], 0))
+
+
+def _is_row_of_zeros(row: Sequence[Any]) -> bool:
+    """Whether a row of a matrix of blocks is one row of zeros."""
+    return all(getattr(getattr(x, "term", None), "number", None) == 0 for x in row)
 
 
 class Zeros:

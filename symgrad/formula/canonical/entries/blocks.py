@@ -30,6 +30,23 @@ def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
     return None if found is None else found.restricted([k for k in range(len(found.shape)) if k != dim])
 
 
+def read_sum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """The sum along an axis along which arrays were stacked is their sum, always."""
+    p = args[0].terms[0] if len(args[0].terms) == 1 and not term.params["keepdim"] else None
+    arrays = [] if p is None else [f for f in p.factors if f.labels]
+    if p is None or len(arrays) != 1 or arrays[0].base.op.name != "stack" or arrays[0].power != 1:
+        return None
+    stacked, dims = arrays[0], term.params["dim"]
+    dim = stacked.base.params["dim"]
+    if stacked.labels != tuple(p.out) or dim not in dims:
+        return None
+    blocks = [run.opaque(a) for a in stacked.base.args]
+    total = run.plus(blocks, [1] * len(blocks), blocks[0].shape)
+    axes = [k for k in range(len(args[0].shape)) if k != dim]
+    found = run.contract([total], [tuple(axes)], tuple(k for k in axes if k not in dims), term.shape)
+    return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), found)
+
+
 class _Range:
     """One range of an axis, and whether blocks have met it."""
 

@@ -313,7 +313,7 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
         return 0  # P ⊙ A - diag((A ⊙ P)1)P stays, not P ⊙ (A - (A ⊙ P)11ᵀ)
     # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
     kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
-    if kept and len(_rest_axes(form, group)) == len(factor.labels):
+    if kept and _rest_axes(form, group) == sorted({form.terms[group[0].term].out.index(x) for x in factor.labels}):
         return 0
     bracket = 2 * (len(group) < len(form.terms) and not counts)
     return weight * (len(group) - 1) - bracket
