@@ -570,5 +570,5 @@ __all__ = ["Canonicaliser", "canonical"]
 
 
 def _has_delta(form: Form) -> bool:
-    """Whether some term of a sum is diagonal in two of its axes."""
-    return any(len(set(p.out)) < len(p.out) for p in form.terms)
+    """Whether some term of a sum is a vector on the diagonal, unlike a multiple of the identity."""
+    return any(len(set(p.out)) < len(p.out) and any(f.labels for f in p.factors) for p in form.terms)
