@@ -120,7 +120,7 @@ def rank_of(term: Term) -> float:
 
 def _place(part: tuple[Term, Power]) -> tuple[float, str]:
     """Place of a factor in a product; sizes in the order of the alphabet."""
-    return rank_of(part[0]), part[0].name if part[0].op is SIZE else ""
+    return rank_of(part[0]), str(part[0].name) if part[0].op is SIZE else ""
 
 
 def _is_name(term: Term) -> bool:
