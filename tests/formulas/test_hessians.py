@@ -194,6 +194,16 @@ def test_a_diagonal_times_the_identity_is_the_diagonal():
     np.testing.assert_allclose(found.evaluate(x=W), want, rtol=1e-12)
 
 
+def test_a_diagonal_among_indices_is_a_delta():
+    f = sg.func.hessian(lambda x: x.softmax(0))
+    text = f(sg.tensor(W, name="x")).latex()
+    assert r"\left[t_{2}\right]_{i j} \delta_{j l}" in text
+    assert r"\left[\left[\left[" not in text
+    found = sg.formula(f, W)
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, {"x": W}, {"n": 3}), f(W).numpy(), atol=1e-15)
+
+
 def test_hessians_of_vectors_as_functions():
     f = sg.func.hessian(cubic)
     assert (

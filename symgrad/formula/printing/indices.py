@@ -14,8 +14,9 @@ from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Item, Piece, closed, text_of
 from symgrad.formula.printing.sizes import size_tex
-from symgrad.formula.term import NUMBER, Term, constant_value, number, postorder, symbol
+from symgrad.formula.term import NUMBER, Term, apply, constant_value, number, postorder, symbol
 from symgrad.op import lookup
+from symgrad.ops.linalg.contraction import contract
 
 _LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
 
@@ -208,6 +209,7 @@ class _Entries:
                 self.plain = plain
                 return made
             self.left, self.plain = left, plain
+        t = _spread(t)
         if t.op.name == "einsum" and len(t.args) > 1:
             return self._product(t, letters)
         source = _broadcast(t, letters)
@@ -283,6 +285,22 @@ def _reads_hard(entry: Term) -> bool:
 def _by_entry(t: Term) -> bool:
     """Whether an array is made entry by entry of its arguments."""
     return bool(t.op.entrywise)
+
+
+def _spread(t: Term) -> Term:
+    """An array laid out over a diagonal, x[i] at [i, i], as its product with the identity."""
+    if t.op.name != "einsum" or len(t.args) > 1:
+        return t
+    (row,), output = t.params["inputs"], list(t.params["output"])
+    if not set(row) <= set(output) or len(set(output)) == len(output) or _is_delta(t):
+        return t
+    args, inputs = [t.args[0]], [row]
+    for k, x in enumerate(output):
+        if x in output[:k]:
+            output[k] = 1 + max(output)
+            args.append(apply(lookup("eye"), (), {"n": t.shape[k], "dtype": "float64"}))
+            inputs.append((x, output[k]))
+    return contract(args, tuple(inputs), tuple(output), t.shape)  # type: ignore[no-any-return]
 
 
 def _broadcast(t: Term, letters: tuple[str, ...]) -> tuple[Term, tuple[str, ...]] | None:
