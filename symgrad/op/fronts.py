@@ -57,11 +57,20 @@ def front(
 
 
 def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call``, also taking ``axis=`` for ``dim=`` and ``keepdims=`` for ``keepdim=``, as torch's functions do."""
+    """``call``, also taking ``axis=`` for ``dim=`` and ``keepdims=`` for ``keepdim=``, as torch's functions do.
+
+    Parameters that are declared ``bool`` take nothing but truth values and whole numbers.
+    """
     code = call.__code__
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if "dim" not in taken:
+    inner = inspect.unwrap(call)
+    declared = getattr(inner, "__annotations__", {})
+    flags = [name for name, kind in declared.items() if kind in ("bool", bool) and name != "return"]
+    if "dim" not in taken and not flags:
         return call
+    placed = inner.__code__.co_varnames[: inner.__code__.co_argcount]
+    places = {name: k for k, name in enumerate(placed) if name in flags}
+    before = min(places.values(), default=len(declared))
 
     @functools.wraps(call)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -70,11 +79,21 @@ def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs["dim"] = kwargs.pop("axis")
             if "keepdims" in kwargs:
                 kwargs["keepdim"] = kwargs.pop("keepdims")
-            if not isinstance(kwargs.get("keepdim", False), (int, np.bool)):
-                raise TypeError(f"keepdim must be True or False, not {kwargs['keepdim']!r}")
+            for name in flags:
+                if name in kwargs:
+                    _check_flag(name, kwargs[name])
+        if len(args) > before:
+            for name, k in places.items():
+                if k < len(args):
+                    _check_flag(name, args[k])
         return call(*args, **kwargs)
 
     return either
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (int, np.bool)):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def with_words(call: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:

@@ -177,7 +177,7 @@ def _as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[t
     torch takes such a call, and says once that it is old.
     """
     found = ways(name) or ()
-    old = next((way for way in found if way.hidden and _misfit(name, way, args, kwargs, False) is None), None)
+    old = next((way for way in found if way.hidden and _misfit(name, way, args, kwargs, True) is None), None)
     if old is None:
         return None
     given = {p.name: value for p, value in zip(old.parameters, args, strict=False)} | kwargs

@@ -199,3 +199,30 @@ def test_tensors_for_numbers(t, call):
 def test_tensors_that_are_no_such_number(t, call):
     with pytest.raises(TypeError, match="not Tensor"):
         eval(call, {"t": t, "x": t.ones(2)})
+
+
+def test_flags_and_axes_have_their_kinds(t):
+    x = t.ones(2, 2)
+    refused = {
+        "max": lambda: t.max(x, 0, keepdim="yes"),
+        "median": lambda: t.median(x, 0, "yes"),
+        "argmax": lambda: x.argmax(0, "yes"),
+        "kthvalue": lambda: x.kthvalue(1, 0, None),
+        "topk": lambda: x.topk(1, largest="yes"),
+        "svd": lambda: t.svd(x, "yes"),
+        "cholesky_solve": lambda: t.cholesky_solve(x, x, 0.5),
+        "cumsum": lambda: x.cumsum(1.5),
+        "amax": lambda: x.amax(dim=1.5),
+        "transpose": lambda: x.transpose(0, 1.0),
+    }
+    for name, call in refused.items():
+        with pytest.raises(TypeError, match=rf"^{name}\(\)"):
+            call()
+    assert x.sum(0, keepdim=True).shape == (1, 2)
+
+
+@pytest.mark.filterwarnings("ignore:This overload of")
+def test_numbers_in_the_places_of_old_calls(t):
+    x = t.ones(2)
+    assert t.add(x, 3, 2).tolist() == [7, 7]  # x + 3 * 2
+    assert t.sub(x, 1, 2).tolist() == [-1, -1]

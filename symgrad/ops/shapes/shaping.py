@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def axis_of(dim: Any, ndim: int) -> int:
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return int(dim) % limit
+    return index(dim) % limit
 
 
 def shape_text(shape: Sequence[Any]) -> str:
