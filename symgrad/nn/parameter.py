@@ -21,6 +21,8 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    _copied_alone = True
+    """``copy.deepcopy`` gives the copy memory of its own, as torch does, though others have the parameter's."""
 
     def __init__(self, data: Any = None, requires_grad: bool = True):
         if data is not None and not hasattr(data, "detach"):

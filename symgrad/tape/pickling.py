@@ -26,6 +26,8 @@ from symgrad.tape.backward.tether import at
 from symgrad.tape.formulas.origin import OWN, Origin, origin_of
 from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source, sequence
+from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.views import view_of
 from symgrad.tape.observers import unpacked
 from symgrad.tape.record import Recorded
 
@@ -444,7 +446,7 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
             return _as_size(item)
         return (places[id(item)],) if id(item) in places else memo[id(item)]
 
-    states = [_copied(_state(item, ref), memo) for item in objects]
+    states = [_copied(item, _state(item, ref), memo) for item in objects]
     bundle = restored(states)
     keep = memo.setdefault(id(memo), [])
     for item, made in zip(objects, bundle.objects, strict=True):
@@ -455,7 +457,7 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
     return memo[id(tensor)]
 
 
-def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
+def _copied(item: Any, state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
     """A state with arrays and parameters of its own; classes, ops and graph objects stay."""
     if state[0] == "node":
         _, op, args, params, inside, *middle, saved, extra, standing = state
@@ -464,8 +466,26 @@ def _copied(state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
         return ("node", op, args, params, inside, *middle, saved, extra, standing)
     if state[0] == "tensor":
         own = (copy.deepcopy(attributes, memo) for attributes in state[6:])
-        return (*state[:2], copy.deepcopy(state[2], memo), *state[3:6], *own)
+        return (*state[:2], _own_memory(item, state[2], memo), *state[3:6], *own)
     return state
+
+
+def _own_memory(tensor: Any, value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of a tensor's array; tensors that share memory share that of their copies, as in torch.
+
+    Of a larger memory the whole is copied where the tensor is a view of another one, or where the whole was copied
+    before.
+    """
+    if getattr(type(tensor), "_copied_alone", False):
+        return copy.deepcopy(value, {})
+    whole = storage(value)
+    if whole is value or not whole.ndim or not whole.flags.c_contiguous:
+        return copy.deepcopy(value, memo)
+    if whole.nbytes != value.nbytes and id(whole) not in memo and view_of(tensor) is None:
+        return copy.deepcopy(value, memo)
+    made = copy.deepcopy(whole, memo)
+    start = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return np.ndarray(value.shape, value.dtype, made.reshape(-1).view(np.uint8), start, value.strides)
 
 
 def _own_params(params: Any, memo: dict[int, Any]) -> Any:

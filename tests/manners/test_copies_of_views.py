@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 CALLS = {
@@ -79,3 +81,28 @@ def test_copies_into_given_tensors(t):
     out = t.empty(2, 2)
     t.t_copy(x.view(2, 2), out=out)
     assert out.tolist() == [[0, 2], [1, 3]]
+
+
+def test_deep_copies_share_what_was_shared(t):
+    a = t.arange(4.0)
+    whole, part = copy.deepcopy([a, a[1:3]])
+    part.zero_()
+    assert whole.tolist() == [0, 0, 0, 3]
+    part, whole = copy.deepcopy([a[1:3], a])
+    part.zero_()
+    assert whole.tolist() == [0, 0, 0, 3]
+    assert a.tolist() == [0, 1, 2, 3]
+    b = t.arange(6.0).reshape(2, 3)
+    both = copy.deepcopy({"b": b, "turned": b.t()})
+    both["turned"].mul_(2)
+    assert both["b"].tolist() == [[0, 2, 4], [6, 8, 10]]
+    leaf = t.ones(2, requires_grad=True)
+    twin, plain = copy.deepcopy((leaf, leaf.detach()))
+    plain.add_(1)
+    assert twin.tolist() == [2, 2]
+    assert twin.requires_grad
+    assert leaf.tolist() == [1, 1]
+    parameter = t.nn.Parameter(t.ones(2))
+    own, apart = copy.deepcopy([parameter, parameter.data])
+    apart.zero_()
+    assert own.tolist() == [1, 1]
