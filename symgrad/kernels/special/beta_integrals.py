@@ -178,3 +178,30 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 def betainc_slope(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     """The m-th derivative by a and n-th by b of I_x(a, b)."""
     return in_stretches_of(incomplete_beta, (a, b, x), m, n, size=1024)
+
+
+def student(df: Any, t: Any) -> Any:
+    """Student's distribution function: of both y = t²/(df + t²) and 1 - y, of which neither is made of the other."""
+    df, t = np.asarray(df), np.asarray(t)
+    dtype = np.result_type(df, t)
+    df, t = np.broadcast_arrays(df.astype(np.float64), t.astype(np.float64))
+    out = np.where((df > 0) & np.isinf(t), np.where(t > 0, 1.0, 0.0), np.nan)
+    inside = (df > 0) & np.isfinite(df) & np.isfinite(t)
+    with np.errstate(all="ignore"):
+        square = t * t / df
+        x, y = 1 / (1 + square), np.where(square > 1, 1 / (1 + 1 / square), square / (1 + square))
+        near = inside & (y * (df + 1) < 1)
+        middle = near & (t != 0)
+        out[near] = 0.5
+        half = np.full(np.count_nonzero(middle), 0.5)
+        out[middle] += np.sign(t[middle]) / 2 * beta_part(half, df[middle] / 2, y[middle], x[middle])
+        far = inside & ~near
+        tail = beta_part(df[far] / 2, np.full(np.count_nonzero(far), 0.5), x[far], y[far]) / 2
+        tail = np.where(x[far] > 0, tail, 0.0)
+        out[far] = np.where(t[far] < 0, tail, 1 - tail)
+    return out.astype(dtype, copy=False)[()]
+
+
+def stdtr(df: Any, t: Any) -> Any:
+    """The distribution function of Student's t; nan for df <= 0."""
+    return in_stretches_of(student, (df, t), size=2048)

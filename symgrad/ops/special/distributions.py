@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad import kernels
+from symgrad.op import Op, elementwise, sampling
 from symgrad.ops.calls.naming import within
-from symgrad.ops.elementwise.smooth import atan2, floor, sin, sqrt
-from symgrad.ops.special.euler import betainc
+from symgrad.ops.elementwise.smooth import atan2, exp, floor, log1p, sin, sqrt
+from symgrad.ops.special.euler import betainc, betainc_slope, betaln
 from symgrad.ops.special.gammas import gammainc, gammaincc
 
 _special = within("special")
@@ -67,16 +69,40 @@ def gdtrc(a: Any, b: Any, x: Any) -> Any:
     return gammaincc(b, a * x)
 
 
-@_special
-def stdtr(df: Any, t: Any) -> Any:
-    """Student's distribution function with ``df`` degrees of freedom; accurate in the left tail, smooth at 0.
-
-    >>> import numpy as np
-    >>> print(stdtr(1.0, np.array([0.0, 1.0])))
-    [0.5  0.75]
-    """
-    # I_z(df/2, df/2) at z = (1 + t/√(df + t²))/2, which is the square of a sine.
+def _student(df: Any, t: Any) -> Any:
+    """I_z(df/2, df/2) at z = (1 + t/√(df + t²))/2, which is the square of a sine."""
     return betainc(df / 2, df / 2, sin(atan2(sqrt(df), -t) / 2) ** 2)
+
+
+def _student_by_df(out: Any, df: Any, t: Any) -> Any:
+    a, z = df / 2, sin(atan2(sqrt(df), -t) / 2) ** 2
+    direct = (betainc_slope(a, a, z, m=1, n=0) + betainc_slope(a, a, z, m=0, n=1)) / 2
+    return direct - t / (2 * df) * _student_density(df, t)
+
+
+def _student_density(df: Any, t: Any) -> Any:
+    half = df / df / 2  # in the dtype of df, which a number beside an array would widen
+    return exp(-(df + 1) / 2 * log1p(t**2 / df) - betaln(df / 2, half)) / sqrt(df)
+
+
+stdtr: Op = elementwise(
+    "stdtr",
+    kernels.stdtr,
+    _student_by_df,
+    lambda out, df, t: _student_density(df, t),
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain=("positive", "real"),
+    define=_student,
+    expanded=True,
+    digits=lambda mp, df, t: (lambda tail: tail if t < 0 else 1 - tail)(
+        mp.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2
+    ),
+    samples=[sampling.many(("positive", 2), ("real", 2)), sampling.many(("positive",), ("real",))],
+    doc="Student's distribution function with df degrees of freedom, to 30 last places in its left tail.",
+)
+_special(stdtr)
 
 
 @_special
