@@ -9,9 +9,10 @@ from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
 from symgrad.compiler.stored import load
-from symgrad.compiler.trace import collection_paused, trace_tensor
+from symgrad.compiler.trace import collection_paused, trace_recorded
 from symgrad.errors import ArgumentError
 from symgrad.ops.rules.kinks import keeps_nan
+from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
 __all__ = ["Compiled", "Specialised", "compile", "is_compiling", "jit", "load"]
@@ -30,7 +31,8 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
     """A NumPy function of a tensor's graph, or of a function on tensors.
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
-    values they have.  Without names, all named leaves are arguments.
+    values they have.  Without names, all named leaves are arguments.  A list, tuple or dict of tensors, such as a loss
+    and the gradients that ``backward`` left, is one program with results nested so, which share their parts.
 
     ``compile(f, *example_args)`` runs ``f`` once on tensors and compiles what it did; without examples it does so at
     the first call.  A call with other dtypes or shapes traces again, and one that takes another branch, too; programs
@@ -54,7 +56,7 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
     <BLANKLINE>
     """
     stable = stable and not keeps_nan("composed")
-    if isinstance(target, Recorded):
+    if isinstance(target, Recorded) or _all_recorded(target):
         if len(args) > 1 or (args and isinstance(args[0], str) and not args[0].isidentifier()):
             from symgrad.compiler.trace import safe_name
 
@@ -64,10 +66,24 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
         if args:
             names = list(args) if all(isinstance(a, str) for a in args) else args[0]
         with collection_paused():
-            return build(trace_tensor(target, names), name, stable=stable)
+            return build(trace_recorded(target, names), name, stable=stable)
     if isinstance(target, Callable):  # type: ignore[arg-type]
         made = Specialised(target, name, stable)
         if args:
             made.trace(*args)
         return made
-    raise ArgumentError(f"compile() takes a tensor or a function, not {type(target).__name__}.")
+    raise ArgumentError(f"compile() takes a tensor, a container of tensors or a function, not {type(target).__name__}.")
+
+
+def _all_recorded(target: Any) -> bool:
+    """Whether something is a list, tuple or dict of tensors, or several of these."""
+    if not isinstance(target, (list, tuple, dict)):
+        return False
+    leaves = containers.flatten(target)[0]
+    for leaf in leaves:
+        if not isinstance(leaf, Recorded):
+            raise ArgumentError(
+                f"compile() of a {type(target).__name__} takes tensors in it, not {type(leaf).__name__}; a gradient "
+                "that is None has no program."
+            )
+    return bool(leaves)

@@ -20,7 +20,7 @@ import numpy as np
 from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
-from symgrad.errors import CompileError, NameProblem
+from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
@@ -197,7 +197,10 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     tensors: list[Any] = []
     names: list[str] = []
     call_args = []
-    for stem, arg in zip(argument_names(function, len(args)), args, strict=True):
+    stems = argument_names(function, len(args))
+    if len(stems) < len(args):
+        raise ArgumentError(f"{made.name}() takes {len(stems)} arguments, but {len(args)} were given.")
+    for stem, arg in zip(stems, args, strict=True):
         leaves, structure = containers.flatten(arg)
         row, mine = [], []
         for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
@@ -273,6 +276,8 @@ def _note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> Non
 
 def _input_tensor(leaf: Any, name: str) -> Any:
     tensor = plain(Tensor, array_of(leaf))
+    if tensor.dtype.kind in "OSUMm":
+        raise ArgumentError(f"the argument {name} is an array of dtype {tensor.dtype}; programs take numbers.")
     tensor.more().name = name
     tensor._requires_grad = is_floating(tensor.dtype)
     return tensor
@@ -345,11 +350,15 @@ def _is_variable(leaf: Any) -> bool:
     return isinstance(leaf, Recorded) or leaf.name is not None
 
 
-def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
-    """What was recorded of a tensor, as a function of its leaves called ``names`` (all named leaves by default)."""
-    from symgrad.tape.formulas.reading import read
+def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
+    """What was recorded of tensors, as a function of their leaves called ``names`` (all named leaves by default).
 
-    reading, term = read(tensor)
+    ``results`` is a tensor, or a container of them.
+    """
+    from symgrad.tape.formulas.reading import read_all
+
+    tensors, structure = containers.flatten(results)
+    reading, terms = read_all(tensors)
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}
@@ -375,7 +384,8 @@ def trace_tensor(tensor: Any, names: Sequence[str] | None) -> Trace:
         made.inputs.append(Input(safe_name(name), reading.terms[id(leaf)], None if alive is None else alive._value))
     made.arguments = [([k], containers.LEAF) for k in range(len(made.inputs))]
     made.constants = constants_of(reading, {i.term for i in made.inputs})
-    made.outputs = [Output(term, tensor.dtype)]
+    made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
+    made.structure = structure
     return made
 
 

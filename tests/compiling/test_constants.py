@@ -68,3 +68,11 @@ def test_arrays_written_to_after_they_were_read_are_refused():
         sg.compile(f, np.ones(2))
     x = np.array([3.0, 4.0])
     np.testing.assert_array_equal(sg.jit(f)(sg.tensor(x)), [3.0, 0.0])
+
+
+def test_large_floats_stay_floats_in_formulas() -> None:
+    y = sg.tensor([1.0, 2.0], dtype=sg.float64, requires_grad=True, name="y")
+    assert (y * 1e300).latex() == r"10^{300} y"
+    assert str((y * 1e300).expr) == "1.0e+300*y"
+    assert (y * 2**70).latex() == "1180591620717411303424 y"  # typed as a whole number
+    assert (y * 123456789.0).latex() == "123456789 y"

@@ -329,8 +329,15 @@ def exact_number(value: Any) -> tuple[Fraction | int, bool] | None:
     return None
 
 
+_LONGEST = 2**53
+"""Floats from here on are shown as such: most of the digits of the whole number were typed by nobody."""
+_LARGEST = 10**308
+
+
 def number_of(coef: Fraction | int, decimal: bool) -> Any:
     """The number to show for a coefficient: typed floats stay decimals unless they are small fractions."""
+    if decimal and _LONGEST <= abs(Fraction(coef)) < _LARGEST:
+        return float(coef)
     if coef.__class__ is int:
         return coef
     below = Fraction(coef).denominator

@@ -470,28 +470,47 @@ def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
 @timed("symbolic", "read the graph")
 def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Term]:
     """The reading of a tensor's graph and its term in it."""
+    reading, (term,) = read_all([tensor], names)
+    return reading, term
+
+
+def read_all(tensors: Sequence[Any], names: dict[int, str] | None = None) -> tuple[Reading, list[Term]]:
+    """One reading of the graphs of several tensors, and their terms in it."""
+    origins = [_origin(tensor) for tensor in tensors]
+    roots = []
+    for tensor, origin in zip(tensors, origins, strict=True):
+        roots += [tensor.edge()] if origin is None else _roots(origin)
+    reading = Reading(roots, names)
+    return reading, [
+        reading[tensor.edge()] if origin is None else _gradient(reading, origin)
+        for tensor, origin in zip(tensors, origins, strict=True)
+    ]
+
+
+def _origin(tensor: Any) -> Any:
+    """The passes that a gradient says more by than by its node; None for others."""
     origin = origin_of(tensor)
     # A recorded gradient says what it is by its node; all entries of a Jacobian say it better at once.
-    if origin is not None and (tensor._node is None or origin[0][0].pulled == "jacobian"):
-        return _gradient_reading(origin, names)
-    root = tensor.edge()
-    reading = Reading([root], names)
-    return reading, reading[root]
-
-
-def _gradient_reading(origin: list[tuple[Origin, Any]] | Any, names: dict[int, str] | None) -> tuple[Reading, Term]:
+    if origin is None or not (tensor._node is None or origin[0][0].pulled == "jacobian"):
+        return None
     if origin is FormulaError:
         raise FormulaError(
             "this gradient has accumulated too many backward passes to keep their formulas; zero it (x.grad = None) "
             "and run one pass"
         )
-    roots = [edge for passed, target in origin for edge in (*passed.roots, *(s for s in passed.seeds if s), target)]
-    reading = Reading(roots, names)
+    return origin
+
+
+def _roots(origin: list[tuple[Origin, Any]]) -> list[Any]:
+    return [edge for passed, target in origin for edge in (*passed.roots, *(s for s in passed.seeds if s), target)]
+
+
+def _gradient(reading: Reading, origin: list[tuple[Origin, Any]]) -> Term:
     total: Any = None
     for passed, target in origin:
         term = _pulled(reading, passed, target)
         total = term if total is None else total + term
-    return reading, total
+    return total  # type: ignore[no-any-return]
 
 
 def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
