@@ -16,6 +16,9 @@ WIDTH = 80
 LONGEST = 240
 """Characters of a formula that are printed."""
 
+SHORT = 100
+"""The same where the gradients of several arguments are wrong, and each has its page."""
+
 
 UNNAMED = ("unknown", "entries")
 """Kinds of diagnosis that say which entries are wrong, and not why."""
@@ -210,16 +213,20 @@ class Report:
     def __str__(self) -> str:
         lines: list[str] = []
         told: dict[str, str] = {}
+        alone = sum(not argument.ok for argument in self.arguments) < 2
         for argument in self.arguments:
-            lines += _page(argument, told)
+            lines += _page(argument, told, alone)
         lines += _row("compared to", self.method)
         for note in self.notes:
             lines += _row("note", note)
         return "\n".join(lines)
 
 
-def _page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
-    """The page of an argument; ``told`` holds the sentences of the pages before, with the argument of each."""
+def _page(a: ArgumentReport, told: dict[str, str], alone: bool) -> list[str]:
+    """The page of an argument, a short one unless it is ``alone`` wrong.
+
+    ``told`` holds the sentences of the pages before, with the argument of each.
+    """
     verdict = "right" if a.ok else "WRONG"
     lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
     if a.diagnosis is not None and str(a.diagnosis) in told:
@@ -239,7 +246,7 @@ def _page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
     else:
         lines += _row("entries", _count(a))
     if a.diagnosis is not None:
-        lines += _formula_rows(a)
+        lines += _formula_rows(a, alone)
     for note in a.notes:
         lines += _row("note", note)
     return lines
@@ -292,16 +299,17 @@ def _formulas(a: ArgumentReport) -> tuple[str, str] | None:
         return f"not available: {error}", ""
 
 
-def _formula_rows(a: ArgumentReport) -> list[str]:
+def _formula_rows(a: ArgumentReport, alone: bool) -> list[str]:
     found = _formulas(a)
     if found is None:
         return []
     text, latex = found
-    if len(text) > LONGEST:
+    most = LONGEST if alone else SHORT
+    if len(text) > most:
         where = f'report["{a.name}"].formula'
-        return _row("formula", f"{text[:LONGEST]} … ({len(text)} characters: {where}, and .latex)")
-    short = len(latex) <= LONGEST and "\\begin" not in latex  # several lines of LaTeX are for printing, not for reading
-    return [*_row("formula", text), *(_row("LaTeX", latex) if short else [])]
+        return _row("formula", f"{text[:most]} … ({len(text)} characters: {where}, and .latex)")
+    short = len(latex) <= most and "\\begin" not in latex  # several lines of LaTeX are for printing, not for reading
+    return [*_row("formula", text), *(_row("LaTeX", latex) if short and alone else [])]
 
 
 def _row(label: str, text: str) -> list[str]:

@@ -210,3 +210,27 @@ def test_what_one_expression_gives_twice_is_told_by_its_formula():
     wrong = (X * back(first, np.exp(first) * second)).sum(0)  # the second is taken for a constant
     sentence = check(f, wrong, w).diagnosis.sentence
     assert "w**2" in sentence, sentence
+
+
+def test_reports_on_several_wrong_arguments_stay_short():
+    def network(W1, b1, W2, b2, X, y):
+        h = np.maximum(0, X @ W1 + b1)
+        p = np.exp(h @ W2 + b2)
+        p = p / p.sum(axis=1, keepdims=True)
+        return -np.log(p[np.arange(len(y)), y]).mean() + 0.05 * ((W1**2).sum() + (W2**2).sum())
+
+    def gradients(W1, b1, W2, b2, X, y):
+        z = X @ W1 + b1
+        p = np.exp(np.maximum(0, z) @ W2 + b2)
+        p /= p.sum(axis=1, keepdims=True)
+        p[np.arange(len(y)), y] -= 1  # and p /= len(y)
+        dh = (p @ W2.T) * (z > 0)
+        return X.T @ dh + 0.1 * W1, dh.sum(0), np.maximum(0, z).T @ p + 0.1 * W2, p.sum(0)
+
+    rng = np.random.default_rng(4)
+    args = [rng.normal(size=shape) for shape in ((3, 5), 5, (5, 4), 4, (6, 3))]
+    report = check(network, gradients, *args, np.array([0, 1, 2, 3, 1, 0]))
+    assert not any(argument.ok for argument in report.arguments)
+    assert len(str(report).splitlines()) <= 36, report
+    assert "LaTeX" not in str(report)
+    assert report["W1"].latex
