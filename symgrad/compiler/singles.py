@@ -26,7 +26,7 @@ _THROUGH = ("sum", "permute", "unsqueeze", "squeeze", "expand", "reshape", "eins
 
 def with_singles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """The outputs, whose terms are in ``order``, with the rewrites of this module."""
-    if not any(term.op.name == "permute" or _scale(term) is not None for term in order):
+    if not any(_turn(term) is not None or _scale(term) is not None for term in order):
         return list(outputs)
     return _Singles(outputs, order).done()
 
@@ -49,8 +49,8 @@ class _Singles:
             found = None
             if term.op.name == "mul":
                 found = self._product(term, args)
-            elif term.op.name == "permute":
-                found = self._transposed(term, args[0])
+            elif (dims := _turn(term)) is not None:
+                found = self._transposed(term, args[0], dims)
             elif term.op.name == "sum":
                 found = self._outside(term, args[0])
             if found is None:
@@ -65,9 +65,8 @@ class _Singles:
 
     # -------------------------------------------------------------------------------------- transposes
 
-    def _transposed(self, term: Term, x: Term) -> Term | None:
+    def _transposed(self, term: Term, x: Term, dims: tuple[int, ...]) -> Term | None:
         """The transpose of a product is the product with its axes in that order."""
-        dims = term.params["dims"]
         if x.op is einsum_op and len(x.args) == 2 and self._once(x):
             params = {**x.params, "output": tuple(x.params["output"][k] for k in dims), "shape": term.shape}
             return make(einsum_op, x.args, params, term.shape, term.dtype)
@@ -75,7 +74,9 @@ class _Singles:
         if not turned or not any(a.op.name == "permute" for a in x.args):
             return None
         a, b = (
-            y.args[0] if y.op.name == "permute" else make(term.op, (y,), {"dims": (1, 0)}, y.shape[::-1], y.dtype)
+            y.args[0]
+            if y.op.name == "permute"
+            else make(lookup("permute"), (y,), {"dims": (1, 0)}, y.shape[::-1], y.dtype)
             for y in x.args
         )
         return make(x.op, (b, a), x.params, term.shape, term.dtype)
@@ -166,6 +167,18 @@ class _Singles:
                 return make(lookup("div"), (y, number(by.number.denominator)), {}, x.shape, x.dtype)
             return make(lookup("mul"), (by, y), {}, x.shape, x.dtype)
         return None
+
+
+def _turn(term: Term) -> tuple[int, ...] | None:
+    """The order in which a term has the axes of its operand, where it does nothing but turn them."""
+    if term.op.name == "permute":
+        return term.params["dims"]  # type: ignore[no-any-return]
+    if term.op is not einsum_op or len(term.args) != 1:
+        return None
+    labels, output = term.params["inputs"][0], term.params["output"]
+    if len(set(labels)) < len(labels) or len(output) != len(labels) or set(output) != set(labels):
+        return None
+    return tuple(map(labels.index, output))
 
 
 def _scale(term: Term) -> Fraction | None:

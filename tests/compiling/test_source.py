@@ -231,3 +231,10 @@ def test_ranges_begin_without_a_sum():
     x = np.linspace(0, 1, 6)
     source = sg.compile(sg.func.grad(lambda x: (sg.cat([x[:1], x[1:] ** 2]) * x).sum()), x).program.source
     assert "0:0 +" not in source
+
+
+def test_turned_products_are_products_of_turned_operands():
+    V, X, y = np.ones((2, 3)), np.linspace(0, 1, 15).reshape(5, 3), np.ones((5, 2))
+    source = written(lambda V, X, y: ((X @ V.T - y) ** 2).sum(), V, X, y)
+    assert "(2 * (X @ V.T - y)).T @ X" in source
+    assert "copy" not in source

@@ -566,7 +566,6 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 @functools.cache
-@functools.cache
 def _callees(function: Callable[..., Any]) -> tuple[tuple[str, Callable[..., Any]], ...]:
     """The functions of the library that a helper looks up among its globals."""
     names: list[str] = []
