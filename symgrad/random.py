@@ -167,7 +167,8 @@ def randperm(
     >>> sorted(randperm(4).tolist())
     [0, 1, 2, 3]
     """
-    if n < 0:
-        raise ArgumentError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    value = drawn(generator).permutation(int(n)).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    count = int(n)
+    if count < 0:
+        raise ArgumentError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    value = drawn(generator).permutation(count).astype(dtypes.as_dtype(dtype or dtypes.int64))
     return finished("randperm", value, requires_grad, None, options)
