@@ -44,7 +44,9 @@ def _cut(whole: Any, step: Any, params: dict[str, Any]) -> Any:
         axis = params["dim"] % shown.ndim
         steps[axis] = 1 if axis + 1 == shown.ndim else shown.shape[axis + 1] * steps[axis + 1]
     elif step.name == "getitem":
-        steps = _indexed([n // whole.itemsize for n in whole.strides], whole.shape, params["index"].parts)
+        index = params["index"]
+        own = [n // whole.itemsize for n in whole.strides]
+        steps = list(index.steps[1]) if index.steps is not None else _indexed(own, whole.shape, index.parts)
     elif step.name == "reshape" and not shown.size:
         steps = list(steps_of(whole) if shown.shape == whole.shape else _row_by_row(shown.shape))
     elif step.name == "expand":

@@ -29,6 +29,15 @@ READINGS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("size", "stride"), [((1,), (1,)), ((2, 1, 1, 2), (1, 7, 7, 1)), ((1, 3), (5, 1)), ((0, 2), (3, 1))]
+)
+def test_axes_of_one_entry_have_the_strides_that_were_asked_for(size: tuple[int, ...], stride: tuple[int, ...]) -> None:
+    for t in (torch, sg):
+        shown = t.arange(16.0).as_strided(size, stride, 2)
+        assert (shown.stride(), shown[None].stride()[1:]) == (stride, stride)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_values_and_slopes(layout: str, reading: str) -> None:
