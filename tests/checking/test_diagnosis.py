@@ -234,3 +234,28 @@ def test_reports_on_several_wrong_arguments_stay_short():
     assert len(str(report).splitlines()) <= 36, report
     assert "LaTeX" not in str(report)
     assert report["W1"].latex
+
+
+def alignments(z):
+    lp = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    return -np.logaddexp(lp[0, 1] + lp[1, 2] + lp[2, 2], lp[0, 0] + lp[1, 1] + lp[2, 3])
+
+
+def alignments_gradient(z, both=True):
+    p = np.exp(z)
+    p /= p.sum(axis=1, keepdims=True)
+    paths = [(1, 2, 2), (0, 1, 3)]
+    weights = np.array([np.prod(p[np.arange(3), path]) for path in paths])
+    t = np.zeros_like(z)
+    for path, w in list(zip(paths, weights / weights.sum(), strict=True))[: 2 if both else 1]:
+        t[np.arange(3), path] += w
+    return p - t
+
+
+def test_a_path_that_is_missing_where_the_sum_of_a_softmax_is_taken_for_right():
+    z = np.random.default_rng(3).normal(size=(3, 4))
+    assert check(alignments, alignments_gradient, z).ok
+    report = check(alignments, lambda z: alignments_gradient(z, both=False), z)
+    assert report.diagnosis.kind == "term", report
+    assert "is missing" in report.diagnosis.sentence
+    assert "logaddexp" in report.diagnosis.sentence

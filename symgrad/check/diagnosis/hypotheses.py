@@ -38,7 +38,7 @@ def diagnose(case: Case) -> Diagnosis:
         found = hypothesis(case)
         if found is not None:
             return _of_one_number(case, found) if found.kind == "entry" else found
-    found = _past_idle(case)
+    found = _past_still(case)
     if found is not None:
         return found
     with np.errstate(all="ignore"):
@@ -511,18 +511,30 @@ def _of_one_number(case: Case, found: Diagnosis) -> Diagnosis:
 MOST_PARAMETERS = 50
 """Entries of an argument that may be parameters, each with its own place in the function."""
 
-_PAST_IDLE: tuple[Callable[[Case], Diagnosis | None], ...] = (path, turned, entries_shared, every_round, variant)
+_PAST: tuple[Callable[[Case], Diagnosis | None], ...] = (
+    path,
+    turned,
+    windows_overwritten,
+    entries_shared,
+    every_round,
+    variant,
+)
 
 
-def _past_idle(case: Case) -> Diagnosis | None:
-    """A mistake of those who leave out paths that bring nothing, as that to the largest entry in a softmax."""
+def _past_still(case: Case) -> Diagnosis | None:
+    """A mistake of those who leave out paths: to the largest entry in a softmax, or to the sum that it is divided by.
+
+    The first brings nothing.  Of the second people know what it brings when all is right, as in p - t for a softmax and
+    weights t that add up to 1, and write that down.
+    """
     surgeon = case.by_rows().surgeon
-    if surgeon is not None and surgeon.idle:
-        past = replace(case, still=surgeon.idle)
-        for hypothesis in _PAST_IDLE:
-            found = hypothesis(past)
-            if found is not None:
-                return found
+    if surgeon is not None and surgeon.sweeps:
+        for still in (surgeon.idle, surgeon.sums):
+            past = replace(case, still=still)
+            for hypothesis in _PAST if still else ():
+                found = hypothesis(past)
+                if found is not None:
+                    return found
     return _remaining_entries(case)
 
 

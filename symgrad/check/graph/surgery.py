@@ -281,6 +281,16 @@ class Surgeon:
             return frozenset()
         return frozenset.intersection(*(frozenset(_cancelling(edges)) for edges in self.sweeps))
 
+    @functools.cached_property
+    def sums(self) -> frozenset[tuple[Node, int]]:
+        """Edges into sums, norms and their kin that are stretched again to the array that they are of."""
+        return frozenset(
+            (node, i)
+            for node in self.nodes
+            for i, arg in enumerate(node.args)
+            if node.mask >> i & 1 and 1 < math.prod(node.shape) < math.prod(getattr(arg, "raw_shape", ()))
+        )
+
     def matrix(self, arg: Node, leaf: Any, still: Edges = NONE, at_once: bool = False) -> Any:
         """What each entry of a value's cotangent brings to a leaf, one row per entry; None where that is too much.
 
