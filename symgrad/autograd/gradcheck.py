@@ -406,6 +406,7 @@ def _inner(a: Any, b: Any) -> float:
 
 
 def _ratio(a: Any, n: Any) -> str:
+    a, n = complex(a), complex(n)  # in half precision 1e-12 is 0, and a quotient may overflow
     if not np.isfinite(a) or not np.isfinite(n) or abs(n) < 1e-12:
         return ""
     ratio = a / n

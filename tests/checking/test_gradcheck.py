@@ -239,3 +239,14 @@ def test_second_derivatives_have_no_complex_step():
     x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
     with pytest.raises(ArgumentError, match="gradgradcheck.* has no method='complex-step'"):
         sg.autograd.gradgradcheck(lambda x: x.sin() * x, (x,), method="complex-step")
+
+
+def test_half_precision_fails_without_warnings_of_its_own():
+    """Differences of float16 values are 0 at the default step; the message has no ratio to a zero."""
+    x = sg.tensor([[0.1, -0.4], [0.7, 1.3]], dtype=sg.float16, requires_grad=True)
+    with (
+        pytest.warns(UserWarning, match="not a double precision"),
+        pytest.raises(GradcheckError, match="mismatch") as error,
+    ):
+        gradcheck(lambda x: sg.tanh(x) * sg.exp(x), (x,))
+    assert "ratio inf" not in str(error.value)
