@@ -190,7 +190,7 @@ def test_transforms_inside_compiled_functions():
         (
             lambda: grad(lambda x: x)(np.ones(2)),
             AutogradError,
-            r"scalar Tensor, got tensor with 1 dims, of shape",
+            r"scalar Tensor, got tensor with 1 dims. Maybe you wanted",
         ),
         (lambda: grad(lambda x: x.sum())(np.arange(3)), ArgumentError, "dtype int64"),
         (lambda: grad(lambda x: None)(1.0), ArgumentError, "to return a Tensor, got <class 'NoneType'>"),
@@ -219,7 +219,11 @@ def test_transforms_inside_compiled_functions():
         (lambda: jvp(lambda x: 2.0, (1.0,), (1.0,), strict=True), AutogradError, "output of f is independent of the"),
         (lambda: jvp(lambda x: None, (1.0,), (1.0,)), ArgumentError, "that has non-empty output"),
         (lambda: jvp(lambda x: x, (1.0,), (1.0, 2.0)), ArgumentError, "the same python structure"),
-        (lambda: jvp(lambda x: x, (np.ones(2),), (np.ones(3),)), ArgumentError, "shape of its primal"),
+        (
+            lambda: jvp(lambda x: x, (np.ones(2),), (np.ones(3),)),
+            ArgumentError,
+            "forward gradient that has a different size",
+        ),
         (lambda: vjp(lambda x: x, np.ones(2))[1](np.ones(3)), AutogradError, "Mismatch in shape"),
         (lambda: sg.compile(grad(lambda x: x), np.ones(2)), CompileError, "one scalar result"),
         (
