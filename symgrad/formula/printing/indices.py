@@ -268,6 +268,8 @@ class _Entries:
         return made
 
     def _entry_piece(self, t: Term, letters: tuple[str, ...]) -> Piece:
+        if t not in self.w.images:  # an identity of a diagonal, which the formula itself does not have
+            self.w.write(t)
         a = exact(self.w, t)
         text = _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters)
         self.plain = self.plain and not text.startswith(r"\left[")
