@@ -304,3 +304,24 @@ def test_hessian_vectorize_correctness_unrelated_outputs(t):
     """Inputs that do not meet have a block of zeros."""
     like_the_loop(t, lambda x, y: (x**2).sum(), (make(t, 2), make(t, 3)), "hessian")
     like_the_loop(t, lambda x, y: (x**2).sum() + (y**3).sum(), (make(t, 2), make(t, 3)), "hessian")
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_recorded_jacobians_and_hessians_end_in_a_view(t, size):
+    """Whatever the last step of the derivation was: jacobians are views of stacked rows."""
+    x, y = make(t, 3, requires_grad=True), make(t, 3, start=2.0, requires_grad=True)
+
+    def names(found):
+        return {b.grad_fn.name() for row in found for b in (row if isinstance(row, tuple) else (row,))}
+
+    def product(x, y):
+        return (x * y).sin()
+
+    def summed(x, y):
+        return product(x, y).sum()
+
+    functional, func = t.autograd.functional, t.func
+    assert names(functional.jacobian(product, (x, y), create_graph=True)) == {"ViewBackward0"}
+    assert names(functional.hessian(summed, (x, y), create_graph=True)) == {"ViewBackward0"}
+    assert names(func.jacrev(product, (0, 1), chunk_size=size)(x, y)) == {"ViewBackward0"}
+    assert names(func.hessian(summed, (0, 1))(x, y)) == {"ViewBackward0"}

@@ -30,7 +30,7 @@ from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.graph import FREED, Node
+from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.observers import PackedRow
 from symgrad.tape.record import Recorded, plain
@@ -87,15 +87,17 @@ def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = N
             return None
         for block, row in zip(found, blocks, strict=True):
             row.append(block)
-    like = [v._value for v in variables]
-    return [
-        plain(Tensor, np.zeros((*shape, *x.shape), x.dtype))
-        if row[0] is None
-        else row[0]
-        if len(row) == 1
-        else cat(row)
-        for row, x in zip(blocks, like, strict=True)
-    ]
+    return [_laid_out(row, shape + v._value.shape, v.dtype) for row, v in zip(blocks, variables, strict=True)]
+
+
+def _laid_out(row: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """Recorded rows as one tensor, whose node has the name that torch's has: there it is a view of stacked rows."""
+    if row[0] is None:
+        return plain(Tensor, np.zeros(shape, dtype))
+    whole = row[0] if len(row) == 1 else cat(row)
+    if whole._node is not None:
+        Labelled.on(whole._node, "ViewBackward0")
+    return whole
 
 
 def _recorded(out: Any, variables: Sequence[Any], rows: slice) -> list[Any]:
