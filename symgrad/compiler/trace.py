@@ -215,9 +215,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
             row.append(tensor)
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
-    with watch, enable_grad(), _changes_seen(_note_unrepeatable if exact else _arguments_kept(watch)):
+    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else _arguments_kept(watch)):
         result = function(*call_args)
-        _note_rewritten(watch)
+        note_rewritten(watch)
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     leaves, made.structure = containers.flatten(result)
@@ -226,7 +226,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
 
 
 @contextlib.contextmanager
-def _changes_seen(see: Callable[..., None]) -> Iterator[None]:
+def changes_seen(see: Callable[..., None]) -> Iterator[None]:
     """Changes in place are looked at while the function runs, and recorded also of what requires no grad."""
     WATCHERS.append(see)
     try:
@@ -254,7 +254,7 @@ def _note_shared(root: Any) -> None:
         )
 
 
-def _note_rewritten(watch: Watch) -> None:
+def note_rewritten(watch: Watch) -> None:
     """Arrays that were written to with NumPy after an op had read them: the program would read what they are now."""
     for tensor, mark in watch.marks:
         value = tensor._value
@@ -265,7 +265,7 @@ def _note_rewritten(watch: Watch) -> None:
             )
 
 
-def _note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> None:
+def note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> None:
     """Whether a program of the tape's nodes makes the change with the same digits."""
     _note_shared(root)
     if root._node is None or not recording:

@@ -1,11 +1,12 @@
 """``vmap``: a function of single examples over a batch of them.
 
-The function runs once per example and the results are stacked, so everything that runs on tensors can be mapped,
-differentiated and shown as a formula; it costs as many runs as there are examples.
+The function runs once and is repeated on the whole batch (:mod:`symgrad.func.at_once`).  Where it does more than
+operations on tensors (looks at values, draws random numbers), it runs once per example and the results are stacked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -16,9 +17,10 @@ import numpy as np
 from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
+from symgrad.func.at_once import Apart, at_once
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
-from symgrad.ops.shapes.joining import stack
+from symgrad.ops.shapes.joining import cat, stack
 from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
@@ -44,10 +46,14 @@ def vmap(
     """The function that maps ``func`` over an axis of its arguments and stacks the results.
 
     ``in_dims`` says which axis of each argument is the batch: one int for all, or a tuple nested like the arguments
-    with None for what all examples share.  ``out_dims`` says where the batch goes in the results, as one int or a
-    nesting like that of the results; None is for what is the same for all examples.  Random functions are refused
-    unless ``randomness`` is ``"different"`` (other numbers for every example) or ``"same"``.  ``chunk_size`` is taken
-    as in torch; examples run one after the other.  Raises ``ValueError`` for batches of different sizes or none at all.
+    with None for what all examples share, as they do keyword arguments.  ``out_dims`` says where the batch goes in the
+    results, as one int or a nesting like that of the results; None is for what is the same for all examples.  Random
+    functions are refused unless ``randomness`` is ``"different"`` (other numbers for every example) or ``"same"``.
+    ``chunk_size`` is how many examples go together at most, for batches that are larger than memory.
+
+    The function runs on one example, and what it did is repeated on all of them together; a function that looks at
+    values (branches, ``item()``), draws random numbers or gives nan runs on one example after the other.  Raises
+    ``ValueError`` for batches of different sizes or none at all.
 
     >>> import symgrad as sg, numpy as np
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -66,10 +72,9 @@ def vmap(
         name = _name(func)
         leaves, structure = containers.flatten(tuple(args))
         dims = _axes(leaves, structure, in_dims, name)
-        # Keyword arguments are mapped over their first axis.
         named, named_structure = containers.flatten(kwargs)
         call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
-        dims += [_axis(leaf, 0, call) for leaf in named]
+        dims += [None] * len(named)
         leaves = [_tensor(x) if dim is not None else x for x, dim in zip([*leaves, *named], dims, strict=True)]
 
         def run(row: list[Any]) -> Any:
@@ -80,8 +85,20 @@ def vmap(
         shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
         mapped_over = [x for x, dim in zip(leaves, dims, strict=True) if dim is not None]
         size = _batch_size(leaves, dims)
+        if chunk_size is not None and size > chunk_size:
+            chunks = [[_part(x, dim, k, chunk_size) for x, dim in zip(leaves, dims, strict=True)]
+                      for k in range(0, size, chunk_size)]  # fmt: skip
+            of_part = vmap(lambda *row: run([*row]), tuple(dims), out_dims, randomness)
+            return _end_to_end([of_part(*chunk) for chunk in chunks], out_dims, name)
 
-        def each() -> Any:
+        def each(level: Level) -> Any:
+            if size and size > 1 and randomness == "error":
+                with contextlib.suppress(Apart), drawing(randomness) as start, sharing(mapped_over):
+                    start()
+                    return _unbundled(at_once(func, run, leaves, dims, level.bundle), out_dims, name, level)
+            return one_by_one()
+
+        def one_by_one() -> Any:
             rows = []
             with drawing(randomness) as start, sharing(mapped_over) as examples:
                 for k in range(size or 1):
@@ -104,9 +121,23 @@ def vmap(
                 result = run([x if dim is None else level.bundle(x, dim) for x, dim in pairs])
             return _unbundled(result, out_dims, name, level)
 
-        return in_batches(VmapInfo(size, randomness), leaves, each, whole) if size else each()
+        return in_batches(VmapInfo(size, randomness), leaves, each, whole) if size else one_by_one()
 
     return mapped
+
+
+def _part(leaf: Any, dim: int | None, start: int, length: int) -> Any:
+    """Some examples of one argument."""
+    return leaf if dim is None else leaf[(slice(None),) * dim + (slice(start, start + length),)]
+
+
+def _end_to_end(parts: list[Any], out_dims: Any, name: str) -> Any:
+    """The results of the parts of a batch, one behind the other."""
+    columns = [containers.flatten(part) for part in parts]
+    dims = _result_axes(columns[0][1], out_dims, name)
+    rows = zip(*(leaves for leaves, _ in columns), strict=True)
+    joined = [row[0] if dim is None else cat(row, dim) for row, dim in zip(rows, dims, strict=True)]
+    return containers.unflatten(columns[0][1], iter(joined))
 
 
 def _name(func: Any) -> str:

@@ -95,8 +95,9 @@ class Op:
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
     linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
-    stacks      True of a primitive of several operands that acts on stacks of them once its axis parameters are moved
-                behind the new axes in front, as those that are linear in their only operand do
+    stacks      True of a primitive that acts on stacks of its operands once its axis parameters are moved behind the
+                new axes in front, as those that are linear in their only operand do; "column" where the last operand
+                may also be a vector, which stands for a column
     triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
     orthonormal  the axes of a matrix over which its product with itself is the identity
     along       True where the op acts on each line along its axis ``dim`` (those that ``widths`` widen) for itself
@@ -199,7 +200,7 @@ class Op:
     identity: bool | None
     entrywise: bool | None
     linear: bool | None
-    stacks: bool | None
+    stacks: bool | str | None
     triangle: bool | None
     orthonormal: tuple[int, ...] | None
     along: bool | None

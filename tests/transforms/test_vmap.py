@@ -171,3 +171,133 @@ def test_same_as_torch():
     mine, mine_push = linearize(lambda x: x.sin() * x, W)
     np.testing.assert_allclose(mine.numpy(), out.numpy(), rtol=1e-12)
     np.testing.assert_allclose(mine_push(W).numpy(), push(torch.tensor(W)).numpy(), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------ one run for the whole batch
+
+
+def _count(function):
+    """The function, and how often it ran."""
+    calls = []
+
+    def counted(*args, **kwargs):
+        calls.append(1)
+        return function(*args, **kwargs)
+
+    return counted, calls
+
+
+def _forward(w, x):
+    return sg.tanh(x @ w) ** 2
+
+
+_ROW = np.random.default_rng(3).normal(size=(6, 4))
+_SQUARE = np.einsum("bij,bkj->bik", *[np.random.default_rng(4).normal(size=(6, 4, 4))] * 2) + np.eye(4)
+ONCE = {
+    "an activation": (_forward, (None, 0)),
+    "a gradient": (sg.func.grad(_forward), (None, 0)),
+    "a Hessian": (sg.func.hessian(_forward), (None, 0)),
+    "a Jacobian by columns": (sg.func.jacfwd(lambda w, x: sg.sin(w * x)), (None, 0)),
+    "a Jacobian by rows": (sg.func.jacrev(lambda w, x: sg.sin(w * x)), (None, 0)),
+    "a tangent": (lambda w, x: sg.func.jvp(sg.sin, (w * x,), (x,))[1], (None, 0)),
+    "a softmax": (lambda w, x: sg.softmax(x * w, 0).cumsum(0), (None, 0)),
+    "an order": (lambda w, x: sg.sort(x * w)[0][1:] - x.max(), (None, 0)),
+    "a padded row": (lambda w, x: sg.nn.functional.pad(x * w, (1, 2)), (None, 0)),
+    "a choice": (lambda w, x: sg.where(x > w, x, x * x), (None, 0)),
+    "a standard score": (lambda w, x: (x - x.mean()) / x.std() * w, (None, 0)),
+    "a change in place": (lambda w, x: x.clone().mul_(w).add_(1), (None, 0)),
+    "what all share": (lambda w, x: (w.sum() * 2).expand(3), (None, 0)),
+}
+SQUARES = {
+    "a system": (lambda v, a: sg.linalg.solve(a, v), (None, 0)),
+    "the gradient of a system": (sg.func.grad(lambda v, a: sg.linalg.solve(a, v) @ v, argnums=(0, 1)), (None, 0)),
+    "the gradient of a determinant": (lambda v, a: sg.func.grad(sg.logdet)(a) @ v, (None, 0)),
+    "a factor": (lambda v, a: sg.linalg.cholesky(a) @ v, (None, 0)),
+    "eigenvalues": (lambda v, a: sg.linalg.eigvalsh(a) * v, (None, 0)),
+}  # fmt: skip
+CASES = {**{k: (*v, _ROW) for k, v in ONCE.items()}, **{k: (*v, _SQUARE) for k, v in SQUARES.items()}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_takes_one_run(name):
+    function, in_dims, batch = CASES[name]
+    counted, calls = _count(function)
+    v = sg.tensor(np.linspace(0.5, 1.5, 4), requires_grad=True)
+    x = sg.tensor(batch, requires_grad=True)
+    found = sg.func.vmap(counted, in_dims=in_dims)(v, x)
+    assert len(calls) == 1
+    rows = [function(v, x[k]) for k in range(len(batch))]
+    if not isinstance(found, tuple):
+        found, rows = (found,), [(row,) for row in rows]
+    for got, wanted in zip(found, zip(*rows, strict=True), strict=True):
+        stacked = sg.stack(list(wanted))
+        assert got.dtype == stacked.dtype
+        np.testing.assert_allclose(got.detach(), stacked.detach(), rtol=1e-10, atol=1e-12)
+        if stacked.requires_grad:
+            weights = sg.tensor(np.random.default_rng(5).normal(size=stacked.shape))
+            ours = sg.autograd.grad((got * weights).sum(), (v, x), allow_unused=True, retain_graph=True)
+            theirs = sg.autograd.grad((stacked * weights).sum(), (v, x), allow_unused=True, retain_graph=True)
+            for a, b in zip(ours, theirs, strict=True):
+                if b is not None and a is None:
+                    assert not b.any()
+                elif b is not None:
+                    np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+def test_values_that_are_looked_at_run_one_by_one():
+    x = sg.tensor(np.array([[1.0, 2.0], [-3.0, 1.0], [0.5, 0.5]]))
+    found = sg.func.vmap(lambda r: r * 2 if r.sum() > 0 else r * 0)(x)
+    np.testing.assert_array_equal(found, [[2, 4], [0, 0], [1, 1]])
+    np.testing.assert_array_equal(sg.func.vmap(lambda r: r * float(r[0]))(x), x * x[:, :1])
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_a_nan_that_another_spelling_makes_finite_stays_finite():
+    x = sg.tensor(np.array([0.0, 1.0, 1000.0]))
+    slopes = sg.func.vmap(sg.func.grad(lambda t: sg.log1p(sg.exp(t))))(x)
+    np.testing.assert_allclose(slopes, [0.5, 1 / (1 + np.exp(-1)), 1.0])
+
+
+def test_numbers_without_axes_keep_their_place_in_promotion():
+    scale, row = sg.tensor([1.5, 2.5], dtype=sg.float64), sg.ones(3, dtype=sg.float32)
+    found = sg.func.vmap(lambda s: s * row)(scale)
+    assert found.dtype == sg.float32
+    np.testing.assert_array_equal(found, [[1.5] * 3, [2.5] * 3])
+
+
+def test_captured_tensors_keep_their_history():
+    w = sg.tensor([1.0, -2.0], requires_grad=True)
+    seen = w * 3
+    found = sg.func.vmap(lambda x: (x * seen).sum())(sg.tensor([[1.0, 1.0], [2.0, 0.5]]))
+    found.sum().backward()
+    np.testing.assert_array_equal(w.grad, [9.0, 4.5])
+
+
+def test_keyword_arguments_are_shared_as_in_torch():
+    x, s = sg.ones(3, 2), sg.ones(3, 2) * 2
+    assert sg.func.vmap(lambda x, s: (x * s).sum())(x, s=s).tolist() == [12.0, 12.0, 12.0]
+
+
+def test_chunks_give_what_the_whole_gives():
+    x = sg.tensor(_ROW)
+    whole = sg.func.vmap(lambda r: (r * 2, r.sum()), out_dims=(1, 0))
+    parts = sg.func.vmap(lambda r: (r * 2, r.sum()), out_dims=(1, 0), chunk_size=4)
+    for a, b in zip(whole(x), parts(x), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_a_program_of_a_mapped_gradient_holds_for_every_batch():
+    w, rows = np.linspace(0.5, 1.5, 4), _ROW
+    program = sg.compile(sg.func.vmap(sg.func.grad(_forward), in_dims=(None, 0)), w, rows)
+    assert "stack" not in program.source
+    more = np.random.default_rng(7).normal(size=(50, 4))
+    expected = sg.func.vmap(sg.func.grad(_forward), in_dims=(None, 0))(sg.tensor(w), sg.tensor(more))
+    np.testing.assert_allclose(program(w, more), expected, rtol=1e-12)
+
+
+def test_mapped_calls_inside_of_mapped_calls():
+    a, b = sg.tensor(_ROW), sg.tensor(_ROW[:3] + 1)
+    counted, calls = _count(lambda x, y: (x * y).sum())
+    found = sg.func.vmap(lambda x: sg.func.vmap(lambda y: counted(x, y))(b))(a)
+    np.testing.assert_allclose(found, a @ b.T)
+    assert len(calls) == 1

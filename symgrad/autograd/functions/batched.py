@@ -170,15 +170,17 @@ def _by_examples(function: Any, args: tuple[Any, ...], level: Level) -> Any:
     return containers.unflatten(structure, iter(made))
 
 
-def in_batches(info: VmapInfo, leaves: Sequence[Any], each: Callable[[], Any], whole: Callable[[Level], Any]) -> Any:
-    """A mapped call: ``each()`` runs the examples, ``whole(level)`` bundles of them where a rule for batches is met."""
+def in_batches(
+    info: VmapInfo, leaves: Sequence[Any], each: Callable[[Level], Any], whole: Callable[[Level], Any]
+) -> Any:
+    """A mapped call: ``each(level)`` runs examples, ``whole(level)`` bundles where a rule for batches is met."""
     before = [version_of(x) for x in leaves if isinstance(x, Recorded)]
     level = Level(info, lambda: before == [version_of(x) for x in leaves if isinstance(x, Recorded)])
     outer = LEVELS.open
     LEVELS.open = (*outer, level)
     try:
         try:
-            return each()
+            return each(level)
         except Wanted as wanted:
             if wanted.args[0] is not level:
                 raise
@@ -189,6 +191,6 @@ def in_batches(info: VmapInfo, leaves: Sequence[Any], each: Callable[[], Any], w
             if level.refused is not None:
                 raise
         level.whole, level.untouched = False, lambda: False
-        return each()
+        return each(level)
     finally:
         LEVELS.open = outer

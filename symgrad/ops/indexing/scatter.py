@@ -108,6 +108,7 @@ scatter_plus_op: Op = primitive(
     spelled=True,
     domain="real",
     example=("vector", [9.0], [1], {"dim": 0}),
+    stacks=True,
     doc="A copy with values added along an axis by an index array, one after the other, as torch rounds.",
 )
 
@@ -152,6 +153,7 @@ scatter_others_op: Op = primitive(
     domain="real",
     digits="kernel",
     example=("vector", [9.0, 2.0], [1, 1], {"dim": 0, "include_self": True}),
+    stacks=True,
     doc="For every source of a scattered product the product of all else at its place; right at zeros.",
 )
 
@@ -186,6 +188,7 @@ scatter_combine_op: Op = primitive(
     kinks=("ties",),
     digits="kernel",
     example=("vector", [9.0], [1], {"dim": 0, "reduce": "amax", "include_self": True}),
+    stacks=True,
     doc="A copy with values combined in along an axis by an index array: amax, amin or prod; ties share the gradient.",
 )
 

@@ -49,6 +49,7 @@ def _order(
         digits="order",
         example=("vector", {"dim": 0, **example}),
         samples=samples,
+        stacks=True,
         doc=doc,
     )
 

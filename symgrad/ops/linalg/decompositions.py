@@ -99,6 +99,7 @@ eigvals_op: Op = primitive(
     refuses={"h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
     work=work.UNKNOWN,
+    stacks=True,
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -114,6 +115,7 @@ eig_vectors_op: Op = primitive(
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
     work=work.UNKNOWN,
+    stacks=True,
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 
@@ -204,6 +206,7 @@ qr_q_op: Op = primitive(
     orthonormal=(0,),
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
+    stacks=True,
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -221,6 +224,7 @@ qr_r_op: Op = primitive(
     digits=digits.by_matrix(digits.qr_r),
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
+    stacks=True,
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 

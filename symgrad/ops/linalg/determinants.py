@@ -46,6 +46,7 @@ adjugate_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     latex=r"\operatorname{{adj}}\left({0}\right)",
     expanded=True,
+    stacks=True,
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and in the derivatives of det.",
 )
 
@@ -86,6 +87,7 @@ adjugate_moved_op: Op = primitive(
     expanded=True,
     example=("matrix", "matrix", {}),
     samples=[sampling.small(sampling.many(("invertible", 2, "n", "n"), ("real", 2, "n", "n")))],
+    stacks=True,
     doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
 )
 nonsingular_op: Op = elementwise(
@@ -116,6 +118,7 @@ det_divided_op: Op = primitive(
         sampling.many(("nonzero",), ("invertible", "n", "n")),
         sampling.many(("nonzero", "q"), ("invertible", "q", "n", "n")),
     ],
+    stacks=True,
     doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
 )
 
@@ -149,6 +152,7 @@ det_divided_twice_op: Op = primitive(
         sampling.small(sampling.many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n"))),
         sampling.small(sampling.many(("real", 2, "n", "n"), ("nonzero", 2), ("invertible", 2, "n", "n"))),
     ],
+    stacks=True,
     doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
 )
 
@@ -184,6 +188,7 @@ det_op: Op = primitive(
     digits=digits.by_matrix(digits.det),
     twins=("logabsdet",),
     work=work.cubic(Fraction(2, 3)),
+    stacks=True,
     doc="Determinant of square matrices.",
 )
 
@@ -207,6 +212,7 @@ inv_or_infinite_op: Op = primitive(
     domain="invertible",
     define=lambda x: inv_op(x),
     spelled=True,
+    stacks=True,
     doc="The inverse as the slope of log|det|: of singular matrices it is infinite, or nan, where inv has no answer.",
 )
 logdet_op: Op = primitive(
@@ -221,6 +227,7 @@ logdet_op: Op = primitive(
     domain="positive-definite",
     digits=digits.by_matrix(digits.logdet),
     work=work.cubic(Fraction(2, 3)),
+    stacks=True,
     doc="log det of square matrices; nan for a negative determinant.",
 )
 logabsdet_op: Op = primitive(
@@ -238,6 +245,7 @@ logabsdet_op: Op = primitive(
     digits=digits.by_matrix(digits.logabsdet),
     twins=("det",),
     work=work.cubic(Fraction(2, 3)),
+    stacks=True,
     doc="log|det| of square matrices.",
 )
 slogdet_sign_op: Op = primitive(
@@ -253,6 +261,7 @@ slogdet_sign_op: Op = primitive(
     latex=r"\operatorname{{sign}}\det\left({0}\right)",
     digits=digits.by_matrix(digits.slogdet_sign),
     work=work.cubic(Fraction(2, 3)),
+    stacks=True,
     doc="Sign (complex: phase) of the determinant.",
 )
 

@@ -427,6 +427,7 @@ inv_op: Op = primitive(
     digits=digits.by_matrix(digits.inv),
     fails=singular.inv,
     work=work.cubic(2),
+    stacks=True,
     doc="Inverse of square matrices.",
 )
 inv_lower_op: Op = primitive(
@@ -442,6 +443,7 @@ inv_lower_op: Op = primitive(
     spelled=True,
     layout="columns",
     work=work.cubic(Fraction(1, 3)),
+    stacks=True,
     doc="Inverse of the lower triangles of square matrices.",
 )
 solve_op: Op = primitive(
@@ -472,6 +474,7 @@ solve_op: Op = primitive(
         sampling.many(("invertible", "n", "n"), ("real", "n", "m")),
         sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m")),
     ],
+    stacks="column",
     doc="Solution x of A x = b.",
 )
 
@@ -526,6 +529,7 @@ solve_triangular_op: Op = primitive(
         sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
         sampling.many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
     ],
+    stacks=True,
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -563,6 +567,7 @@ cholesky_op: Op = primitive(
     triangle=True,
     fails=singular.cholesky,
     work=work.cubic(Fraction(1, 3)),
+    stacks=True,
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

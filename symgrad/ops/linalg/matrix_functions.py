@@ -64,6 +64,7 @@ sqrtm_op: Op = primitive(
     latex=r"{0}^{{1/2}}",
     work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
+    stacks=True,
     doc="The principal square root of square matrices.",
 )
 logm_op: Op = primitive(
@@ -79,6 +80,7 @@ logm_op: Op = primitive(
     latex=r"\log\left({0}\right)",
     work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
+    stacks=True,
     doc="The principal logarithm of square matrices.",
 )
 logm_frechet_op: Op = primitive(
@@ -97,6 +99,7 @@ logm_frechet_op: Op = primitive(
     latex=r"\mathrm{{L}}_{{\log}}\left({0}, {1}\right)",
     work=work.UNKNOWN,
     samples=[sampling.small(sampling.many(("invertible", "n", "n"), ("real", "n", "n")))],
+    stacks=True,
     doc="The derivative of the matrix logarithm along a direction.",
 )
 

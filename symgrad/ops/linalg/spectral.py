@@ -52,6 +52,7 @@ eigvalsh_op: Op = primitive(
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
     work=work.UNKNOWN,
+    stacks=True,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -88,6 +89,7 @@ eigh_vectors_op: Op = primitive(
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
     work=work.UNKNOWN,
+    stacks=True,
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -118,6 +120,7 @@ svdvals_op: Op = primitive(
     decomposes=("SVD", "sigma"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
+    stacks=True,
     doc="Singular values in descending order.",
 )
 
@@ -176,6 +179,7 @@ svd_u_op: Op = primitive(
     decomposes=("SVD", "U"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
+    stacks=True,
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -198,6 +202,7 @@ svd_vh_op: Op = primitive(
     decomposes=("SVD", "V"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
+    stacks=True,
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -214,6 +219,7 @@ matrix_exp_op: Op = primitive(
     latex=r"e^{{{0}}}",
     digits=digits.by_matrix(digits.matrix_exp),
     work=work.UNKNOWN,
+    stacks=True,
     doc="The matrix exponential.",
 )
 
@@ -295,6 +301,7 @@ matrix_power_op: Op = primitive(
         lambda make: ((make("invertible", "n", "n"),), {"n": 3}),
         lambda make: ((make("invertible", 2, "n", "n"),), {"n": -2}),
     ],
+    stacks=True,
     doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
 )
 

@@ -224,6 +224,7 @@ pinv_op: Op = primitive(
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
     work=work.UNKNOWN,
     samples=[sampling.one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
+    stacks=True,
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

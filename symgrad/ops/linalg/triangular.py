@@ -34,6 +34,7 @@ lu_order_op: Op = primitive(
     domain="distinct",
     digits=digits.by_matrix(digits.lu_order),
     work=work.elimination,
+    stacks=True,
     doc="The order of rows that elimination with partial pivoting chooses; no derivative.",
 )
 
@@ -63,6 +64,7 @@ lu_op: Op = primitive(
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.lu),
     work=work.elimination,
+    stacks=True,
     doc="L and U of square matrices without pivoting, in one array.",
 )
 

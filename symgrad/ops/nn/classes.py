@@ -137,6 +137,7 @@ chosen_op: Op = primitive(
     expanded=True,
     example=("matrix", [0, 1], {}),
     samples=[sampling.many(("real", "n", "m"), ("index:m", "n")), sampling.many(("real", "m"), ("index:m",))],
+    stacks=True,
     doc="The entry of every row that its label names; formulas show the sum over a one-hot row.",
 )
 
@@ -160,6 +161,7 @@ surprise_of_label: Op = primitive(
     spelled=True,
     example=("matrix", [0, 1], {}),
     samples=[sampling.many(("real", "n", "m"), ("index:m", "n")), sampling.many(("real", "m"), ("index:m",))],
+    stacks=True,
     doc="log Σ e^x less the entry that the label names, of every row, without taking the difference of large numbers.",
 )
 

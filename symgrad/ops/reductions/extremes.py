@@ -64,6 +64,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         code=reduce_code(numpy_name),
         example=("vector", {"dim": (0,), "keepdim": False}),
         samples=sampling.reductions(),
+        stacks=True,
         doc=f"{name} over axes; ties share the gradient equally.",
     )
 
@@ -104,6 +105,7 @@ def _arg(name: str, kernel: Any, code: Any, samples: list[Any]) -> Op:
         digits="order",
         example=("vector", {"dim": 0, "keepdim": False}),
         samples=samples,
+        stacks=True,
         doc=f"{name} along an axis; no derivative.",
     )
 

@@ -26,6 +26,7 @@ def _truth(name: str, kernel: Any, doc: str) -> Op:
         digits="kernel",
         example=("vector", {"dim": (0,), "keepdim": False}),
         samples=sampling.reductions(),
+        stacks=True,
         doc=doc,
     )
 

@@ -137,6 +137,7 @@ cumprod_divided_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
+    stacks=True,
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
 )
 
@@ -167,6 +168,7 @@ cumprod_moved_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
+    stacks=True,
     doc="The tangent of a running product, by way of the product where no factor is zero.",
 )
 cumprod_divided_twice_op: Op = primitive(
@@ -187,6 +189,7 @@ cumprod_divided_twice_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 4, dim=dim)) for dim in (0, 1)],
+    stacks=True,
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
 
@@ -228,6 +231,7 @@ cumprod_op: Op = primitive(
     example=("vector", {"dim": 0}),
     along=True,
     samples=sampling.along(),
+    stacks=True,
     doc="Running product along an axis; right at zeros.",
 )
 
@@ -252,6 +256,7 @@ logcumsumexp_op: Op = primitive(
     digits=digits.logcumsumexp,
     example=("vector", {"dim": 0}),
     samples=sampling.along(),
+    stacks=True,
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

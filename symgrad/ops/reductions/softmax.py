@@ -45,6 +45,7 @@ logsumexp_op: Op = primitive(
     work=work.per_entry(4),
     samples=sampling.reductions(),
     rises=True,
+    stacks=True,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -81,6 +82,7 @@ softmax_op: Op = primitive(
     work=work.per_entry(4),
     samples=sampling.along(),
     bounds=(0, 1),
+    stacks=True,
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(
@@ -123,6 +125,7 @@ log_softmax_op: Op = primitive(
     example=("vector", {"dim": 0}),
     work=work.per_entry(5),
     samples=sampling.along(),
+    stacks=True,
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(

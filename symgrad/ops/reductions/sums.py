@@ -267,6 +267,7 @@ var_op: Op = primitive(
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     bounds=(0, math.inf),
+    stacks=True,
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -305,6 +306,7 @@ std_op: Op = primitive(
     work=work.per_entry(4),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     bounds=(0, math.inf),
+    stacks=True,
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -397,6 +399,7 @@ norm_op: Op = primitive(
         sampling.one("off-zero", "n", p=0, dim=(0,), keepdim=False),
     ],
     bounds=(0, math.inf),
+    stacks=True,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

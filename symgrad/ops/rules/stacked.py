@@ -63,18 +63,36 @@ def _ranked(arg: Any, missing: int, k: int) -> Any:
 
 
 def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
-    """A linear primitive with its axis parameters moved behind the new axes."""
+    """A primitive with its axis parameters moved behind the new axes."""
     params, k = dict(params), len(lead)
     if "shape" in params:
         params["shape"] = lead + tuple(params["shape"])
+    if "widths" in params:
+        params["widths"] = ((0, 0),) * k + tuple(params["widths"])
     for name in ("dim", "dims"):
         if name in params:
             value = params[name]
             params[name] = tuple(_behind(d, k) for d in value) if isinstance(value, tuple) else _behind(value, k)
     if op.name in ("getitem", "put"):
         return _indexed(op, args, params, lead)
+    if op.stacks == "column" and len(shape_of(args[1]) if own[1] is None else own[1]) == 1:
+        return _of_vectors(op, args, own, params, lead)
     whole = [spread(a, lead) if one is None else a for a, one in zip(args, own, strict=True)]
     return op(*whole, **params)
+
+
+def _of_vectors(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
+    """An op whose last operand may be a vector, of which a stack would be taken for a matrix: its entries are columns.
+
+    Where all entries share the matrix, they are the columns of one.
+    """
+    matrix, vectors = args
+    k = len(lead)
+    if own[0] is None and k == 1:
+        turned = op(matrix, lookup("permute")(vectors, dims=(1, 0)), **params)
+        return lookup("permute")(turned, dims=(1, 0))
+    matrix, vectors = (spread(a, lead) if one is None else a for a, one in zip(args, own, strict=True))
+    return lookup("squeeze")(op(matrix, lookup("unsqueeze")(vectors, dim=k + 1), **params), dim=(k + 1,))
 
 
 def _behind(dim: int, k: int) -> int:

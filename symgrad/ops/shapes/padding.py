@@ -47,6 +47,7 @@ pad_op: Op = primitive(
         sampling.one("real", "n", "m", widths=((1, 1), (0, 0)), value=0),
         sampling.one("real", "n", widths=((2, 0),), value=1),
     ],
+    stacks=True,
     doc="A constant border.",
 )
 

@@ -1,0 +1,136 @@
+"""A mapped function in one run: recorded on one example, repeated on all of them together.
+
+Every operation that the function made of its example is an op of the table, and these run on bundles
+(:mod:`symgrad.tape.forward.bundle`): a product gets the batch as one label more of its einsum.  What does more than
+such operations (looks at values, draws random numbers, runs somebody's ``backward``) is left to one run per example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from symgrad.compiler.trace import changes_seen, note_rewritten, note_unrepeatable
+from symgrad.compiler.verbatim import KINDS
+from symgrad.dtypes import is_floating, is_narrow
+from symgrad.errors import SymgradError
+from symgrad.op import shape_of
+from symgrad.tape import containers
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.graph import Node, Source, sequence
+from symgrad.tape.modes import enable_grad
+from symgrad.tape.operands import as_operand
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.captured import captured
+from symgrad.tape.watching.watch import WATCH, Watch
+from symgrad.tensor import Tensor
+
+
+class Apart(Exception):
+    """The examples have to run one by one."""
+
+
+def at_once(
+    func: Callable[..., Any], run: Callable[[list[Any]], Any], leaves: Sequence[Any], dims: Sequence[int | None],
+    bundle: Callable[[Any, int], Bundle],
+) -> Any:  # fmt: skip
+    """The results of ``run`` as bundles of all examples, nested as it nests them.
+
+    ``leaves`` are the arguments, ``dims`` their batch axes; ``bundle`` makes a bundle of one.  Raises
+    :class:`Apart` where the examples have to run one by one.
+    """
+    if any(not isinstance(x, Recorded) for x, dim in zip(leaves, dims, strict=True) if dim is not None):
+        raise Apart
+    inputs: dict[int, Any] = {}
+    row = []
+    for x, dim in zip(leaves, dims, strict=True):
+        row.append(x if dim is None else _example(x, dim))
+        if dim is not None:
+            inputs[id(row[-1])] = bundle(x, dim)
+    start = next(sequence)
+    with _traces_left_as_they_are(), Watch(everything=True) as watch:
+        try:
+            with enable_grad(), changes_seen(note_unrepeatable):
+                found, structure = containers.flatten(run(row))
+                note_rewritten(watch)
+        except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
+            raise Apart from error
+    if watch.reads or watch.problems:
+        raise Apart
+    before = {id(t._node): t for t in captured(func) if isinstance(t, Recorded) and t._node is not None}
+    try:
+        images = _images([r.edge() for r in found if isinstance(r, Recorded)], inputs, start, before)
+    except (SymgradError, ValueError, TypeError, IndexError) as error:
+        raise Apart from error
+    made = [images[id(r.edge())] if isinstance(r, Recorded) else r for r in found]
+    if any(_lost(x) for x in made):
+        raise Apart  # one by one, a nan has a second answer where another spelling is finite
+    return containers.unflatten(structure, iter(made))
+
+
+def _example(leaf: Any, dim: int) -> Any:
+    """A tensor of its own like the first example; it requires grad, so that derivatives inside are recorded, too."""
+    made = plain(Tensor, np.array(leaf._value[(slice(None),) * dim + (0,)])[()])
+    made._requires_grad = is_floating(made.dtype)
+    return made
+
+
+@contextmanager
+def _traces_left_as_they_are() -> Iterator[None]:
+    """What the example reads, or may not do, is nothing to who watches the mapped call."""
+    marks = [(watch, len(watch.reads), len(watch.problems), len(watch.passes)) for watch in WATCH.local.stack]
+    try:
+        yield
+    finally:
+        for watch, reads, problems, passes in marks:
+            del watch.reads[reads:], watch.problems[problems:], watch.passes[passes:]
+
+
+def _images(edges: Sequence[Any], inputs: dict[int, Any], start: int, before: dict[int, Any]) -> dict[int, Any]:
+    """What every edge is for the whole batch: nodes younger than ``start`` run again, older ones are as they were."""
+    images: dict[int, Any] = {}
+    nodes: list[Node] = []
+    stack = [*edges]
+    while stack:
+        edge = stack.pop()
+        if id(edge) in images:
+            continue
+        if not isinstance(edge, Node):
+            images[id(edge)] = _leaf(edge, inputs)
+        elif edge.sequence_nr <= start:
+            if id(edge) not in before:
+                raise Apart
+            images[id(edge)] = before[id(edge)]
+        else:
+            images[id(edge)] = None
+            nodes.append(edge)
+            stack += [arg for arg in edge.args if isinstance(arg, (Node, Recorded, Source))]
+    for node in sorted(nodes, key=lambda node: node.sequence_nr):
+        if node.op.kind not in KINDS or is_narrow(node.dtype):
+            raise Apart
+        args = [_argument(node, arg, k, images) for k, arg in enumerate(node.args)]
+        image = images[id(node)] = node.op(*args, **node.params or {})
+        if image.dtype != node.dtype or tuple(shape_of(image)) != tuple(node.shape):
+            raise Apart  # numbers without axes count for less in promotion than a batch of them
+    return images
+
+
+def _argument(node: Node, arg: Any, place: int, images: dict[int, Any]) -> Any:
+    return images[id(arg)] if isinstance(arg, (Node, Recorded, Source)) else as_operand(node.op, arg, place)
+
+
+def _leaf(edge: Any, inputs: dict[int, Any]) -> Any:
+    """A leaf of the recorded run: the batch that an argument was an example of, or a tensor that all share."""
+    alive = edge if isinstance(edge, Recorded) else edge.ref()
+    if alive is None:
+        raise Apart
+    return inputs.get(id(alive), alive)
+
+
+def _lost(made: Any) -> bool:
+    value = made.whole if isinstance(made, Bundle) else made
+    value = getattr(value, "_value", value)
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc" and bool(np.isnan(value).any())
