@@ -11,7 +11,6 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.devices import is_device_name, on_cpu
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.notices import notice_once
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import getitem, static_index
 from symgrad.ops.indexing.places import fitted
@@ -33,18 +32,14 @@ from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transform
 from symgrad.tape.watching.watch import WATCH, note_problem, note_read
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
+from symgrad.tensor.numbers import Numbers
 from symgrad.tensor.sharing import Sharing
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
 
-_SCALAR = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-    "tensor.detach() first."
-)
 
-
-class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
+class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=TensorType):
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
@@ -248,44 +243,6 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
             made.more().strides = self.stride()
         return made
 
-    def item(self) -> Any:
-        """The value of a one-element tensor as a Python number."""
-        if self._value.size != 1:
-            raise AutogradError(
-                f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
-            )
-        if WATCH.count or self._node is not None or self._requires_grad:
-            note_read(self, "item()")
-        return self._value.item()
-
-    def tolist(self) -> Any:
-        """Nested lists of Python numbers."""
-        if WATCH.count:
-            note_read(self, "tolist()")
-        return self._value.tolist()
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad."""
-        if WATCH.count:
-            note_read(self, "numpy()")
-        if self.requires_grad and not force and MODE.local.asked:
-            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return self._array()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if WATCH.count:
-            note_read(self, "np.asarray()")
-        if self.requires_grad and MODE.local.asked:
-            raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        value = self._array()
-        if dtype is None or np.dtype(dtype) == value.dtype:
-            return value.copy() if copy else value
-        if copy is False:
-            raise ValueError(
-                f"Unable to avoid a copy: the tensor is {value.dtype}, and {np.dtype(dtype)} was asked for."
-            )
-        return value.astype(dtype)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         from symgrad.interop import call_ufunc
 
@@ -295,44 +252,6 @@ class Tensor(Shown, Turned, Writes, Sharing, Gradients, metaclass=TensorType):
         from symgrad.interop import call_function
 
         return call_function(func, args, kwargs)
-
-    def __bool__(self) -> bool:
-        if self._value.size != 1:
-            count = "more than one value" if self._value.size else "no values"
-            raise AutogradError(f"Boolean value of Tensor with {count} is ambiguous")
-        if WATCH.count or self._node is not None or self._requires_grad:
-            note_read(self, "bool()")
-        return bool(self._value)
-
-    def __float__(self) -> float:
-        if self._requires_grad:
-            notice_once(_SCALAR)
-        return float(self._number("double"))
-
-    def __int__(self) -> int:
-        return int(self._number("int64_t"))
-
-    def _number(self, real: str = "") -> Any:
-        if self._value.size != 1:
-            raise ArgumentError(
-                f"only one element tensors can be converted to Python scalars (this one has shape {self._value.shape})"
-            )
-        number = self.item()
-        if real and isinstance(number, complex):
-            if number.imag:
-                raise DtypeError(f"value cannot be converted to type {real} without overflow ({number} is not real)")
-            return number.real
-        return number
-
-    def __complex__(self) -> complex:
-        if self._requires_grad:
-            notice_once(_SCALAR)
-        return complex(self._number())
-
-    def __index__(self) -> int:
-        if self.dtype.kind not in "bui" or self._value.size != 1:
-            raise ArgumentError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
 
     def __len__(self) -> int:
         if not self.ndim:
