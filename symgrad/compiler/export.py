@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.program import build, shape_words
-from symgrad.compiler.targets.numpy import number_text
+from symgrad.compiler.targets.literals import number_text
 from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value

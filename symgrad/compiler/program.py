@@ -16,6 +16,7 @@ from symgrad.compiler.followed import run_followed
 from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
+from symgrad.compiler.targets.helpers import helper_sources, unhidden
 from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
@@ -381,7 +382,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     program = schedule.schedule(found, order, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
     text = target.body(writer, program, results, direct)
     silent = target.silence(before, trace.base is not None)
-    helpers = target.helper_sources(writer.helpers)
+    helpers = helper_sources(writer.helpers)
     while name in writer.taken or name in helpers:
         name += "_"
     return name, assembled(name, text, writer, constants, silent, trace, helpers), constants
@@ -448,7 +449,7 @@ def assembled(
     gives = ", ".join(f"{shape_words(o.shape)} {o.dtype}" for o in trace.outputs)
     lines = ["from __future__ import annotations\n", "\n\n"] if helpers else []
     lines += [f"{h}\n\n" for h in helpers.values()]
-    rest, others = target.unhidden(rest, helpers, writer.taken)
+    rest, others = unhidden(rest, helpers, writer.taken)
     lines += [*others, "\n\n"] if others else []
     if silent:
         lines.append(f"@np.errstate({silent})\n")

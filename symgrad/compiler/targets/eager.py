@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.targets.numpy import number_text
+from symgrad.compiler.targets.literals import number_text
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import NARROW, float64
 from symgrad.errors import CompileError

@@ -6,19 +6,27 @@ An op without text is called as a helper function, whose source travels with the
 
 from __future__ import annotations
 
-import dis
-import functools
 import inspect
 import math
 import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symgrad.compiler.schedule import Program
+from symgrad.compiler.targets.helpers import helper_modules
+from symgrad.compiler.targets.literals import (
+    Endless,
+    as_dtype,
+    free,
+    number_dtype,
+    number_text,
+    plain_text,
+    sample,
+    typed_number,
+)
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
 from symgrad.errors import CompileError
@@ -26,7 +34,6 @@ from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed, static_number
-from symgrad.ops.linalg import contraction
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 
 FRAME = "_lambdifygenerated"
@@ -44,7 +51,7 @@ class Writer:
         self.inputs = list(inputs)
         self.sizes = sizes
         taken = set(self.names.values())
-        self.letters = {letter: _free(letter, taken) for i in inputs for letter in i.shape if isinstance(letter, str)}
+        self.letters = {letter: free(letter, taken) for i in inputs for letter in i.shape if isinstance(letter, str)}
         self.taken = taken | set(self.letters.values())
         self.used: set[str] = set()
         self.helpers: dict[str, Callable[..., Any]] = {}
@@ -92,7 +99,7 @@ class Writer:
     def _params(self, op: Op, params: dict[str, Any]) -> dict[str, Any]:
         for value in params.values():
             if isinstance(value, float) and not math.isfinite(value):
-                params = {k: _Endless(v) if isinstance(v, float) else v for k, v in params.items()}
+                params = {k: Endless(v) if isinstance(v, float) else v for k, v in params.items()}
                 break
         if not op.size_params:
             return params
@@ -128,7 +135,7 @@ class Writer:
             text = op.code(*texts, **params)
         else:
             options = [
-                f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else _plain(v)}"
+                f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else plain_text(v)}"
                 for k, v in params.items()
             ]
             text = f"{self._function(op)}({', '.join([*texts, *options])})"
@@ -153,17 +160,17 @@ class Writer:
         if self.weak.isdisjoint(term.args):
             return texts
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
-            natural = np.result_type(*(np.asarray(_sample(a)).dtype for a in term.args[1:]))
-            return texts if natural == term.dtype else [texts[0], _typed_number(texts[1], term.dtype), texts[2]]
+            natural = np.result_type(*(np.asarray(sample(a)).dtype for a in term.args[1:]))
+            return texts if natural == term.dtype else [texts[0], typed_number(texts[1], term.dtype), texts[2]]
         if term.op.name == "beside" and term.args[0] in self.weak and term.dtype != np.float64:
-            return [_typed_number(texts[0], term.dtype), *texts[1:]]
+            return [typed_number(texts[0], term.dtype), *texts[1:]]
         alone = term.op.kind != "elementwise" and all(a in self.weak for a in term.args)  # nothing else has the dtype
         if not alone and (term.op.kind == "elementwise" if term.op.weak is None else term.op.weak):
             wanted = [isinstance(a.number, complex) for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
         return [
-            f"np.{_number_dtype(a, term)}({text})" if typed else text
+            f"np.{number_dtype(a, term)}({text})" if typed else text
             for a, text, typed in zip(term.args, texts, wanted, strict=True)
         ]
 
@@ -209,7 +216,7 @@ class Writer:
         strong = [a for a in considered if a not in self.weak]
         if not strong:
             return texts
-        weak = [_sample(a) for a in considered if a in self.weak]
+        weak = [sample(a) for a in considered if a in self.weak]
         natural = np.result_type(*(a.dtype for a in strong), *weak)
         # A function of several steps computes with one operand alone, as in 1 - t, before the others widen it.
         alone = _in_steps(op) and any(a.dtype != target for a in strong)
@@ -220,7 +227,7 @@ class Writer:
         out = list(texts)
         for k, a in enumerate(considered, first):
             if a not in self.weak and a.dtype != target:
-                out[k] = _as_dtype(texts[k], target, a.shape)
+                out[k] = as_dtype(texts[k], target, a.shape)
         return out
 
     def _common(self, terms: Sequence[Term]) -> Any:
@@ -238,11 +245,11 @@ class Writer:
         if dtype is not None:
             for a in terms:
                 if a in self.weak:
-                    dtype = weak_with(_sample(a), dtype)
+                    dtype = weak_with(sample(a), dtype)
         return dtype
 
     def _cast_text(self, term: Term, text: str) -> str:
-        return _as_dtype(text, term.dtype, () if term.args[0] in self.weak else term.shape)
+        return as_dtype(text, term.dtype, () if term.args[0] in self.weak else term.shape)
 
     # -------------------------------------------------------------------------------------- results
 
@@ -250,9 +257,9 @@ class Writer:
         """Text of a result in its traced shape and dtype."""
         term, text = output.term, self.text(operand)
         if term in self.weak:
-            return _as_dtype(text, output.dtype, ())
+            return as_dtype(text, output.dtype, ())
         if term.dtype is not None and term.dtype != output.dtype:
-            return _as_dtype(text, output.dtype, term.shape)
+            return as_dtype(text, output.dtype, term.shape)
         if _is_view(term):
             return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.boxed else "")
         if not term.shape and (term.op.boxed or text.startswith("np.einsum")):
@@ -278,13 +285,6 @@ class Writer:
                     lines.append((self.letters[letter], f"{i.name}.shape[{axis}]"))
                     done.add(letter)
         return lines
-
-
-@functools.cache
-def helper_modules() -> tuple[Any, ...]:
-    """The modules whose functions source text may call by name: the kernels, and the einsum's delta."""
-    names = sorted(name for name in sys.modules if name.startswith("symgrad.kernels"))
-    return (*(sys.modules[name] for name in names), contraction)
 
 
 _REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
@@ -337,98 +337,12 @@ class Plain:
         return self.known[key]
 
 
-class _Endless(float):
-    """A float that may be infinite or nan, which texts name by its source."""
-
-    def __repr__(self) -> str:
-        return number_text(float(self))
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
-
-
 class _Kind:
     """A dtype and a rank, as promotion looks at them."""
 
     def __init__(self, dtype: Any, ndim: int):
         self.dtype = dtype
         self.ndim = ndim
-
-
-def _typed_number(text: str, dtype: Any) -> str:
-    """A plain number that has a dtype: float64 by how it is written."""
-    return f"{text}.0" if dtype == np.float64 and text.isdigit() else f"np.{_dtype_name(dtype)}({text})"
-
-
-def _number_dtype(number: Term, user: Term) -> str:
-    """The dtype of a plain number that must be a NumPy scalar: that of its user, but complex stays complex."""
-    dtype = number.dtype or user.dtype or np.dtype(np.float64)
-    if isinstance(number.number, complex) and dtype.kind != "c":
-        narrow = {np.dtype(np.float32), np.dtype(np.complex64)}
-        others = {a.dtype for a in user.args if a is not number and a.dtype is not None}
-        dtype = np.dtype(np.complex64 if others and others <= narrow else np.complex128)
-    return _dtype_name(dtype)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
-        return f"({', '.join(value)}{',' if len(value) == 1 else ''})"
-    return number_text(value) if isinstance(value, float) else repr(value)
-
-
-def _sample(term: Term) -> Any:
-    """A Python number of the kind that a weak term has."""
-    if term.op is NUMBER:
-        value = term.number
-        return 1.0 if isinstance(value, (str, Fraction)) else type(value)(1)
-    if term.op is SIZE:
-        return 1
-    if term.op.name in ("add", "sub", "mul", "neg", "floor_divide", "remainder"):
-        samples = [_sample(a) for a in term.args]
-        return next((s for s in samples if isinstance(s, float)), samples[0])
-    return 1.0
-
-
-def number_text(value: Any) -> str:
-    """Source of a constant that gives it back to the last bit.
-
-    >>> number_text(0.1 + 0.2), number_text(Fraction(1, 3)), number_text(float("inf")), number_text(-0.0)
-    ('0.30000000000000004', '1 / 3', 'np.inf', '-0.0')
-    """
-    if isinstance(value, str):
-        return f"np.{value}"
-    if isinstance(value, Fraction):
-        return f"{value.numerator} / {value.denominator}"
-    if isinstance(value, complex):
-        return f"complex({number_text(value.real)}, {number_text(value.imag)})"
-    if isinstance(value, float):
-        if value != value:
-            return "np.nan"
-        if value in (np.inf, -np.inf):
-            return "np.inf" if value > 0 else "-np.inf"
-        return repr(float(value))
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
-        return repr(float(value))
-    return repr(value)
-
-
-def _dtype_name(dtype: Any) -> str:
-    return str(np.dtype(dtype).name)
-
-
-def _as_dtype(text: str, dtype: Any, shape: tuple[Any, ...]) -> str:
-    name = _dtype_name(dtype)
-    if name == "bfloat16":  # no attribute of NumPy; the text works wherever ml_dtypes has been loaded
-        return f'{closed(text)}.astype("{name}")' if shape else f'np.dtype("{name}").type({text})'
-    return f"{closed(text)}.astype(np.{name})" if shape else f"np.{name}({text})"
 
 
 def _is_view(term: Term) -> bool:
@@ -527,59 +441,6 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
     for sign, mark in _MARKS.items():
         text = text.replace(f"{mark} = ", f" {sign} ") if mark else text
     return text
-
-
-# ---------------------------------------------------------------------------------------------- helpers' source
-
-
-def helper_sources(helpers: dict[str, Callable[..., Any]]) -> dict[str, str]:
-    """Source texts of helper functions and of what they call, each once, callees first; by name otherwise."""
-    done: dict[str, str] = {}
-
-    def visit(name: str, function: Callable[..., Any]) -> None:
-        if name in done:
-            return
-        done[name] = ""
-        for callee, found in _callees(function):
-            visit(callee, found)
-        del done[name]
-        done[name] = _source(function)
-
-    for name in sorted(helpers):
-        visit(name, helpers[name])
-    return done
-
-
-def unhidden(text: str, helpers: Iterable[str], taken: set[str]) -> tuple[str, list[str]]:
-    """The text with other names for helpers that an argument or size hides, and the lines that give them these."""
-    lines = []
-    for name in sorted(taken.intersection(helpers)):
-        other = _free(f"_{name}", taken)
-        text = re.sub(rf"(?<![\w.]){name}\(", f"{other}(", text)
-        lines.append(f"{other} = {name}  # {name} is a variable below\n")
-    return text, lines
-
-
-@functools.cache
-def _source(function: Callable[..., Any]) -> str:
-    return inspect.getsource(function).rstrip() + "\n"
-
-
-@functools.cache
-def _callees(function: Callable[..., Any]) -> tuple[tuple[str, Callable[..., Any]], ...]:
-    """The functions of the library that a helper looks up among its globals."""
-    names: list[str] = []
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        names += [i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"]
-        codes += [c for c in code.co_consts if inspect.iscode(c)]
-    found: list[tuple[str, Callable[..., Any]]] = []
-    for name in dict.fromkeys(names):
-        value = function.__globals__.get(name)
-        if inspect.isfunction(value) and value.__module__.startswith("symgrad"):
-            found.append((name, value))
-    return tuple(found)
 
 
 def order_of(outputs: Sequence[Term]) -> list[Term]:
