@@ -37,6 +37,7 @@ class Op:
     kernel      NumPy function ``(*arrays, **params)``
     single      the kernel of float32 and complex64 operands, where torch's last digit needs another
     half        the same of float16 and bfloat16, where computing in float32 and rounding once is not what torch does
+    imaginary   the same of complex operands, where NumPy's has no digits; it rounds to complex64 itself
     run         what is called on arrays: the kernel, or a choice between these and ``scalar``
     scalar      the same for one Python float, where ``math`` is faster than NumPy: what float64 without axes runs
     vjps, jvps  per-input rules, or None where an input has no derivative
@@ -158,6 +159,7 @@ class Op:
     jvps: Any
     single: Rule | None
     half: Rule | None
+    imaginary: Rule | None
     run: Rule
     scalar: Callable[[float], float] | None
     partials: tuple[Any, ...] | None
@@ -258,7 +260,8 @@ class Op:
                 setattr(self, field, fields.pop(field, None))
         if fields:
             raise SymgradError(f"op {name!r}: unknown fields {sorted(fields)}; the fields are {Op.__slots__}.")
-        self.run = kernel if self.single is None and self.scalar is None else choosing(self)
+        plain = self.single is None and self.scalar is None and self.imaginary is None
+        self.run = kernel if plain else choosing(self)
         self.refuses = by_kind(self.refuses)
         self.node = self.node or ("NotImplemented" if self.underived else title(name))
 
@@ -294,6 +297,8 @@ class Op:
 
     def chosen(self, dtype: Any) -> Rule:
         """The kernel that runs when the first operand has this dtype, which is not half precision."""
+        if self.imaginary is not None and dtype.kind == "c":
+            return self.imaginary
         return self.kernel if self.single is None or dtype.char not in SINGLE else self.single
 
     def of_number(self, x: Any) -> Any:
@@ -434,12 +439,14 @@ def scales(x: Any, y: Any) -> bool:
 
 def choosing(op: Op) -> Rule:
     """The kernel, where operands of single precision and single numbers are left to others."""
-    kernel, single, scalar = op.kernel, op.single, op.scalar
+    kernel, single, scalar, imaginary = op.kernel, op.single, op.scalar, op.imaginary
 
     def run(*xs: Any, **params: Any) -> Any:
         dtype = getattr(xs[0], "dtype", None)
         if dtype is float64:
             return op.of_number(*xs) if scalar is not None and not xs[0].ndim else kernel(*xs, **params)
+        if imaginary is not None and getattr(dtype, "kind", None) == "c":
+            return imaginary(*xs, **params)
         return (kernel if single is None or dtype is None or dtype.char not in SINGLE else single)(*xs, **params)
 
     return run

@@ -23,7 +23,7 @@ formulas and forward mode.
 from __future__ import annotations
 
 from symgrad.ops import fourier, noise
-from symgrad.ops.elementwise import arithmetic, bits, choosing, complex, floats, fused, select, smooth
+from symgrad.ops.elementwise import arithmetic, bits, choosing, complex, floats, fused, inverses, select, smooth
 from symgrad.ops.indexing import counting, getitem, samples, scatter, searching, segments, sorting
 from symgrad.ops.linalg import (
     blas,

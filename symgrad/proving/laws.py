@@ -119,7 +119,8 @@ def slope_along(function: Any, x: Any, way: Any, w: Any) -> float:
 def run_kernel(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The kernel's value with NumPy's warnings off."""
     with np.errstate(all="ignore"):
-        return op.kernel(*args, **params)
+        kernel = (op.imaginary if np.asarray(args[0] if args else 0).dtype.kind == "c" else None) or op.kernel
+        return kernel(*args, **params)
 
 
 def projection(op: Op, x: Any) -> Any:
@@ -353,7 +354,7 @@ def code_text(op: Op, names: list[str], args: tuple[Any, ...], params: dict[str,
     if op.code is not None:
         shapes = {"shapes": tuple(map(np.shape, args))} if op.name == "einsum" else {}
         return str(op.code(*names, **params, **shapes))
-    kernel = op.kernel
+    kernel = (op.imaginary if np.asarray(args[0]).dtype.kind == "c" else None) or op.kernel
     options = "".join(f", {k}={v!r}" for k, v in params.items())
     if getattr(np, kernel.__name__, None) is kernel:
         return f"np.{kernel.__name__}({', '.join(names)}{options})"

@@ -43,7 +43,8 @@ def _set_aside(op: Op) -> frozenset[str]:
     stepwise = op.half is not None or op.dtypes == "float" or not isinstance(op.kernel, np.ufunc)
     narrow = NARROW if stepwise else ""
     single = "" if op.single is None else SINGLE
-    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single)
+    other = _CHARS["c"] if op.imaginary is not None else ""
+    return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single + other)
 
 
 def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:

@@ -415,6 +415,8 @@ def computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
     for value in values:
         if isinstance(value, _ARRAYS) and value.dtype.char in NARROW:
             return op.in_float32(values, params)
+    if op.imaginary is not None and getattr(values[0], "dtype", float64).kind == "c":
+        return op.imaginary(*values, **params)
     if op.single is not None and getattr(values[0], "dtype", float64).char in SINGLE:
         return op.single(*values, **params)
     if op.scalar is not None and shape_of(values[0]) == () and getattr(values[0], "dtype", None) is float64:

@@ -138,7 +138,9 @@ class Writer:
                 f"{k}={v if k in (op.size_params or ()) and isinstance(v, str) else plain_text(v)}"
                 for k, v in params.items()
             ]
-            text = f"{self._function(op)}({', '.join([*texts, *options])})"
+            leading = term.args[0].dtype if term.args else None
+            kernel = op.imaginary if op.imaginary and leading is not None and leading.kind == "c" else op.kernel
+            text = f"{self._function(op, kernel)}({', '.join([*texts, *options])})"
         for name in _HELPER.findall(text):
             self._need(name)
         if op.size_params:
@@ -174,8 +176,7 @@ class Writer:
             for a, text, typed in zip(term.args, texts, wanted, strict=True)
         ]
 
-    def _function(self, op: Op) -> str:
-        kernel = op.kernel
+    def _function(self, op: Op, kernel: Any) -> str:
         module = getattr(kernel, "__module__", None) or "numpy"
         if isinstance(kernel, np.ufunc) or module == "numpy":
             return f"np.{kernel.__name__}"

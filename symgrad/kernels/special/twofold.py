@@ -1,7 +1,8 @@
 """Numbers of two floats, the second of which is what the first one's rounding left: logarithms of twice the digits.
 
 e^(a log x) is off by as many last places as its exponent is large, so that powers of large numbers, which a quotient
-brings back to ordinary sizes, need such exponents.  T. J. Dekker, "A floating-point technique" (1971).
+brings back to ordinary sizes, need such exponents; so do sums that cancel.
+T. J. Dekker, "A floating-point technique" (1971).
 """
 
 from __future__ import annotations
@@ -99,3 +100,19 @@ def two_exp(x: tuple[Any, Any]) -> Any:
     high = np.clip(x[0], -1e4, 1e4)
     first = np.exp(high)
     return np.where(np.isfinite(first) & (first > 0), first + first * x[1], first)
+
+
+def complex_log1p(z: Any) -> Any:
+    """log(1 + z) of complex numbers: the real part is log1p(|1 + z|² - 1)/2, where the parts of the sum cancel."""
+    z = np.asarray(z)
+    wide = z.astype(np.complex128, copy=False)
+    x, y = wide.real, wide.imag
+    out = np.empty_like(wide)
+    with np.errstate(all="ignore"):
+        size = np.hypot(1 + x, y)
+        near = (size > 0.5) & (size < 2)
+        p, q = np.where(near, x, 0.0), np.where(near, y, 0.0)
+        excess, rest = two_added(two_added((2 * p, np.zeros_like(p)), two_product(p, p)), two_product(q, q))
+        out.real = np.where(near, np.log1p(excess) / 2 + rest / (2 * (1 + excess)), np.log(size))
+        out.imag = np.arctan2(y, 1 + x)
+    return out.astype(z.dtype, copy=False)[()]

@@ -1,4 +1,4 @@
-"""Smooth functions of one variable: exponentials, logarithms, trigonometric and hyperbolic families.
+"""Smooth functions of one variable: exponentials, logarithms, trigonometric and hyperbolic functions, and the logistic.
 
 Derivatives reuse ``out`` where that is cheaper.
 """
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, is_complex
+from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
-from symgrad.op.partials import over, times_conj
+from symgrad.op.partials import over
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import exact, one
 from symgrad.ops.rules.kinks import at_kink
@@ -128,6 +128,7 @@ log1p: Op = _smooth(
     domain="positive",
     define=lambda x: log(1 + x),
     single=smooth(np.log1p),
+    imaginary=kernels.complex_log1p,
     digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
     expanded=True,
     regular=(0, "{} > -1"),
@@ -221,43 +222,6 @@ tan: Op = _smooth(
     loses="digits",
     doc="Tangent (radians).",
 )
-asin: Op = _smooth(
-    "asin",
-    np.arcsin,
-    lambda out, x: 1 / sqrt(1 - x**2),
-    public=("asin", "arcsin"),
-    domain="unit",
-    single=smooth(np.arcsin),
-    parity="odd",
-    regular=(0, "abs({}) < 1"),
-    c="asin({0})",
-    doc="Inverse sine.",
-)
-acos: Op = _smooth(
-    "acos",
-    np.arccos,
-    lambda out, x: -1 / sqrt(1 - x**2),
-    public=("acos", "arccos"),
-    domain="unit",
-    single=libms(np.arccos),
-    regular=(0, "abs({}) < 1"),
-    c="acos({0})",
-    loses="digits",
-    doc="Inverse cosine.",
-)
-atan: Op = _smooth(
-    "atan",
-    np.arctan,
-    over(lambda out, x: x * x + 1),
-    public=("atan", "arctan"),
-    domain="real",
-    single=libms(np.arctan),
-    parity="odd",
-    loses="digits",
-    c="atan({0})",
-    rises=True,
-    doc="Inverse tangent.",
-)
 sinh: Op = _smooth(
     "sinh",
     np.sinh,
@@ -301,42 +265,6 @@ tanh: Op = _smooth(
     rises=True,
     bounds=(-1, 1),
     doc="Hyperbolic tangent.",
-)
-asinh: Op = _smooth(
-    "asinh",
-    np.arcsinh,
-    lambda out, x: 1 / sqrt(x**2 + 1),
-    public=("asinh", "arcsinh"),
-    domain="real",
-    single=libms(np.arcsinh),
-    parity="odd",
-    c="asinh({0})",
-    doc="Inverse hyperbolic sine.",
-)
-acosh: Op = _smooth(
-    "acosh",
-    np.arccosh,
-    # The roots of complex numbers have to be multiplied; those of real ones below 1 would be nan.
-    over(lambda out, x: sqrt(x - 1) * sqrt(x + 1) if is_complex(x) else sqrt((x - 1) * (x + 1))),
-    public=("acosh", "arccosh"),
-    domain="above-one",
-    single=libms(np.arccosh),
-    regular=(0, "{} > 1"),
-    c="acosh({0})",
-    loses="digits",
-    doc="Inverse hyperbolic cosine.",
-)
-atanh: Op = _smooth(
-    "atanh",
-    np.arctanh,
-    over(lambda out, x: 1 - x**2),
-    public=("atanh", "arctanh"),
-    domain="unit",
-    single=libms(np.arctanh),
-    parity="odd",
-    regular=(0, "abs({}) < 1"),
-    c="atanh({0})",
-    doc="Inverse hyperbolic tangent.",
 )
 
 
@@ -506,14 +434,7 @@ logsigmoid_slope: Op = slope_of(
     single=single.logsigmoid_slope,
     half=halves.logsigmoid_slope,
 )
-acosh.vjps = (lambda g, out, x: g * rsqrt(x * x - 1),)
-acosh.jvps = (lambda g, out, x: acosh.vjps[0](g, out, x) if not is_complex(x) else g * (rsqrt(x - 1) * rsqrt(x + 1)),)
-# Reciprocals before the product: a product of two infinite roots is nan, and the slope out there is 0.
-acosh.conj_vjps = (times_conj(lambda out, x: rsqrt(x - 1) * rsqrt(x + 1)),)
 rsqrt.vjps = rsqrt.jvps = (lambda g, out, x: -(g / 2) * power(out, 3),)
-asin.vjps = asin.jvps = (lambda g, out, x: g * rsqrt(1 - x * x),)
-acos.vjps = acos.jvps = (lambda g, out, x: g * -rsqrt(1 - x * x),)
-asinh.vjps = asinh.jvps = (lambda g, out, x: g * rsqrt(x**2 + 1),)
 exp2.vjps = exp2.jvps = (lambda g, out, x: g * out * log(exact(2)),)
 sigmoid_slope: Op = slope_of(
     sigmoid,
