@@ -84,6 +84,8 @@ class Op:
     mirrors     True where the gradient of a matrix lies column by column in memory if the matrix does, as torch's do
     copies      True where torch saves something made of the operands, so that these may change afterwards; or a
                 function of the operands that gives the positions of those of which it does
+    decomposed  True where torch saves what it made of the first operand (its LU factors) beside that operand itself:
+                what changes through ``.data`` does not reach backward, and any other change is an error
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     underived   words for what has a derivative instead, where torch has none for the op: whoever asks gets its error
     structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
@@ -172,6 +174,7 @@ class Op:
     saves: tuple[int, ...] | dict[int, tuple[int, ...]] | None
     mirrors: bool | None
     copies: bool | Callable[..., tuple[int, ...]] | None
+    decomposed: bool | None
     together: bool | None
     condition: int | None
     layout: str | None

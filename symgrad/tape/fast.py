@@ -117,7 +117,7 @@ def way_of(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any
     arity = _arity(op)
     if arity and callable(op.vjps):
         return product(cls, op, otherwise)
-    if op.kind != "elementwise" or arity not in (1, 2) or op.copies:
+    if op.kind != "elementwise" or arity not in (1, 2) or op.copies or op.decomposed:
         return None
     if arity == 1:
         return unary(cls, op, otherwise)

@@ -27,7 +27,7 @@ FOLDED = frozenset(
     f"nn.functional.{name}"
     for name in (
         *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
-        *("cross_entropy", "layer_norm", "group_norm", "rms_norm"),
+        *("layer_norm", "group_norm", "rms_norm"),
     )
 )
 """Functions that keep more than their arguments when they are recorded op by op, and that do nothing but compute."""

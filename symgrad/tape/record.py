@@ -29,7 +29,7 @@ from symgrad.tape.formulas.constants import SMALL, noted
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.inplace import Invalid
-from symgrad.tape.memory.versions import Given, changes, note_scalar, storage
+from symgrad.tape.memory.versions import Given, changes, note_scalar, set_apart, storage
 from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
@@ -526,6 +526,8 @@ def recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, m
     node.extra = None
     node.rules = None
     node.saved = select_saved(op, mask, out, values)
+    if op.decomposed:
+        set_apart(node, values[0])
     if NODES:
         observed(node)
     made = cls.__new__(cls)

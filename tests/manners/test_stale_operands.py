@@ -250,3 +250,52 @@ def test_the_first_vector_of_an_outer_product_is_read_as_it_was(t):
     a.data, b.data = a.data * 2, b.data * 2
     ga, gb = t.autograd.grad(out, [a, b])
     assert (ga.tolist(), gb.tolist()) == ([14.0, 14.0], [3.0, 3.0])
+
+
+KEPT_AS_THEY_WERE = """linalg.det(x) / logdet(x) / slogdet(x)[1] / linalg.slogdet(x)[1] / linalg.solve(x, y)
+nn.functional.logsigmoid(x) / nn.functional.cross_entropy(x, t.tensor([1, 0])) / nn.functional.cross_entropy(x, y)
+nn.functional.cross_entropy(x, t.tensor([1, 0]), weight=y[0]) / frexp(x)[0]"""
+
+
+@pytest.mark.parametrize("change", ["x.data.mul_(0.3)", "x.data = x.data * 0.3"])
+@pytest.mark.parametrize("call", [call.strip() for line in KEPT_AS_THEY_WERE.splitlines() for call in line.split("/")])
+def test_operands_of_which_something_was_made_that_is_kept(t, call, change):
+    """torch saves LU factors, logarithms of a softmax, exponents: a pass does not see other data."""
+    y = t.tensor([[0.3, 0.7], [0.6, 0.4]])
+    x = t.tensor([[2.0, 0.5], [0.3, 1.5]], requires_grad=True)
+    out = eval(f"t.{call}", {"t": t, "x": x, "y": y}).sum()
+    (there,) = t.autograd.grad(out, x, retain_graph=True)
+    exec(change, {"x": x})
+    (g,) = t.autograd.grad(out, x)
+    assert g.reshape(-1).tolist() == pytest.approx(there.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("call", ["t.det(v)", "t.logdet(v)", "t.linalg.solve(v, v)", "t.nn.functional.logsigmoid(v)"])
+def test_open_changes_of_what_factors_were_made_of(t, call):
+    """torch saves the operand beside its factors, and objects when it changed."""
+    x = t.tensor([[2.0, 0.5], [0.3, 1.5]], requires_grad=True)
+    v = x * 1
+    out = eval(call, {"t": t, "v": v}).sum()
+    v.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.backward()
+
+
+def test_logits_may_change_after_cross_entropy(t):
+    """Of them torch keeps the logarithms of their softmax, and nothing else."""
+    x = t.tensor([[2.0, 0.5]], requires_grad=True)
+    v = x * 1
+    out = t.nn.functional.cross_entropy(v, t.tensor([1]))
+    v.mul_(2)
+    out.backward()
+    assert x.grad.reshape(-1).tolist() == pytest.approx([0.8175745, -0.8175745])
+
+
+@pytest.mark.parametrize("change", ["x.data.mul_(0.7)", "x.data = x.data * 0.7"])
+def test_renorm_reads_its_operand_as_it_is_by_then(t, change):
+    """Rows that are short enough by then have slope 1."""
+    x = t.tensor([[3.0, 4.0], [1.0, 2.0]], requires_grad=True)
+    out = t.renorm(x, 2, 0, 2.0)
+    exec(change, {"x": x})
+    (g,) = t.autograd.grad(out.sum(), x)
+    assert g.reshape(-1).tolist() == pytest.approx([0.0914286, -0.0685714, 1.0, 1.0], abs=1e-6)

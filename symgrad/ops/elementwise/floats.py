@@ -164,6 +164,7 @@ mantissa_op: Op = primitive(
     infer=lambda shape: shape,
     entrywise=True,
     node="Frexp",
+    copies=True,  # torch saves the exponents
     code=lambda x: f"np.frexp({x})[0]",
     refuses={"c": "torch.frexp() only supports floating-point dtypes"},
     domain="off-zero",

@@ -406,6 +406,7 @@ logsigmoid: Op = _smooth(
     lambda out, x: sigmoid(-x),
     public=("logsigmoid",),
     node="LogSigmoid",
+    decomposed=True,
     sympy=None,
     refuses="buic",
     domain="real",

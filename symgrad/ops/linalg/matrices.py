@@ -461,6 +461,7 @@ solve_op: Op = primitive(
     node="LinalgSolveEx",
     dtypes="float",
     mixes=2,
+    decomposed=True,
     domain="invertible",
     together=True,
     layout="columns",

@@ -153,6 +153,7 @@ surprise_of_label: Op = primitive(
     jvp=(lambda t, out, x, labels: sum_(t * exp(log_softmax_op(x, dim=-1)), -1) - chosen_op(t, labels), None),
     infer=lambda x, labels: labels,
     result=lambda x, labels: x,
+    copies=lambda x, labels: (0,),  # torch saves log softmax
     refuses="buic",
     single=single.surprise_of_label,
     mixes=1,

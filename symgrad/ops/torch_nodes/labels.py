@@ -549,7 +549,7 @@ _ANEW = """
     binary_cross_entropy_with_logits multi_margin_loss pdist
 """
 _PLAIN_ANEW = """
-    dist cdist pdist hardshrink mvlgamma addr prod median nanmedian logit special.logit float_power
+    dist cdist pdist hardshrink mvlgamma addr prod median nanmedian logit special.logit float_power renorm
 """
 ANEW = frozenset((*_PLAIN_ANEW.split(), *(f"nn.functional.{n}" for n in _ANEW.split())))
 """Functions of several ops whose derivative torch makes of their arguments, which it reads as they are by then."""

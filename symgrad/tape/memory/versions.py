@@ -310,6 +310,13 @@ def kept(tensor: Any) -> Any:
     return weakref.ref(storage(value)) if isinstance(value, np.ndarray) else lambda: value
 
 
+def set_apart(node: Node, value: Any) -> None:
+    """Let a node keep a copy of its first operand, of which torch keeps factors; the operand may not change openly."""
+    if len(node.saved) > 1 and node.saved[1] is value and isinstance(value, np.ndarray):
+        node.saved = (node.saved[0], value.copy(), *node.saved[2:])
+        Labelled.on(node, None, None, (weakref.ref(storage(value)),))
+
+
 class Given:
     """A reference to the memory of an operand of which a cast copy was saved, at ``position`` of the saved values."""
 
