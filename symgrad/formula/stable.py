@@ -10,6 +10,7 @@ Patterns after Blanchard, Higham and Higham, "Accurately computing the log-sum-e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -151,12 +152,45 @@ def _share(top: Term, below: Term) -> Found | None:
 def _root(term: Term) -> Found | None:
     """√(Σx²) = ‖x‖, √(x² + y²) = hypot(x, y), √x² = |x|: the norms know what holds at the origin."""
     if term.op.name == "pow" and term.args[1].number not in (0.5, Fraction(1, 2)):
-        return None
+        return _nested_power(term)
     bases: list[Term] = []
     norm = _norm_of(term.args[0], bases)
     if norm is None:
-        return None
+        return _nested_power(term)
     return (lookup("abs")(norm) if norm in bases else norm), bases
+
+
+def _nested_power(term: Term) -> Found | None:
+    """(xᵃ)ᵇ, of whose slopes at 0 one is infinite and the other 0, as xᵃᵇ: of |x| for even a, else where x ≥ 0."""
+    (y, b), (x, a) = _power(term), _power(term.args[0])
+    if a is None or b is None or y is not term.args[0] or x.number is not None or not _real(x):
+        return None
+    c = a * b
+    if min(a, b) <= 0 or min(a, b) >= 1 or c < 1:
+        return None
+    whole = int(c) if c == int(c) else c
+    if a % 2 == 0:
+        return _raised(x if whole % 2 == 0 else lookup("abs")(x), whole), [x]
+    inside = lookup("where")(x >= 0, _raised(x, whole), x * number(math.nan))  # type: ignore[operator]
+    return lookup("by_pieces")(inside, x), [x]
+
+
+def _raised(x: Term, exponent: Any) -> Term:
+    return x if exponent == 1 else x**exponent  # type: ignore[operator,no-any-return]
+
+
+def _power(term: Term) -> tuple[Term, Any]:
+    """x and a of xᵃ with a real number a, which is None where ``term`` is no power."""
+    if not term.args:
+        return term, None
+    x, name = term.args[0], term.op.name
+    if name == "mul" and x is term.args[1]:
+        return x, 2
+    a = term.args[1].number if name == "pow" else _EXPONENTS.get(name)
+    return x, a if isinstance(a, (int, float, Fraction)) else None
+
+
+_EXPONENTS = {"sqrt": Fraction(1, 2), "square": 2}
 
 
 def _norm_of(term: Term, bases: list[Term], deep: int = 16) -> Term | None:
@@ -210,6 +244,8 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "reciprocal": _quotient,
     "sqrt": _root,
     "pow": _root,
+    "square": _nested_power,
+    "mul": _nested_power,
     **dict.fromkeys(QUOTIENTS, _divided),
 }
 CANDIDATES = frozenset(_PATTERNS) | {"scaled_reciprocal"}

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from symgrad import autograd
+from symgrad.autograd.sweeps.rescue import carried
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.func.bound import as_result, as_tensor, check_function, results, run, watched
+from symgrad.func.transforms import lost, mended, same_values
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.fitting import fit
 from symgrad.ops.rules.kinks import steepest
@@ -154,7 +156,31 @@ def _along(func: Any, starts: list[Any], rows: list[list[Any]], order: int) -> t
         zero = np.zeros(shape_of(value), value.dtype)[()]
         values.append(value)
         found.append([as_result(zero if c is None else c) for c in row])
+    if any(lost(c) for row in found for c in row[1:]):
+        _find_again(func, given, values, found)
     return (values, structure), found
+
+
+def _find_again(func: Any, given: list[Jet], values: list[Any], found: list[list[Any]]) -> None:
+    """Put in coefficients that are nan as another spelling of the function has them, where it has them."""
+    if not all(isinstance(jet.head, Recorded) for jet in given):  # inside of another transform, which looks itself
+        return
+    with enable_grad():
+        leaves = [plain(Tensor, jet.head._value)._require() for jet in given]
+        again, _ = run(func, leaves, {}, False, _JET)
+    outputs = containers.flatten(again)[0]
+    known = [isinstance(o, Recorded) and o._requires_grad for o in outputs]
+    if len(outputs) != len(values) or not any(known):
+        return
+    instead = {id(leaf): jet for leaf, jet in zip(leaves, given, strict=True)}
+    other = carried([o for o, own in zip(outputs, known, strict=True) if own], instead)
+    rows = [(row, v, o) for row, v, o, own in zip(found, values, outputs, known, strict=True) if own]
+    for (row, value, output), jet in zip(rows, other or [], strict=False):
+        if isinstance(jet, Jet) and same_values(value, output):
+            row[1:] = [
+                mended(c, as_result(jet.coefficient(k))) if lost(c) and jet.coefficient(k) is not None else c
+                for k, c in enumerate(row[1:], 1)
+            ]
 
 
 def _transposed(op: Op, i: int, slope: Jet, out: Jet, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -464,7 +464,7 @@ def jvp(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    if any(_lost(t) for _, t in pairs):
+    if any(lost(t) for _, t in pairs):
         pairs = _found_again(func, primals, tangents, has_aux, pairs)
     out = containers.unflatten(out_structure, iter([as_result(p) for p, _ in pairs]))
     moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else as_result(t) for p, t in pairs]
@@ -472,7 +472,8 @@ def jvp(
     return (out, pushed, aux) if has_aux else (out, pushed)
 
 
-def _lost(tangent: Any) -> bool:
+def lost(tangent: Any) -> bool:
+    """Whether a value or tangent holds a nan that another spelling of the function may mend."""
     value = tangent._value if isinstance(tangent, Recorded) else tangent
     known = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
     return known and has_nan(value) and not keeps_nan("composed") and watching() is None
@@ -488,11 +489,15 @@ def _found_again(func: Any, primals: Any, tangents: Any, has_aux: bool, pairs: l
         moved = containers.flatten(push(*tangents))[0]
     except (SymgradError, NotImplementedError):
         return pairs
-    rows = zip(pairs, containers.flatten(again)[0], moved, strict=True)
-    return [(p, _mended(t, new) if _lost(t) and _same_values(p, other) else t) for (p, t), other, new in rows]
+    found = []
+    for (p, t), other, new in zip(pairs, containers.flatten(again)[0], moved, strict=True):
+        if lost(t) and lost(p) and not lost(other):  # the value is a derivative itself, which is lost as well
+            p = mended(p, other)
+        found.append((p, mended(t, new) if lost(t) and same_values(p, other) else t))
+    return found
 
 
-def _mended(tangent: Any, new: Any) -> Any:
+def mended(tangent: Any, new: Any) -> Any:
     """A tangent with the entries of another one where it is nan and the other is not; it keeps its formula."""
     tangent = as_result(tangent)
     lost = np.isnan(tangent._value) & np.isfinite(new._value)
@@ -503,7 +508,7 @@ def _mended(tangent: Any, new: Any) -> Any:
     return made
 
 
-def _same_values(value: Any, other: Any) -> bool:
+def same_values(value: Any, other: Any) -> bool:
     """Whether a function that ran twice gave the same: it may draw random numbers, or count its calls."""
     first, second = (x._value if isinstance(x, Recorded) else x for x in (value, other))
     return isinstance(first, (np.ndarray, np.generic)) and np.array_equal(first, second, equal_nan=True)

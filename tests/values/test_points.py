@@ -126,6 +126,12 @@ COMPOSED: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
     "sqrt of one square": (lambda x: sg.sqrt(x**2), [[0.0, -2.0]], [[0.0, -1.0]]),
     "sqrt of a sum": (lambda x: ((2 * x) ** 2).sum() ** 0.5, [[0.0, 0.0]], [[0.0, 0.0]]),
     "sqrt of x @ x": (lambda x: sg.sqrt(x @ x), [[0.0, 0.0]], [[0.0, 0.0]]),
+    "4th power, then 4th root": (lambda x: (x**4) ** 0.25, [[0.0, 2.0, -2.0]], [[0.0, 1.0, -1.0]]),
+    "4th power, then sqrt": (lambda x: sg.sqrt(x**4), [[0.0, 2.0, -2.0]], [[0.0, 4.0, -4.0]]),
+    "3rd root, then 3rd power": (lambda x: (x ** (1 / 3)) ** 3, [[0.0, 2.0, -2.0]], [[1.0, 1.0, math.nan]]),
+    "3rd power, then 3rd root": (lambda x: (x**3) ** (1 / 3), [[0.0, 2.0, -2.0]], [[1.0, 1.0, math.nan]]),
+    "square of a sqrt": (lambda x: sg.sqrt(x) ** 2, [[0.0, 2.0, -2.0]], [[1.0, 1.0, math.nan]]),
+    "sqrt times itself": (lambda x: sg.sqrt(x) * sg.sqrt(x), [[0.0, 2.0, -2.0]], [[1.0, 1.0, math.nan]]),
     "distances": (
         lambda X: sg.sqrt(((X[:, None] - X[None]) ** 2).sum(-1)),
         [[[0.0, 0.0], [3.0, 4.0]]],
@@ -157,6 +163,30 @@ def test_composed_limits_recorded_and_compiled(name: str) -> None:
         np.testing.assert_allclose(first.detach(), expected, rtol=1e-12)
         np.testing.assert_allclose(second, expected, rtol=1e-12)
         assert first.requires_grad
+
+
+def _log_of_sum(x: Any) -> Any:
+    return sg.log(sg.exp(x).sum())
+
+
+def _root_of_squares(x: Any) -> Any:
+    return sg.sqrt((x * x).sum())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_composed_limits_along_paths() -> None:
+    """Forward mode inside of forward mode, and Taylor coefficients, are finite where backward is."""
+    x, v = sg.tensor([1000.0, 0.0], dtype=sg.float64), sg.tensor([1.0, 2.0], dtype=sg.float64)
+    inner, outer = sg.func.jvp(lambda x: sg.func.jvp(_log_of_sum, (x,), (v,))[1], (x,), (v,))
+    assert (inner.item(), outer.item()) == (1.0, 0.0)
+    found = sg.func.taylor(_log_of_sum, x, v, 3)
+    assert found[0].item() == math.inf  # values are computed as the program says
+    np.testing.assert_array_equal([c.item() for c in found[1:]], [1.0, 0.0, 0.0])
+    zero = sg.zeros(2, dtype=sg.float64)
+    assert [c.item() for c in sg.func.taylor(_root_of_squares, zero, v, 2)] == [0.0, 0.0, 0.0]
+    assert sg.func.jvp(lambda x: sg.func.jvp(_root_of_squares, (x,), (v,))[1], (zero,), (v,))[0].item() == 0.0
+    two = sg.func.jet(_log_of_sum, (x,), ([v, v],))[1]
+    np.testing.assert_array_equal([c.item() for c in two], [1.0, 1.0])
 
 
 def test_a_nan_that_is_meant_stays() -> None:

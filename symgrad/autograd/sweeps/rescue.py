@@ -59,9 +59,10 @@ class Rescue:
         lost = np.isnan(value)
         found = self._program.gradient(edge, recorded)
         plain = found._value if isinstance(found, Recorded) else found
-        if plain is None or not np.isfinite(np.broadcast_to(plain, value.shape)[lost]).all():
+        known = plain is not None and lost & np.isfinite(plain)
+        if not np.any(known):  # entries outside of the domain stay nan beside others
             return g
-        return found if recorded else np.where(lost, plain, value).astype(value.dtype)[()]
+        return found if recorded else np.where(known, plain, value).astype(value.dtype)[()]
 
 
 def rescued_block(block: Any, out: Any, argument: Any) -> Any:
@@ -81,6 +82,21 @@ def rescued_block(block: Any, out: Any, argument: Any) -> Any:
                 found = np.broadcast_to(found, row.shape)
                 row[lost] = np.where(np.isfinite(found), found, row)[lost]
     return rows.reshape(block.shape)
+
+
+def carried(outputs: Sequence[Any], instead: dict[int, Any]) -> list[Any] | None:
+    """The outputs once more in the other spelling, along what stands for each leaf by its id; None where none is.
+
+    What flows in place of the leaves says what comes out: tangents, or coefficients of Taylor series.
+    """
+    program = None if keeps_nan("composed") else _program(outputs, [None] * len(outputs))
+    if program is None:
+        return None
+    values = {name: instead.get(id(leaf), _value(leaf)) for name, leaf in program.values.items() if leaf is not None}
+    try:
+        return [evaluate(_respelled(term), values, program._sizes()) for term in program.outputs]
+    except SymgradError:
+        return None
 
 
 class _Program:
