@@ -176,7 +176,7 @@ def _nested_power(term: Term) -> Found | None:
 
 
 def _raised(x: Term, exponent: Any) -> Term:
-    return x if exponent == 1 else x**exponent  # type: ignore[operator,no-any-return]
+    return x if exponent == 1 else x**exponent
 
 
 def _power(term: Term) -> tuple[Term, Any]:
