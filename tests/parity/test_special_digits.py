@@ -430,3 +430,25 @@ def test_orders_are_whole_numbers():
     for call in (sg.special.expn, sg.special.spherical_jn, sg.special.spherical_yn):
         with pytest.raises(ValueError, match="needs a whole number n >= 0"):
             call(0.5, np.float64(1.0))
+
+
+def test_logarithms_of_ratios_keep_their_digits_next_to_1():
+    """No digit of ``kl_div`` was right at a distance of 1e-9, nor of ``logit`` at 1/2 + 1e-15."""
+    rng = np.random.default_rng(8)
+    away = 10 ** rng.uniform(-15, -0.5, 60) * rng.choice([-1, 1], 60)
+    p, x, y = 0.5 + away, 3 * (1 + away), np.full(60, 3.0)
+    with mpmath.workdps(60):
+        exact = [(mpmath.mpf(a), mpmath.mpf(b), mpmath.mpf(c)) for a, b, c in zip(p, x, y, strict=True)]
+        odds = np.array([mpmath.log(a / (1 - a)) for a, _, _ in exact], float)
+        entropy = np.array([b * mpmath.log(b / c) for _, b, c in exact], float)
+        gap = np.array([b * mpmath.log(b / c) - b + c for _, b, c in exact], float)
+        slope = np.array([mpmath.log(b / c) for _, b, c in exact], float)
+    np.testing.assert_allclose(sg.logit(sg.tensor(p)).numpy(), odds, rtol=4e-16)
+    np.testing.assert_allclose(sg.special.rel_entr(x, y), entropy, rtol=5e-16)
+    np.testing.assert_allclose(sg.special.kl_div(x, y), gap, rtol=1e-15)
+    leaf = sg.tensor(x, requires_grad=True)
+    sg.special.kl_div(leaf, sg.tensor(y)).sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), slope, rtol=5e-16)
+    single = sg.logit(sg.tensor(p.astype(np.float32))).numpy()
+    wide = p.astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(single, np.log1p((2 * wide - 1) / (1 - wide)), rtol=1.2e-7, atol=1e-12)

@@ -38,6 +38,16 @@ def logsigmoid(x: Any) -> Any:
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
+def log_odds(x: Any) -> Any:
+    """log(x/(1 - x)); next to 1/2 by the difference from it, which is exact."""
+    plain = np.log(x / (1 - x))
+    near = np.abs(x - 0.5) < 0.2
+    if not near.any():
+        return plain
+    away = np.where(near, x - 0.5, 0.0)
+    return np.where(near, np.log1p(4 * away / (1 - 2 * away)), plain)[()]
+
+
 def logsigmoid_slope(g: Any, x: Any) -> Any:
     """g/(1 + e^x), accurate in both tails."""
     with np.errstate(over="ignore"):

@@ -23,6 +23,25 @@ def log_rest(away: Any, ratio: Any) -> Any:
     return np.where(near, away * s - 2 * s * square * series, away - np.log(ratio))
 
 
+def log_ratio(x: Any, y: Any) -> Any:
+    """log(x/y) of numbers above 0: next to 1 by their difference, which is exact."""
+    away = x - y
+    near = np.abs(away) < np.minimum(x, y) / 2
+    with np.errstate(all="ignore"):
+        return np.where(near, np.log1p(np.where(near, away, 0) / y), np.log(x / y)).astype(np.result_type(x, y))[()]
+
+
+def divergence(x: Any, y: Any) -> Any:
+    """x log(x/y) - x + y of numbers above 0: what is left of the sum where both are close."""
+    with np.errstate(all="ignore"):
+        away = (x - y) / y
+        near = np.abs(away) < 0.4
+        t = np.where(near, away, 0)
+        close = y * (t * t - (1 + t) * log_rest(t, 1 + t))
+        out = np.where(near, close, x * np.log(x / y) - x + y)
+    return out.astype(np.result_type(x, y), copy=False)[()]
+
+
 def gamma_mass(a: Any, x: Any) -> Any:
     """x^a e^(-x)/Γ(a + 1): of powers, and of large a the distance from the mean, where the powers are small.
 

@@ -23,7 +23,7 @@ from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.rules.kinks import at_kink
 from symgrad.ops.shapes.shaping import ones_like, reshape_op, zeros_like
-from symgrad.precision import digits, halves
+from symgrad.precision import digits, halves, single
 
 inplace(
     "copysign", "fmod", "fmax", "fmin", "nextafter", "ldexp", "float_power", "deg2rad", "rad2deg", "nan_to_num",
@@ -240,11 +240,11 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 
 log_odds: Op = elementwise(
     "log_odds",
-    lambda x: np.log(x / (1 - x)),
+    kernels.log_odds,
     lambda out, x: defined(1 / (x * (1 - x)), (x >= 0) & (x <= 1)),
     public=(),
+    single=single.rounded(kernels.log_odds),
     half=halves.log_odds,
-    code=lambda x: f"np.log({x} / (1 - {x}))",
     dtypes="float",
     refuses="c",
     domain="probability",

@@ -5,11 +5,43 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from symgrad import kernels
+from symgrad.op import Op, elementwise
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import log, logsigmoid
 from symgrad.ops.special.bessel import entr
 from symgrad.ops.special.common import xlogy
+from symgrad.precision.single import rounded
+
+log_ratio: Op = elementwise(
+    "log_ratio",
+    kernels.log_ratio,
+    lambda out, x, y: 1 / x,
+    lambda out, x, y: -1 / y,
+    public=(),
+    single=rounded(kernels.log_ratio),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    define=lambda x, y: log(x / y),
+    expanded=True,
+    doc="log(x/y) of numbers above 0, with its digits where they are close.",
+)
+divergence: Op = elementwise(
+    "divergence",
+    kernels.divergence,
+    lambda out, x, y: log_ratio(x, y),
+    lambda out, x, y: (y - x) / y,
+    public=(),
+    single=rounded(kernels.divergence),
+    dtypes="float",
+    refuses="c",
+    domain="positive",
+    define=lambda x, y: x * log(x / y) - x + y,
+    expanded=True,
+    doc="x log(x/y) - x + y of numbers above 0, with its digits where they are close.",
+)
 
 
 @within("special")
@@ -21,7 +53,7 @@ def rel_entr(x: Any, y: Any) -> Any:
     [ 0.  0. inf]
     """
     inside = (x > 0) & (y > 0)
-    value = where(inside, x, 1) * log(where(inside, x, 1) / where(inside, y, 1))
+    value = where(inside, x, 1) * log_ratio(where(inside, x, 1), where(inside, y, 1))
     # The value at x = 0 is 0 and the slope -inf, which are those of -entr(x) there; nan stays nan.
     outside = where(eq(x + y, x + y), math.inf, x + y)
     return where(inside, value, where(eq(x, 0) & (y >= 0), -entr(x) - xlogy(x, where(y > 0, y, 1)), outside))
@@ -35,7 +67,8 @@ def kl_div(x: Any, y: Any) -> Any:
     >>> print(kl_div(np.array([0.0, 1.0]), np.array([1.0, 1.0])))
     [1. 0.]
     """
-    return rel_entr(x, y) - x + y
+    inside = (x > 0) & (y > 0)
+    return where(inside, divergence(where(inside, x, 1), where(inside, y, 1)), rel_entr(x, y) - x + y)
 
 
 within("special", "log_expit")(logsigmoid)
