@@ -132,6 +132,8 @@ def _transposed(*call: Any) -> Any:
 
 dual._TRANSPOSE.append(_transposed)
 
+_ROOMS_OF_NAMES = ("func", "autograd", "linalg", "nn.functional", "special", "fft", "implicit", "signal", "sparse")
+"""Where a name is looked for that somebody misses in this namespace."""
 _ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)
 globals().update({name: getattr(room, name) for room in _ROOMS for name in room.__all__})
@@ -155,8 +157,22 @@ def __getattr__(name: str) -> Any:
         return _TYPES[name]
     if name in legacy.NAMES:
         return legacy.constructor(name)
-    hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    why = _ABSENT.get(name) or _elsewhere(name)
+    hint = f": {why}" if why else ""
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__])
+
+
+def _elsewhere(name: str) -> str:
+    """Where a public name is that is not here: in rooms of this library, or among the methods of a formula."""
+    if name.startswith("_"):
+        return ""  # other libraries ask every module for their protocols
+    from symgrad.formulas import Formula
+
+    if name in vars(Formula):
+        return f"a formula has it, formula(x).{name}"
+    rooms = ((room, importlib.import_module(f"symgrad.{room}")) for room in _ROOMS_OF_NAMES)
+    found = [f"{room}.{name}" for room, module in rooms if name in getattr(module, "__all__", dir(module))]
+    return f"it is {' or '.join(found[:2])}" if found else ""
 
 
 def __dir__() -> list[str]:

@@ -55,6 +55,10 @@ class UnsupportedMode(ArgumentError, NotImplementedError):
     """A mode that a function does not have, or not for such an input (torch raises ``NotImplementedError``)."""
 
 
+class MissingPackage(SymgradError, ModuleNotFoundError):
+    """A package that is needed for what was asked, and not installed."""
+
+
 class NameProblem(SymgradError, ValueError):
     """A symbol name that cannot be used in source text or in a formula, or that is not known."""
 

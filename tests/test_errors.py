@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -226,3 +227,23 @@ def test_what_to_do_next():
 def test_tensors_of_other_libraries():
     foreign = type("Tensor", (), {"__module__": "elsewhere"})()
     raised(errors.ArgumentError, lambda: sg.exp(foreign), "not elsewhere.Tensor (symgrad.tensor(...) takes it)")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("grad", "func.grad"), ("Function", "autograd.Function"), ("root", "root")]
+)
+def test_names_that_are_in_a_room(name, place):
+    raised(AttributeError, lambda: getattr(sg, name), f"no attribute '{name}'", place)
+
+
+def test_names_that_formulas_have():
+    raised(AttributeError, lambda: sg.unicode, "formula(x).unicode")
+    assert not hasattr(sg, "__no_protocol__")
+    assert raised(AttributeError, lambda: sg.nonsense, "'nonsense'").endswith("'nonsense'")
+
+
+@pytest.mark.parametrize(("library", "reader"), [("torch", "from_fx"), ("jax", "from_jax")])
+def test_libraries_that_are_not_installed(monkeypatch, library, reader):
+    monkeypatch.setitem(sys.modules, library, None)
+    text = raised(errors.MissingPackage, lambda: getattr(sg, reader)(lambda x: x, np.ones(2)), f"{reader}()", library)
+    assert f"pip install {library}" in text

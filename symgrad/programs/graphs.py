@@ -12,6 +12,7 @@ import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedFunction
 from symgrad.nn.parameter import Parameter
 from symgrad.programs.following import NO_GRAD
+from symgrad.programs.peers import peer
 from symgrad.programs.steps import ImportedFunction, Slot, Step
 from symgrad.programs.targets import array_of, function_of, is_format, method_of, name_of, setting
 from symgrad.programs.tracing import Traced, line_of, traced
@@ -66,7 +67,8 @@ def from_fx(f: Any, *args: Any, names: Mapping[str, str] | None = None, own_back
     for programs that torch.fx cannot trace, such as those that look at entries.  An
     ``autograd.Function`` is refused, too, because its backward need not be the derivative of its forward; with
     ``own_backward="ignore"`` its forward is read, and the derivative is that of what it computes.
-    Raises ``ArgumentError`` for examples that do not fit the arguments, and ``ShapeError`` at calls with other shapes.
+    Raises ``ArgumentError`` for examples that do not fit the arguments, ``ShapeError`` at calls with other shapes, and
+    ``MissingPackage`` without torch.
 
     >>> import torch  # doctest: +SKIP
     >>> net = torch.nn.Linear(3, 1)  # doctest: +SKIP
@@ -74,8 +76,7 @@ def from_fx(f: Any, *args: Any, names: Mapping[str, str] | None = None, own_back
     >>> f.pure.names  # doctest: +SKIP
     ['net_weight', 'net_bias', 'x', 'y']
     """
-    import torch
-
+    torch = peer("torch", "from_fx()")
     if own_backward not in ("refuse", "ignore"):
         raise ArgumentError(f"from_fx(): own_backward is 'refuse' or 'ignore', not {own_backward!r}.")
     if isinstance(f, torch.export.ExportedProgram):

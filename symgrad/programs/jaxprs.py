@@ -15,6 +15,7 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedFunction
+from symgrad.programs.peers import peer
 from symgrad.programs.primitives import PRIMITIVES
 from symgrad.programs.steps import ImportedFunction, Slot, Step, needed
 
@@ -90,8 +91,7 @@ def of_bodies(f: Callable[..., Any], args: Sequence[Any], met: list[str] | None 
 
     The names of those whose derivative is another one are left there.
     """
-    import jax
-
+    jax = peer("jax", "from_jax()")
     leaves, form = jax.tree_util.tree_flatten(tuple(args))
     arrays = [a.numpy(force=True) if isinstance(a, sg.Tensor) else a for a in leaves]
     closed, shape = jax.make_jaxpr(f, return_shape=True)(*jax.tree_util.tree_unflatten(form, arrays))
