@@ -32,6 +32,7 @@ from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_units
+from symgrad.formula.canonical.entries.stacks import stacked
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
 from symgrad.formula.canonical.normal import (
@@ -79,7 +80,7 @@ def canonical(term: Term) -> Term:
     if first.steps <= 0 and price(seen[0]) > ONE_RUN:
         return seen[0]
     while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
-        again = Canonicaliser().run(seen[-1])
+        again = Canonicaliser(first.lowest).run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -90,9 +91,9 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self) -> None:
-        self.lowest: set[Term] = set()
-        """Terms that are fractions in lowest terms already."""
+    def __init__(self, lowest: set[Term] | None = None) -> None:
+        self.lowest: set[Term] = set() if lowest is None else lowest
+        """Terms that are fractions in lowest terms already, as this run or an earlier one of the formula has found."""
         self.steps_of: set[Any] = set()
         """What step functions were taken of, by the keys of forms."""
         self.forms: dict[Term, Form] = {}
@@ -207,7 +208,7 @@ class Canonicaliser:
         if constant is None and len(form.terms) > 1 and len(axes) < len(form.shape):
             inner = self.product(form.restricted(axes))
             return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
-        form = self.settled(form)
+        form = self.settled(stacked(form, self))
         form = Form([doubled_angle(p, self) for p in form.terms], form.shape)
         return self._sum_term(form) if len(form.terms) > 1 else self.plain_term(form)
 
@@ -306,7 +307,7 @@ class Canonicaliser:
 
     def plain_term(self, form: Form) -> Term:
         """The matrix term of a form as it is."""
-        return form_term(form, self.layout, self.presenter.product)
+        return form_term(stacked(form, self), self.layout, self.presenter.product)
 
     # ---------------------------------------------------------------- terms to forms
 

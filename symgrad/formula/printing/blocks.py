@@ -6,7 +6,7 @@ Zeros around a part are the transpose of a slice: the derivative of ``x[1:]`` is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symgrad.formula.printing.calls import exact, index_tex, unit_vector, writes
@@ -62,14 +62,27 @@ def _zero(count: Any) -> str:
 
 
 @writes("stack")
-def _of_numbers(w: Writer, t: Term) -> Piece | None:
-    """A column or matrix of numbers, entry by entry."""
-    rows = [a.args if a.op.name == "stack" and a.params["dim"] == 0 else (a,) for a in t.args]
-    if t.params["dim"] != 0 or t.ndim > 2 or len(rows) < 2 or any(x.shape for row in rows for x in row):
+def _stacked(w: Writer, t: Term) -> Piece | None:
+    """A column or matrix of numbers, entry by entry, or of columns and rows."""
+    cells = _cells(w, t)
+    if cells is None or (t.ndim == 2 and len(cells[0]) == len(cells) == 1):
         return None
-    if t.ndim == 2 and len(rows[0]) < 2:
+    return _framed(kind_of(t.shape), cells)
+
+
+def _cells(w: Writer, t: Term) -> list[list[str]] | None:
+    """The numbers, columns or rows that were stacked, as they stand in brackets; None for other arrays."""
+    if t.op.name != "stack" or t.ndim > 2 or len(t.args) < 2:
         return None
-    return _framed("m" if t.ndim == 2 else "c", [[text_of(exact(w, x)) for x in row] for row in rows])
+    dim, (first, *_) = t.params["dim"], t.args
+    rows = [a.args if a.op.name == "stack" else (a,) for a in t.args]
+    if dim == 0 and not any(x.shape for row in rows for x in row):
+        return None if t.ndim == 2 and len(rows[0]) < 2 else [[text_of(exact(w, x)) for x in row] for row in rows]
+    if first.ndim != 1 or not _plain(w, *t.args) or any(_is_zero(a) for a in t.args):
+        return None
+    if dim == 1:
+        return [[text_of(exact(w, a)) for a in t.args]]
+    return [[text_of(transposed(exact(w, a)))] for a in t.args]
 
 
 @writes("embed")
@@ -99,7 +112,9 @@ def _placed(w: Writer, t: Term) -> Piece | None:
         return None
     ends = _zeros_around(parts[cut[0]], t.shape[cut[0]])
     if ends is not None:
-        blocks = [*_zeros(ends[0]), text_of(exact(w, x)), *_zeros(ends[1])]
+        cells = (_cells(w, x) if x.op.name == "stack" else None) or [[]]
+        along = cells[0] if cut[0] else [cell for row in cells for cell in row if len(row) == 1]
+        blocks = [*_zeros(ends[0]), *(along or [text_of(exact(w, x))]), *_zeros(ends[1])]
         return _framed(kind_of(t.shape), [blocks] if cut[0] else [[b] for b in blocks])
     places = [index_tex(Index(p), [text_of(exact(w, a)) for a in t.args[1:]]) for p in parts if not _is_whole(p)]
     rows = rf"{brackets(rf'I_{{{size_tex(t.shape[cut[0]])}}}')}_{{{places[0]}}}"
@@ -126,6 +141,13 @@ def _is_whole(part: Any) -> bool:
 def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
     """Values among zeros along both axes: one matrix of blocks, or one axis after the other."""
     ends = [_zeros_around(part, size) for part, size in zip(parts, t.shape, strict=True)]
+    cells = _cells(w, t.args[0])
+    if None not in ends and cells is not None and len(cells[0]) > 1:
+        (above, below), (left, right) = (pair for pair in ends if pair is not None)
+        before, after = _zeros(left), _zeros(right)
+        rows = [[*before, *row, *after] for row in cells]
+        return _framed("m", [*_rows_of_zeros(above, rows, before, after), *rows,
+                             *_rows_of_zeros(below, rows, before, after)])  # fmt: skip
     if None not in ends and all(n in (0, 1) for pair in ends if pair is not None for n in pair):
         (above, below), (left, right) = (pair for pair in ends if pair is not None)
         width = left + 1 + right
@@ -135,6 +157,12 @@ def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
     rows = t.args[0].shape[0]
     inner = t.op(t.args[0], index=second, shape=(rows, t.shape[1]))
     return w.write(t.op(inner, index=first, shape=t.shape))
+
+
+def _rows_of_zeros(count: Any, rows: list[list[str]], before: list[str], after: list[str]) -> list[list[str]]:
+    """So many rows of zeros above or below numbers: each entry by entry, or all as blocks."""
+    inner = len(rows[0]) - len(before) - len(after)
+    return [[*before, *["0"] * inner, *after] if zero == "0" else [zero] * len(rows[0]) for zero in _zeros(count)]
 
 
 def _zeros_around(part: Any, size: Any) -> tuple[Any, Any] | None:
@@ -169,6 +197,8 @@ def read_blocks(r: Any) -> Value:
     if len(rows) > 1 and all(getattr(x, "kind", None) == "s" for row in rows for x in row):
         columns = [row[0].term if len(row) == 1 else op("stack", *(x.term for x in row), dim=0) for row in rows]
         return value_of(op("stack", *columns, dim=0))
+    if all(getattr(x, "kind", None) in ("s", "zeros") for row in rows for x in row):
+        return value_of(_numbers_and_zeros(r, rows))
     if len(rows) == 1:
         return value_of(_joined_blocks(r, rows[0], 1))
     if any(len(row) > 1 for row in rows):
@@ -195,13 +225,41 @@ class Zeros:
         self.size = size
 
 
+def _numbers_and_zeros(r: Any, rows: Sequence[Sequence[Any]]) -> Term:
+    """Numbers entry by entry, with zeros around them that say how many they are."""
+    if len(rows[0]) == 1:
+        return _line(x for (x,) in rows)
+    lines = [None if all(isinstance(x, Zeros) for x in row) else _line(row) for row in rows]
+    wide = next((t for t in lines if t is not None), None)
+    if wide is None:
+        raise r.tokens.error("a matrix of blocks needs at least one array")
+    parts = [
+        full((row[0].size, *wide.shape), 0, wide.dtype) if t is None else op("unsqueeze", t, dim=0)
+        for row, t in zip(rows, lines, strict=True)
+    ]
+    return op("cat", *parts, dim=0)  # type: ignore[no-any-return]
+
+
+def _line(cells: Iterable[Any]) -> Term:
+    """Numbers and zeros in a line, as a vector."""
+    parts = [full((x.size,), 0, "float64") if isinstance(x, Zeros) else op("stack", x.term, dim=0) for x in cells]
+    return parts[0] if len(parts) == 1 else op("cat", *parts, dim=0)  # type: ignore[no-any-return]
+
+
 def _joined_blocks(r: Any, blocks: Sequence[Any], dim: int) -> Term:
     """Blocks side by side; a 0 among columns or matrices is one row or column of zeros."""
-    parts = [b if isinstance(b, Zeros) else r.plain(b) for b in blocks]
+    parts = [b if isinstance(b, Zeros) else _as_block(r.plain(b), b.kind, dim) for b in blocks]
     like = next((p for p in parts if isinstance(p, Term) and p.ndim), None)
     if like is None or like.ndim <= dim:
         raise r.tokens.error("a column of blocks needs at least one array")
     return op("cat", *(_block(p, like, r, dim) for p in parts), dim=dim)  # type: ignore[no-any-return]
+
+
+def _as_block(term: Term, kind: str, dim: int) -> Term:
+    """A vector among blocks side by side is a column, and a row on top of others is one of a matrix."""
+    if term.ndim != 1 or (dim == 0 and kind != "r"):
+        return term
+    return op("unsqueeze", term, dim=dim)  # type: ignore[no-any-return]
 
 
 def _block(part: Any, like: Term, r: Any, dim: int) -> Term:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def entries_of_others(p: Product) -> Product:
     """Σᵢ eₖ[i]·A[i, j] = A[k, j], always: ``put(1; index=k)`` is the unit vector eₖ."""
     for f in p.factors:
-        place = _unit_place(f.base) if f.power > 0 else None
+        place = unit_place(f.base) if f.power > 0 else None
         if place is None or f.labels[0] in p.out:
             continue
         (x,) = f.labels
@@ -45,7 +45,7 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _unit_place(term: Term) -> int | None:
+def unit_place(term: Term) -> int | None:
     """k, when a vector is 1 at one place k and 0 elsewhere."""
     if term.op.name != "put" or term.ndim != 1 or term.args[0].number != 1:
         return None

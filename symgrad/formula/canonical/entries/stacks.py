@@ -1,0 +1,146 @@
+"""Sums of multiples of unit vectors as the vector or matrix of these multiples: a e₀ + b e₁ is [a; b; 0]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from symgrad.formula.canonical.entries.slices import unit_place
+from symgrad.formula.canonical.normal import Factor, Form, Product, content
+from symgrad.formula.term import Term, number
+from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import Index
+
+if TYPE_CHECKING:
+    from symgrad.formula.canonical.simplify import Canonicaliser
+
+SPARSEST = 2
+"""Places of a stack for each of its entries that is not 0."""
+
+Groups = dict[tuple[int, ...], list[Product]]
+
+
+def stacked(form: Form, run: Canonicaliser) -> Form:
+    """A form whose terms with unit vectors are one array of the entries that stand at these places, always."""
+    rank = len(form.shape)
+    if rank not in (1, 2) or 1 in form.shape or len(form.terms) < 2:
+        return form
+    for axes in ((0, 1), (1,), (0,)) if rank == 2 else ((0,),):
+        found = _stacked(form, axes, run)
+        if found is not None:
+            return stacked(found, run)
+    return form
+
+
+def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | None:
+    """The form with one array for the terms that have a unit vector along each of some axes; None where few have."""
+    placed = [_placed(p, axes) for p in form.terms]
+    groups: Groups = {}
+    for found in placed:
+        if found is not None:
+            groups.setdefault(found[0], []).append(found[1])
+    ranges = _ranges(groups)
+    if ranges is None:
+        return None
+    scalars = _common([p for group in groups.values() for p in group])
+    left = tuple(size for k, size in enumerate(form.shape) if k not in axes)
+    array = _array(groups, ranges, scalars, left, axes, run)
+    if array is None:
+        return None
+    (whole,) = run.opaque(_among_zeros(array, ranges, axes, form.shape)).terms
+    made = Product(scalars.coef, (*scalars.factors, *whole.factors), whole.out, scalars.decimal)
+    at = next(k for k, found in enumerate(placed) if found is not None)
+    rest = [(k, p) for k, p in enumerate(form.terms) if placed[k] is None]
+    return Form([*(p for k, p in rest if k < at), made, *(p for k, p in rest if k > at)], form.shape)
+
+
+def _placed(p: Product, axes: tuple[int, ...]) -> tuple[tuple[int, ...], Product] | None:
+    """The places of the unit vectors along some axes of a product, and the product without them."""
+    factors = list(p.factors)
+    places = []
+    for axis in axes:
+        x = p.out[axis]
+        at = [f for f in factors if x in f.labels]
+        place = unit_place(at[0].base) if len(at) == 1 and at[0].power == 1 else None
+        if place is None or place < 0 or p.out.count(x) > 1:
+            return None
+        places.append(place)
+        factors.remove(at[0])
+    out = tuple(x for k, x in enumerate(p.out) if k not in axes)
+    return tuple(places), Product(p.coef, factors, out, p.decimal)
+
+
+def _ranges(groups: Groups) -> list[tuple[int, int]] | None:
+    """The first place and the one after the last, along each axis; None where too few of them are taken."""
+    if len(groups) < 2:
+        return None
+    along = list(zip(*groups, strict=True))
+    ranges = [(min(places), max(places) + 1) for places in along]
+    area = 1
+    for start, stop in ranges:
+        area *= stop - start
+        if stop - start < 2:
+            return None
+    return ranges if area <= SPARSEST * len(groups) else None
+
+
+def _common(terms: Sequence[Product]) -> Product:
+    """The number and the scalars that all terms have, in front of the array."""
+    first, *others = ([f for f in p.factors if not f.labels] for p in terms)
+    shared = [f for f in first if all(f in other for other in others)]
+    by = content(terms)
+    if all(p.coef < 0 for p in terms) != (by < 0):
+        by = -by
+    decimal = any(p.decimal for p in terms)
+    return Product(1 if decimal else by, shared, (), decimal)
+
+
+def _array(
+    groups: Groups,
+    ranges: Sequence[tuple[int, int]],
+    scalars: Product,
+    shape: tuple[Any, ...],
+    axes: tuple[int, ...],
+    run: Canonicaliser,
+) -> Term | None:
+    """The entries, columns or rows at their places, stacked; None where one of them does not vary as a whole."""
+    zero = number(0)
+
+    def entry(*places: int) -> Term | None:
+        terms = [_without(p, scalars) for p in groups.get(places, ())]
+        if not terms:
+            return zero if not shape else None
+        found = run.term(run.sum_of(terms, shape))
+        return found if found.shape == shape else None
+
+    rows = [[entry(*places) for places in row] for row in _grid(ranges)]
+    if any(x is None for row in rows for x in row):
+        return None
+    stack = lookup("stack")
+    if len(axes) == 1:
+        return stack(*rows[0], dim=axes[0])  # type: ignore[no-any-return]
+    return stack(*(stack(*row, dim=0) for row in rows), dim=0)  # type: ignore[no-any-return]
+
+
+def _grid(ranges: Sequence[tuple[int, int]]) -> list[list[tuple[int, ...]]]:
+    """All places, row by row."""
+    last = range(*ranges[-1])
+    return [[(k,) for k in last]] if len(ranges) == 1 else [[(i, k) for k in last] for i in range(*ranges[0])]
+
+
+def _without(p: Product, scalars: Product) -> Product:
+    factors: list[Factor] = list(p.factors)
+    for f in scalars.factors:
+        factors.remove(f)
+    return Product(p.coef / scalars.coef, factors, p.out, p.decimal)
+
+
+def _among_zeros(array: Term, ranges: Sequence[tuple[int, int]], axes: tuple[int, ...], shape: tuple[Any, ...]) -> Term:
+    """An array with the zeros around it that fill up a shape."""
+    if array.shape == shape:
+        return array
+    parts = [slice(None)] * len(shape)
+    for axis, (start, stop) in zip(axes, ranges, strict=True):
+        if array.shape[axis] != shape[axis]:
+            parts[axis] = slice(start or None, None if stop == shape[axis] else stop)
+    return lookup("put")(array, index=Index(tuple(parts)), shape=shape)  # type: ignore[no-any-return]

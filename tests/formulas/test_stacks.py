@@ -1,0 +1,109 @@
+"""Gradients of functions of single entries, columns and rows: arrays of what stands at their places, among zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.term import evaluate, symbol
+
+SIZES = ({"n": 5, "m": 6, "p": 4}, {"n": 4, "m": 3, "p": 3}, {"n": 7, "m": 4, "p": 6})
+
+
+def rosenbrock(v):
+    return (1 - v[0]) ** 2 + 100 * (v[1] - v[0] ** 2) ** 2
+
+
+CASES = {
+    "two entries": (
+        rosenbrock,
+        {"v": "n"},
+        r"2 \begin{bmatrix} v_{[0]} \left(1 - 200 v_{[1]} + 200 v_{[0]}^{2}\right) - 1 \\ "
+        r"100 \left(v_{[1]} - v_{[0]}^{2}\right) \\ \mathbf{0}_{n - 2} \end{bmatrix}",
+    ),
+    "zeros between": (
+        lambda v: sg.sin(v[1]) * v[3],
+        {"v": "n"},
+        r"\begin{bmatrix} 0 \\ v_{[3]} \cos\left(v_{[1]}\right) \\ 0 \\ \sin\left(v_{[1]}\right) \\ "
+        r"\mathbf{0}_{n - 4} \end{bmatrix}",
+    ),
+    "beside an array": (
+        lambda v, A: v[0] * v[1] + v @ A @ v,
+        {"v": "n", "A": "nn"},
+        r"\left(A + A^{\top}\right) v + \begin{bmatrix} v_{[1]} \\ v_{[0]} \\ \mathbf{0}_{n - 2} \end{bmatrix}",
+    ),
+    "entries of a matrix": (
+        lambda X: X[0, 0] * X[1, 1] - X[0, 1] * X[1, 0],
+        {"X": "nm"},
+        r"\begin{bmatrix} X_{[1, 1]} & -X_{[1, 0]} & \mathbf{0}_{m - 2} \\ -X_{[0, 1]} & X_{[0, 0]} & "
+        r"\mathbf{0}_{m - 2} \\ \mathbf{0}_{n - 2} & \mathbf{0}_{n - 2} & \mathbf{0}_{n - 2} \end{bmatrix}",
+    ),
+    "entries inside": (
+        lambda X: X[1, 2] * X[2, 1],
+        {"X": "nm"},
+        r"\begin{bmatrix} 0 & 0 & 0 & \mathbf{0}_{m - 3} \\ 0 & 0 & X_{[2, 1]} & \mathbf{0}_{m - 3} \\ "
+        r"0 & X_{[1, 2]} & 0 & \mathbf{0}_{m - 3} \\ "
+        r"\mathbf{0}_{n - 3} & \mathbf{0}_{n - 3} & \mathbf{0}_{n - 3} & \mathbf{0}_{n - 3} \end{bmatrix}",
+    ),
+    "columns": (
+        lambda X: (X[:, 0] * sg.exp(X[:, 1])).sum(),
+        {"X": "nm"},
+        r"\begin{bmatrix} e^{X_{[:, 1]}} & X_{[:, 0]} \odot e^{X_{[:, 1]}} & \mathbf{0}_{m - 2} \end{bmatrix}",
+    ),
+    "columns of a product": (
+        lambda X, A: ((X @ A)[:, 0] * (X @ A)[:, 1]).sum(),
+        {"A": "mp", "X": "nm"},
+        r"\begin{bmatrix} X^{\top} \left(X A\right)_{[:, 1]} & X^{\top} \left(X A\right)_{[:, 0]} & "
+        r"\mathbf{0}_{p - 2} \end{bmatrix}",
+    ),
+    "rows": (
+        lambda X: (X[0] * X[1]).sum() + sg.exp(X[1]).sum(),
+        {"X": "nm"},
+        r"\begin{bmatrix} X_{[1]}^{\top} \\ \left(e^{X_{[1]}} + X_{[0]}\right)^{\top} \\ "
+        r"\mathbf{0}_{n - 2} \end{bmatrix}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_entries(name):
+    function, letters, text = CASES[name]
+    rng = np.random.default_rng(0)
+    known = [symbol(x, tuple(shape)) for x, shape in letters.items()]
+    for sizes in SIZES:
+        values = {x: rng.uniform(0.5, 1.5, size=[sizes[n] for n in shape]) for x, shape in letters.items()}
+        leaves = {x: sg.tensor(v, name=x, requires_grad=True) for x, v in values.items()}
+        first = leaves[next(iter(letters))]
+        (g,) = sg.autograd.grad(function(**leaves), [first], create_graph=True)
+        assert g.latex() == text
+        shape = known[0].shape
+        for read in (from_latex(text, known, shape=shape), from_unicode(spelled(text, "unicode"), known, shape=shape)):
+            np.testing.assert_allclose(evaluate(read, values, sizes), g.detach().numpy(), rtol=1e-12)
+
+
+def test_all_entries_of_a_known_size_have_no_zeros_behind():
+    f = sg.from_latex(r"\begin{bmatrix} a \\ b \\ 0 \end{bmatrix}^{\top} v", "a=() b=() v=3")
+    assert sg.latex(f, (), (), (3,), wrt="v").count("0") == 1
+
+
+def test_a_hessian_of_two_entries_is_one_matrix():
+    v = sg.tensor([0.3, -0.2, 1.0], name="v", requires_grad=True)
+    H = sg.autograd.functional.hessian(rosenbrock, v, create_graph=True)
+    assert H.latex().count(r"\begin{bmatrix}") == 1
+    assert r"\mathbf{e}" not in H.latex()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\begin{bmatrix} \mathbf{0}_{2} & \mathbf{0}_{2} \\ \mathbf{0}_{2} & \mathbf{0}_{2} \end{bmatrix}",
+        r"\begin{bmatrix} a & \mathbf{0}_{2} \\ a \end{bmatrix}",
+    ],
+)
+def test_blocks_without_a_size_are_refused(text):
+    with pytest.raises(sg.errors.FormulaError):
+        sg.from_latex(text, "a=()", notation="printed")(1.0)
