@@ -80,7 +80,7 @@ def canonical(term: Term) -> Term:
     if first.steps <= 0 and price(seen[0]) > ONE_RUN:
         return seen[0]
     while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
-        again = Canonicaliser(first.lowest).run(seen[-1])
+        again = Canonicaliser().run(seen[-1])
         if again in seen:
             # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
@@ -91,9 +91,9 @@ def canonical(term: Term) -> Term:
 class Canonicaliser:
     """One run: the forms of all terms below a root, and what is known about opaque factors."""
 
-    def __init__(self, lowest: set[Term] | None = None) -> None:
-        self.lowest: set[Term] = set() if lowest is None else lowest
-        """Terms that are fractions in lowest terms already, as this run or an earlier one of the formula has found."""
+    def __init__(self) -> None:
+        self.lowest: set[Term] = set()
+        """Terms that are fractions in lowest terms already."""
         self.steps_of: set[Any] = set()
         """What step functions were taken of, by the keys of forms."""
         self.forms: dict[Term, Form] = {}

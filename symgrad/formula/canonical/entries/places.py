@@ -99,7 +99,7 @@ def unit_vector(size: Any, place: int) -> Term:
 
 
 def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """x[:, None] only adds axes of size 1, and x[0] of an axis of size 1 only takes it away."""
+    """x[:, None] only adds axes of size 1, x[0] of such an axis only takes it away, and I[0] is a unit vector."""
     (form, *places), index = args, term.params["index"]
     new = new_axes(index, len(form.shape))
     if new is not None:
@@ -107,6 +107,9 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     parts = index_of_axes(index, len(form.shape))
     if parts is None or places:
         return None
+    at = [p for p in parts if p != _ALL]
+    if len(form.terms) == len(at) == 1 and isinstance(at[0], int) and at[0] >= 0 and _is_identity(form.terms[0]):
+        return run.opaque(unit_vector(term.shape[0], at[0])).scaled(form.terms[0].coef)
     left = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
     single = _single(parts, dict(zip(left, term.shape, strict=True)), form.shape)
     if single is not None:
@@ -123,6 +126,11 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         inner = run.form_of(lookup("getitem")(whole(run.term(inner), inner.shape), index=Index(rest)))
     shown = [k for k, p in enumerate(parts) if isinstance(p, slice)]
     return inner.spread([n for n, k in enumerate(shown) if k in kept], term.shape)
+
+
+def _is_identity(p: Product) -> bool:
+    """Whether a product is a multiple of the identity."""
+    return not p.factors and len(p.out) == 2 and p.out[0] == p.out[1]
 
 
 def read_scattered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

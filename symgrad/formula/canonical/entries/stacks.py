@@ -26,7 +26,8 @@ def stacked(form: Form, run: Canonicaliser) -> Form:
     if rank not in (1, 2) or 1 in form.shape or len(form.terms) < 2:
         return form
     for axes in ((0, 1), (1,), (0,)) if rank == 2 else ((0,),):
-        found = _stacked(form, axes, run)
+        whole = form if len(axes) == 1 else Form([q for p in form.terms for q in _spread(p, run)], form.shape)
+        found = _stacked(whole, axes, run)
         if found is not None:
             return stacked(found, run)
     return form
@@ -52,6 +53,27 @@ def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | No
     at = next(k for k, found in enumerate(placed) if found is not None)
     rest = [(k, p) for k, p in enumerate(form.terms) if placed[k] is None]
     return Form([*(p for k, p in rest if k < at), made, *(p for k, p in rest if k > at)], form.shape)
+
+
+def _spread(p: Product, run: Canonicaliser) -> list[Product]:
+    """A product of a vector in brackets that is a sum of multiples of unit vectors, as the sum of their products."""
+    for k, f in enumerate(p.factors):
+        inside = run.insides.get(f.base) if f.power == 1 and len(f.labels) == 1 else None
+        if inside is None or not all(_is_multiple(q) for q in inside.terms):
+            continue
+        found = []
+        for q in inside.terms:
+            own = [Factor(g.base, f.labels if g.labels else (), g.power) for g in q.factors]
+            factors = (*p.factors[:k], *own, *p.factors[k + 1 :])
+            found += _spread(Product(p.coef * q.coef, factors, p.out, p.decimal or q.decimal), run)
+        return found
+    return [p]
+
+
+def _is_multiple(p: Product) -> bool:
+    """Whether a product is a unit vector times scalars."""
+    arrays = [f for f in p.factors if f.labels]
+    return len(arrays) == 1 and arrays[0].labels == tuple(p.out) and unit_place(arrays[0].base) is not None
 
 
 def _placed(p: Product, axes: tuple[int, ...]) -> tuple[tuple[int, ...], Product] | None:
