@@ -243,7 +243,7 @@ def _numbers_and_zeros(r: Any, rows: Sequence[Sequence[Any]]) -> Term:
 def _line(cells: Iterable[Any]) -> Term:
     """Numbers and zeros in a line, as a vector."""
     parts = [full((x.size,), 0, "float64") if isinstance(x, Zeros) else op("stack", x.term, dim=0) for x in cells]
-    return parts[0] if len(parts) == 1 else op("cat", *parts, dim=0)  # type: ignore[no-any-return]
+    return parts[0] if len(parts) == 1 else op("cat", *parts, dim=0)
 
 
 def _joined_blocks(r: Any, blocks: Sequence[Any], dim: int) -> Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.entries.slices import unit_place
@@ -154,7 +155,7 @@ def _without(p: Product, scalars: Product) -> Product:
     factors: list[Factor] = list(p.factors)
     for f in scalars.factors:
         factors.remove(f)
-    return Product(p.coef / scalars.coef, factors, p.out, p.decimal)
+    return Product(Fraction(p.coef) / scalars.coef, factors, p.out, p.decimal)
 
 
 def _among_zeros(array: Term, ranges: Sequence[tuple[int, int]], axes: tuple[int, ...], shape: tuple[Any, ...]) -> Term:
