@@ -2,7 +2,8 @@
 
 Every operation that the function made of its example is an op of the table, and these run on bundles
 (:mod:`symgrad.tape.forward.bundle`): a product gets the batch as one label more of its einsum.  What does more than
-such operations (looks at values, draws random numbers, runs somebody's ``backward``) is left to one run per example.
+such operations (looks at values that differ between examples, draws random numbers, runs somebody's ``backward``) is
+left to one run per example.
 """
 
 from __future__ import annotations
@@ -58,13 +59,17 @@ def at_once(
                 note_rewritten(watch)
         except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
             raise Apart from error
-    if watch.reads or watch.problems:
+    if watch.problems:
         raise Apart
     before = {id(t._node): t for t in captured(func) if isinstance(t, Recorded) and t._node is not None}
     try:
-        images = _images([r.edge() for r in found if isinstance(r, Recorded)], inputs, start, before)
+        ends = [r.edge() for r in found if isinstance(r, Recorded)] + [read.edge for read in watch.reads]
+        with np.errstate(all="ignore"):
+            images = _images(ends, inputs, start, before)
     except (SymgradError, ValueError, TypeError, IndexError) as error:
         raise Apart from error
+    if not all(_same_for_all(images[id(read.edge)], read.seen) for read in watch.reads):
+        raise Apart
     made = [images[id(r.edge())] if isinstance(r, Recorded) else r for r in found]
     if any(_lost(x) for x in made):
         raise Apart  # one by one, a nan has a second answer where another spelling is finite
@@ -128,6 +133,13 @@ def _leaf(edge: Any, inputs: dict[int, Any]) -> Any:
     if alive is None:
         raise Apart
     return inputs.get(id(alive), alive)
+
+
+def _same_for_all(image: Any, seen: Any) -> bool:
+    """Whether every example would have seen what the recorded one saw where it looked at a value."""
+    value = image.whole if isinstance(image, Bundle) else image
+    value = getattr(value, "_value", value)
+    return isinstance(value, (np.ndarray, np.generic)) and bool(np.all(value == seen))
 
 
 def _lost(made: Any) -> bool:

@@ -1,7 +1,8 @@
 """``vmap``: a function of single examples over a batch of them.
 
 The function runs once and is repeated on the whole batch (:mod:`symgrad.func.at_once`).  Where it does more than
-operations on tensors (looks at values, draws random numbers), it runs once per example and the results are stacked.
+operations on tensors (looks at values that differ between examples, draws random numbers), it runs once per example and
+the results are stacked.
 """
 
 from __future__ import annotations

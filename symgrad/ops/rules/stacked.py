@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.indexing.getitem import Index, axes_in_front
 from symgrad.ops.linalg.contraction import contract
@@ -74,6 +76,9 @@ def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], l
             value = params[name]
             params[name] = tuple(_behind(d, k) for d in value) if isinstance(value, tuple) else _behind(value, k)
     if op.name in ("getitem", "put"):
+        places = own[len(args) - params["index"].holes :]
+        if any(one is not None for one in places):
+            return _picked(op, args, own, params, lead)
         return _indexed(op, args, params, lead)
     if op.stacks == "column" and len(shape_of(args[1]) if own[1] is None else own[1]) == 1:
         return _of_vectors(op, args, own, params, lead)
@@ -109,6 +114,43 @@ def _indexed(op: Op, args: Sequence[Any], params: dict[str, Any], lead: tuple[An
     if op.name == "getitem":
         return _turned(op(*args, **params), behind)
     return op(_turned(args[0], (*range(k, k + first), *range(k))), *args[1:], **params)
+
+
+def _picked(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
+    """An index of which every entry has arrays of places of its own: the entries' numbers are one array more of it."""
+    index, k, at = params["index"], len(lead), len(args) - params["index"].holes
+    shapes = [shape_of(a) if one is None else one for a, one in zip(args, own, strict=True)]
+    known = [np.shape(part) for part in index.parts if isinstance(part, np.ndarray)]
+    rank = max(map(len, (*known, *shapes[at:])))
+    places = [a if one is None else _ranked(a, rank - len(one), k) for a, one in zip(args[at:], own[at:], strict=True)]
+    whole = len(shapes[0]) if op.name == "getitem" else len(params["shape"]) - k
+    before = 0 if axes_in_front(index, *shapes[at:]) else _axes_before(index, whole)
+    if op.name == "getitem" and own[0] is None:  # what all pick from has no axis for them
+        made = op(args[0], *places, **params)
+        return _turned(made, (*range(before, before + k), *range(before)))
+    numbers = np.ogrid[tuple(slice(int(n)) for n in lead)]
+    parts = [row.reshape(*row.shape, *(1,) * rank) for row in numbers]
+    params["index"] = Index((*parts, *index.parts))
+    block, pre = range(k, k + rank), range(k + rank, k + rank + before)
+    if op.name == "getitem":
+        return _turned(op(args[0], *places, **params), (*range(k), *pre, *block))
+    filling = spread(args[0], lead) if own[0] is None else args[0]
+    return op(
+        _turned(filling, (*range(k), *range(k + before, k + before + rank), *range(k, k + before))), *places, **params
+    )
+
+
+def _axes_before(index: Index, ndim: int) -> int:
+    """How many axes of the result stand before those of an index's arrays, which stand together."""
+    count = 0
+    for part in index.parts:
+        if part is Ellipsis:
+            count += ndim - sum(p is not None and p is not Ellipsis for p in index.parts)
+        elif part is None or isinstance(part, slice):
+            count += 1
+        else:
+            break
+    return count
 
 
 def _turned(arg: Any, first: tuple[int, ...]) -> Any:
