@@ -1,4 +1,4 @@
-"""Activations that are linear by pieces: their recorded gradients depend on where they were taken."""
+"""Functions that are linear, or so by pieces: where torch's recorded gradients depend on the input, these do."""
 
 from __future__ import annotations
 
@@ -22,6 +22,57 @@ def test_recorded_gradients_require_grad(t, name, dtype):
         assert second.tolist() == [0.0] * 4
     y.sum().backward()
     assert x.grad.tolist() == g.tolist()
+
+
+WINDOWS = {
+    "avg_pool1d(x, 2)": (1, "SqueezeBackward1"),
+    "avg_pool2d(x, 2)": (2, "AvgPool2DBackwardBackward0"),
+    "avg_pool3d(x, 2)": (3, "AvgPool3DBackwardBackward0"),
+    "max_pool1d(x, 2)": (1, "SqueezeBackward1"),
+    "max_pool2d(x, 2)": (2, "MaxPool2DWithIndicesBackwardBackward0"),
+    "max_pool3d(x, 2)": (3, "MaxPool3DWithIndicesBackwardBackward0"),
+    "adaptive_avg_pool1d(x, 3)": (1, "SqueezeBackward1"),
+    "adaptive_avg_pool2d(x, 3)": (2, "AdaptiveAvgPool2DBackwardBackward0"),
+    "adaptive_max_pool1d(x, 3)": (1, "SqueezeBackward1"),
+    "adaptive_max_pool3d(x, 3)": (3, "AdaptiveMaxPool3DBackwardBackward0"),
+    "fractional_max_pool2d(x, 2, output_size=2)": (2, "FractionalMaxPool2DBackwardBackward0"),
+    "interpolate(x, 2, mode='area')": (1, "SqueezeBackward1"),
+    "pad(x, (1, 2), mode='reflect')": (1, "ReflectionPad1DBackwardBackward0"),
+    "pad(x, (1, 2, 0, 1), mode='replicate')": (2, "ReplicationPad2DBackwardBackward0"),
+}
+
+
+@pytest.mark.parametrize("call", WINDOWS)
+def test_recorded_gradients_of_windows_have_a_derivative_by_the_input(t, call):
+    """It is zero, and a second pass gives these zeros."""
+    axes, name = WINDOWS[call]
+    x = t.linspace(-2, 2, 4**axes, dtype=t.float64).reshape(1, 1, *[4] * axes).requires_grad_()
+    y = eval(f"f.{call}", {"f": t.nn.functional, "x": x})
+    (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    assert g.requires_grad
+    assert g.grad_fn.name() == name
+    (second,) = t.autograd.grad((g * g).sum(), x)
+    assert second.tolist() == t.zeros_like(x).tolist()
+
+
+def test_recorded_gradients_that_are_constant_have_none(t):
+    """What wraps around, or adds a border of a constant, is a matter of places alone."""
+    x = t.ones(1, 1, 4, dtype=t.float64, requires_grad=True)
+    for mode in ("circular", "constant"):
+        (g,) = t.autograd.grad(t.nn.functional.pad(x, (1, 1), mode=mode).sum(), x, create_graph=True)
+        assert not g.requires_grad
+
+
+def test_recorded_gradients_of_losses_and_transforms_by_windows(t):
+    """The derivative of a chosen entry, and that of a border of mirrored entries."""
+    x = t.tensor([[-1.0, -2.0], [-0.5, -3.0]], dtype=t.float64, requires_grad=True)
+    (g,) = t.autograd.grad(t.nn.functional.nll_loss(x, t.tensor([1, 0])), x, create_graph=True)
+    assert g.grad_fn.name() == "NllLossBackwardBackward0"
+    signal = t.arange(8, dtype=t.float64).requires_grad_()
+    found = t.stft(signal, 4, window=t.ones(4, dtype=t.float64), return_complex=True)
+    (g,) = t.autograd.grad(found.real.sum(), signal, create_graph=True)
+    (second,) = t.autograd.grad(g.sum(), signal)
+    assert second.tolist() == [0.0] * 8
 
 
 @pytest.mark.parametrize("call", ["elu(x)", "elu(x, 2.0)", "celu(x, 2.0)", "selu(x)"])

@@ -75,7 +75,8 @@ class _SideSweep(CarefulSweep):
 def _has_branches(node: Any) -> bool:
     op = node.op
     varies = op.partials is None or any(map(callable, op.partials))  # those of sign are 0 on both sides
-    return op.structural is not None or op.name == "by_pieces" or bool(op.kinks and varies)
+    pieces = op.name == "by_pieces" and node.args[0] is not node.args[1]
+    return op.structural is not None or pieces or bool(op.kinks and varies)
 
 
 def _is_guard(node: Any, i: int, saved: Any) -> bool:

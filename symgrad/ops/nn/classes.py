@@ -12,7 +12,7 @@ from symgrad.op import Op, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
-from symgrad.ops.elementwise.select import eq, relu, where
+from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import exp, logsigmoid
 from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, place_outside
@@ -49,6 +49,12 @@ def nll_loss(
     >>> sg.nn.functional.nll_loss(sg.tensor([[-0.1, -2.0], [-3.0, -0.2]]), sg.tensor([0, 1]))
     tensor(0.1500)
     """
+    return _nll(placed(input), target, weight, size_average, ignore_index, reduce, reduction)
+
+
+def _nll(
+    input: Any, target: Any, weight: Any, size_average: Any, ignore_index: int, reduce: Any, reduction: str
+) -> Any:
     _check_batch(input, target)
     target = _one_label(input, target)
     axis = _class_axis(input)
@@ -214,7 +220,7 @@ def cross_entropy(
         if reduction != "mean":
             return reduced(value, reduction)
         return sum_(value) / (math.prod(shape_of(input)) // classes)
-    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    hard = _nll(logs, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return hard
     smooth = where(target != ignore_index, -sum_(logs if along is None else logs * along, axis), 0)

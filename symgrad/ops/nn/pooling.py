@@ -14,7 +14,7 @@ from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
-from symgrad.ops.elementwise.select import relu, sign
+from symgrad.ops.elementwise.select import placed, relu, sign
 from symgrad.ops.indexing.getitem import gather_op, getitem
 from symgrad.ops.indexing.scatter import scatter_set_op
 from symgrad.ops.linalg.contraction import contract
@@ -98,7 +98,7 @@ def _avg_pool(rank: int) -> Any:
         demands.pooled(f"avg_pool{rank}d", shape_of(input), sizes, steps, pads, gaps)
         if divisor_override == 0:
             raise ArgumentError("divisor must be not zero")
-        x, lead = _planes(input, rank)
+        x, lead = _planes(placed(input), rank)
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0, lead)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
@@ -132,7 +132,7 @@ def _max_pool(rank: int) -> Any:
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)
         pads, gaps = per_axis(padding, rank), per_axis(dilation, rank)
         demands.pooled(name, shape_of(input), sizes, steps, pads, gaps)
-        x, lead = _planes(input, rank)
+        x, lead = _planes(placed(input), rank)
         lowest = np.iinfo(x.dtype).min if kind_of(x) in "ui" else -math.inf
         line = rank == 1 and not return_indices
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest, lead, line)
@@ -218,7 +218,7 @@ def _adaptive_avg(rank: int) -> Any:
     @rounded_once
     def call(input: Any, output_size: Any) -> Any:
         target = _target(name, output_size, input, rank)
-        x, lead = _planes(input, rank)
+        x, lead = _planes(placed(input), rank)
         for k, count in enumerate(target):
             weights = np.zeros((count, shape_of(x)[2 + k]), input.dtype)
             for row, (start, end) in enumerate(_cells(shape_of(x)[2 + k], count)):
@@ -259,7 +259,7 @@ def _adaptive_max(rank: int) -> Any:
 
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         target = _target(name, output_size, input, rank)
-        x, lead = _planes(input, rank)
+        x, lead = _planes(placed(input), rank)
         have = shape_of(x)[2:]
         index = []
         for k, count in enumerate(target):
@@ -338,7 +338,7 @@ def _fractional(rank: int) -> Any:
         *,
         generator: Any = None,
     ) -> Any:
-        x, lead = _planes(input, rank)
+        x, lead = _planes(placed(input), rank)
         have, sizes = shape_of(x)[2:], per_axis(kernel_size, rank)
         if (output_size is None) == (output_ratio is None):
             raise ArgumentError("fractional_max_pool: exactly one of output_size and output_ratio must be given.")

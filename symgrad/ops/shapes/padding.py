@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
+from symgrad.ops.elementwise.select import placed
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.joining import cat, narrow, narrow_op
 from symgrad.ops.shapes.shaping import flip, owned, spread
@@ -130,7 +131,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
-    return _new(input, owned(_continued(input, pad, mode)))
+    return _new(input, owned(_continued(input if mode == "circular" else placed(input), pad, mode)))
 
 
 @rounded_once

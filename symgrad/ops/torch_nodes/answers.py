@@ -118,6 +118,14 @@ ViewAsComplex ViewAsReal(g) | Conj g' | NegView Neg(g) | ConjPhysical ConjPhysic
 Aminmax Mul@t(Div(View@k(g),_),_) | Angle Where(_,Mul:1(Div~(Mul(g,x),Pow#2(Abs(x)))))
 Sgn MaskedFill(Div~(Sub(g,Mul~(Mul(r,r),g')),Mul:1(Abs(x))))+1
 Fill 0 | Fill:2 0 | Fill:3 0 Sum(g) | Zero 0 | CopyBackwards 0 g
+AvgPool2D AvgPool2DBackward(g,x) | AvgPool3D AvgPool3DBackward(g,x) | AdaptiveAvgPool2D AdaptiveAvgPool2DBackward(g,x)
+AdaptiveAvgPool3D AdaptiveAvgPool3DBackward(g,x) | AdaptiveMaxPool2D AdaptiveMaxPool2DBackward(g,x)
+AdaptiveMaxPool3D AdaptiveMaxPool3DBackward(g,x) | MaxPool2DWithIndices MaxPool2DWithIndicesBackward(g,x)
+MaxPool3DWithIndices MaxPool3DWithIndicesBackward(g,x) | FractionalMaxPool2D FractionalMaxPool2DBackward(g,x)
+FractionalMaxPool3D FractionalMaxPool3DBackward(g,x) | ReflectionPad1D ReflectionPad1DBackward(g,x)
+ReflectionPad2D ReflectionPad2DBackward(g,x) | ReflectionPad3D ReflectionPad3DBackward(g,x)
+ReplicationPad1D ReplicationPad1DBackward(g,x) | ReplicationPad2D ReplicationPad2DBackward(g,x)
+ReplicationPad3D ReplicationPad3DBackward(g,x) | NllLoss NllLossBackward(g,x) | NllLoss2D NllLoss2DBackward(g,x)
 CopySlices CopySlices(a=CopyBackwards(_,g),_)+2 Clone@i(AsStrided@i(a))
 """
 
@@ -129,6 +137,10 @@ _SHAPED = """
 SelectBackward SliceBackward DiagonalBackward IndexPutImpl Scatter Scatter:1 ScatterAdd Put IndexAdd MaskedScatter
 Gather Take IndexSelect Index Mm Mv Bmm MaskedFill:1 UnfoldBackward ConstantPadNd Cat Stack DiagEmbed
 UnsafeView IndexFill:1 MaskedScatterBackward Clone
+AvgPool2DBackward AvgPool3DBackward AdaptiveAvgPool2DBackward AdaptiveAvgPool3DBackward AdaptiveMaxPool2DBackward
+AdaptiveMaxPool3DBackward MaxPool2DWithIndicesBackward MaxPool3DWithIndicesBackward FractionalMaxPool2DBackward
+FractionalMaxPool3DBackward ReflectionPad1DBackward ReflectionPad2DBackward ReflectionPad3DBackward
+ReplicationPad1DBackward ReplicationPad2DBackward ReplicationPad3DBackward NllLossBackward NllLoss2DBackward
 """
 VIEWS = frozenset(_VIEWS.split())
 """Words whose result is a view of their first argument."""

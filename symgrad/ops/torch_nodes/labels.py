@@ -200,6 +200,16 @@ def _convolution(axes: int) -> Any:
     return label
 
 
+def _line_pool(node: str) -> Any:
+    """Pooling along one axis, which torch does in a picture of one row."""
+
+    def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
+        shapes = tuple((*shape[:-1], 1, shape[-1]) for shape in (shape_of(input), shape_of(out)))
+        return Steps.of("SqueezeBackward1", f"Squeeze:1({node}@1(Unsqueeze@0(x)))", *shapes)
+
+    return label
+
+
 def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
@@ -268,7 +278,7 @@ def _interpolate(
     kinds = {"linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
              "nearest": "Nearest", "nearest-exact": "NearestExact"}  # fmt: skip
     if mode == "area":
-        return "SqueezeBackward1" if axes == 1 else f"AdaptiveAvgPool{axes}DBackward0"
+        return _line_pool("AdaptiveAvgPool2D")(out, input) if axes == 1 else f"AdaptiveAvgPool{axes}DBackward0"
     return f"Upsample{kinds[mode]}{axes}D{'Aa' if antialias else ''}Backward0"
 
 
@@ -460,7 +470,10 @@ _OTHERWISE: dict[str, Any] = {
     **{f"fft.rfft{axes}": "FftR2CBackward0" for axes in ("", "2", "n")},
     **{f"fft.ihfft{axes}": "FftC2CBackward0" for axes in ("2", "n")},
     **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
-    **{f"nn.functional.{name}_pool1d": "SqueezeBackward1" for name in ("adaptive_avg", "adaptive_max", "avg", "max")},
+    **{
+        f"nn.functional.{name}_pool1d": _line_pool(title(f"{name}_pool2d") + "WithIndices" * (name == "max"))
+        for name in ("adaptive_avg", "adaptive_max", "avg", "max")
+    },
     "nn.functional.max_unpool1d": "SqueezeBackward1",
     "nn.functional.pad": _pad,
     "nn.functional.interpolate": _interpolate,
