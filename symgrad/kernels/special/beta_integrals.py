@@ -205,3 +205,34 @@ def student(df: Any, t: Any) -> Any:
 def stdtr(df: Any, t: Any) -> Any:
     """The distribution function of Student's t; nan for df <= 0."""
     return in_stretches_of(student, (df, t), size=2048)
+
+
+def fisher(p: Any, q: Any, x: Any, upper: bool) -> Any:
+    """I_z(p/2, q/2) or 1 less it, of z = px/(q + px) and 1 - z, of which neither is made of the other."""
+    dtype = np.result_type(p, q, x)
+    p, q, x = np.broadcast_arrays(*(np.asarray(part).astype(np.float64) for part in (p, q, x)))
+    valid = (p > 0) & (q > 0) & np.isfinite(p) & np.isfinite(q)
+    out = np.where(valid & (x == np.inf), 1.0, np.where(valid & (x == 0), 0.0, np.nan))
+    out = np.asarray(1 - out if upper else out)
+    with np.errstate(all="ignore"):
+        share = p * x / q
+        z, rest = np.where(share > 1, 1 / (1 + 1 / share), share / (1 + share)), 1 / (1 + share)
+        inside = valid & (x > 0) & (x < np.inf)
+        for beyond in (False, True):
+            where = inside & ((x > 1) == beyond)  # the mean of z is that at x = 1
+            if where.any():
+                a, b, near, far = (part[where] for part in (p / 2, q / 2, z, rest))
+                found = beta_part(b, a, far, near) if beyond else beta_part(a, b, near, far)
+                found = np.where((far if beyond else near) > 0, found, 0.0)
+                out[where] = found if beyond == upper else 1 - found
+    return out.astype(dtype, copy=False)[()]
+
+
+def fdtr(p: Any, q: Any, x: Any) -> Any:
+    """The distribution function of F with p and q degrees of freedom; nan for p, q <= 0 and x < 0."""
+    return in_stretches_of(fisher, (p, q, x), False, size=2048)
+
+
+def fdtrc(p: Any, q: Any, x: Any) -> Any:
+    """The complement of :func:`fdtr`."""
+    return in_stretches_of(fisher, (p, q, x), True, size=2048)

@@ -7,7 +7,7 @@ from typing import Any
 from symgrad import kernels
 from symgrad.op import Op, elementwise, sampling
 from symgrad.ops.calls.naming import within
-from symgrad.ops.elementwise.smooth import atan2, exp, floor, log1p, sin, sqrt
+from symgrad.ops.elementwise.smooth import atan2, exp, floor, log, log1p, sin, sqrt
 from symgrad.ops.special.euler import betainc, betainc_slope, betaln
 from symgrad.ops.special.gammas import gammainc, gammaincc
 
@@ -105,26 +105,51 @@ stdtr: Op = elementwise(
 _special(stdtr)
 
 
-@_special
-def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
-    """The distribution function of F with ``dfn`` and ``dfd`` degrees of freedom, x >= 0.
-
-    >>> import numpy as np
-    >>> print(f"{fdtr(2.0, 2.0, np.float64(3.0)):.12f}")
-    0.750000000000
-    """
-    return betainc(dfn / 2, dfd / 2, dfn * x / (dfd + dfn * x))
+def _fisher_density(p: Any, q: Any, x: Any) -> Any:
+    a, b, share = p / 2, q / 2, p * x / q
+    rest = log1p(share)
+    return exp((a - 1) * (log(share) - rest) - (b + 1) * rest - betaln(a, b)) * p / q
 
 
-@_special
-def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
-    """The complement of :func:`fdtr`.
+def _fisher(name: str, sign: int, define: Any, doc: str) -> Op:
+    """The entry of F's distribution function, or of its complement with the ``sign`` -1."""
 
-    >>> import numpy as np
-    >>> print(f"{fdtrc(2.0, 2.0, np.float64(3.0)):.12f}")
-    0.250000000000
-    """
-    return betainc(dfd / 2, dfn / 2, dfd / (dfd + dfn * x))
+    def slope(p: Any, q: Any, x: Any, m: int, n: int) -> Any:
+        direct = betainc_slope(p / 2, q / 2, p * x / (q + p * x), m=m, n=n) / 2
+        along = x * _fisher_density(p, q, x)
+        return sign * (direct + along / p if m else direct - along / q)
+
+    return elementwise(
+        name,
+        getattr(kernels, name),
+        lambda out, dfn, dfd, x: slope(dfn, dfd, x, 1, 0),
+        lambda out, dfn, dfd, x: slope(dfn, dfd, x, 0, 1),
+        lambda out, dfn, dfd, x: sign * _fisher_density(dfn, dfd, x),
+        public=(),
+        dtypes="float",
+        refuses="c",
+        domain=("positive", "positive", "positive"),
+        define=define,
+        expanded=True,
+        samples=[sampling.many(("positive", 2), ("positive", 2), ("positive", 2))],
+        doc=doc,
+    )
+
+
+fdtr: Op = _fisher(
+    "fdtr",
+    1,
+    lambda p, q, x: betainc(p / 2, q / 2, p * x / (q + p * x)),
+    "The distribution function of F with dfn and dfd degrees of freedom, x >= 0.",
+)
+fdtrc: Op = _fisher(
+    "fdtrc",
+    -1,
+    lambda p, q, x: betainc(q / 2, p / 2, q / (q + p * x)),
+    "The complement of fdtr, with its digits where that is next to 1.",
+)
+_special(fdtr)
+_special(fdtrc)
 
 
 @_special
