@@ -492,7 +492,7 @@ def _norm(term: Term, args: tuple[Any, ...]) -> Term | None:
     """The 1- and 2-norms as the kernel computes them."""
     (x,) = args
     params = {"dim": term.params["dim"], "keepdim": term.params["keepdim"]}
-    if x.dtype.kind != "f" or x.dtype != term.dtype or term.params["p"] not in (1, 2):
+    if is_weak(x) or x.dtype.kind != "f" or x.dtype != term.dtype or term.params["p"] not in (1, 2):
         return None
     if term.params["p"] == 1:
         size = make(lookup("abs"), (x,), {}, x.shape, x.dtype)

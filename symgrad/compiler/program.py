@@ -420,7 +420,7 @@ def _stabilised(outputs: Sequence[Any], order: Sequence[Any], trace: Trace) -> l
     """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
     values = [o.term for o in (trace if trace.base is None else trace.base).outputs]
     naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values, False), values, strict=True))
-    return accurate(outputs, naive, order)
+    return accurate(outputs, naive, order, derived=trace.base is not None)
 
 
 def _letters(order: Sequence[Any], outputs: Sequence[Any]) -> set[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import Term, as_term, describe, full, make, postorder
+from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.elementwise.select import guard, where_op
 from symgrad.ops.linalg.contraction import contract
@@ -83,7 +83,8 @@ class Derivation:
                 continue
             c = as_term(c)
             fitted = fit(c, arg.shape, arg.dtype or term.dtype)
-            if fitted.shape and fitted.dtype is None:  # a plain number spread over an array of the argument's dtype
+            if fitted.dtype is None and (fitted.shape or fitted.op is NUMBER):
+                # A plain number that has become a cotangent is one of the argument's dtype: a mask has none to give it.
                 fitted = make(fitted.op, fitted.args, fitted.params, fitted.shape, arg.dtype or term.dtype)
             c = self._structural(term, i, g, c, fitted)
             self.pending.setdefault(arg, []).append(c)

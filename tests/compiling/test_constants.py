@@ -76,3 +76,18 @@ def test_large_floats_stay_floats_in_formulas() -> None:
     assert str((y * 1e300).expr) == "1.0e+300*y"
     assert (y * 2**70).latex() == "1180591620717411303424 y"  # typed as a whole number
     assert (y * 123456789.0).latex() == "123456789 y"
+
+
+@pytest.mark.parametrize("x", [0.05, 1.2])
+@pytest.mark.parametrize("c", [1.4, 3, -0.3])
+def test_a_number_as_a_cotangent_has_the_dtype_of_its_argument(x, c):
+    """Of a scalar, it met a mask without one, and was 1 or a number in single precision."""
+    f = sg.func.grad(lambda x: sg.clamp(sg.exp(-sg.abs(x)), min=0.4) * c)
+    g = sg.func.grad(lambda x: (sg.clamp(x * 2 + 1, min=0.4, max=2.0) * c) + x)
+    for h in (f, g):
+        assert float(sg.compile(h, np.float64(x))(np.float64(x))) == float(h(sg.tensor(np.float64(x))))
+
+
+def test_the_norm_of_a_constant():
+    f = sg.compile(lambda x: x + sg.linalg.norm(1 / (x * x / (x * x) + 3)), np.float64(0.5))
+    assert f(np.float64(0.5)) == 0.75

@@ -99,3 +99,32 @@ def test_parts_that_depend_on_each_other_count_once(program):
     (g,) = sg.autograd.grad(program(x).sum(), x)
     got = sg.formula(g).evaluate(x=x.detach().numpy())
     np.testing.assert_allclose(got, g.numpy(), rtol=1e-12)
+
+
+def test_stable_spellings_have_values_at_zero():
+    """The sign of x was written as |x| / x."""
+
+    def f(x):
+        return 0.7 * sg.log(abs(x) + 2) + 0.7 / (4 * x * x + 2)
+
+    for x in (0.0, -1.5):
+        here = sg.tensor(np.float64(x))
+        assert abs(float(sg.compile(sg.func.grad(f), np.float64(x))(np.float64(x)) - sg.func.grad(f)(here))) < 1e-15
+    g = sg.compile(lambda x: 1 / (sg.sign(x) * sg.sign(x) + 2), np.zeros(3))
+    np.testing.assert_array_equal(g(np.array([0.0, 1.0, -2.0])), [1 / 2, 1 / 3, 1 / 3])
+
+
+def test_decimal_numbers_are_no_fractions():
+    """0.7 was 3152519739159347 / 2**52, and powers of it outgrew the floats."""
+
+    def f(x):
+        z = x * 0.7
+        return (sg.tanh(z * 0.7) + sg.maximum(z, 0.2) + 0.7 * sg.sin(x)).sum()
+
+    def g(x):
+        return (sg.func.grad(f)(x) * sg.func.grad(f)(x) * 0.7).sum()
+
+    x = np.array([0.0, 0.3, -2.0])
+    made = sg.compile(sg.func.grad(g), x)
+    assert np.allclose(made(x), sg.func.grad(g)(sg.tensor(x)), rtol=1e-14, atol=1e-16)
+    assert "5251973915934" not in next(iter(made.variants.values()))[0].program.source

@@ -10,7 +10,7 @@ lose digits and its other spelling does not (:mod:`.probing`).  Formulas are pri
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
@@ -30,12 +30,17 @@ DEAR = 1.5
 """What costs so many times as much as it was written has to keep digits at places that functions are called at."""
 
 
-def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Term] | None = None) -> list[Term]:
+def accurate(
+    roots: Sequence[Term], activations: bool = True, order: Sequence[Term] | None = None, derived: bool = False
+) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
 
     Without ``activations``, parts with no other functions than σ, tanh and softplus are left as they are: what networks
     are made of has to be quick, and 1 - tanh² is off by no more than a rounding error of 1.  Among powers and roots,
     which no exponential outgrows, their values are numbers like any others.
+
+    In ``derived`` programs a function of a part, such as √u in u'/√u, may be computed for the value anyway.  Another
+    spelling with new functions in its place then has to be better at places where the value is, too.
 
     ``order``: the terms of the roots, where they are known.
 
@@ -68,7 +73,11 @@ def accurate(roots: Sequence[Term], activations: bool = True, order: Sequence[Te
                     part = _beside_activations(part, inside)
                 if readers is None:
                     readers = _readers(order)
-                written = _written(part.scalar(), part.price(readers)) if part.known else None
+                written = None
+                if part.known:
+                    done = _computed(part, readers, found, roots) if derived else 0
+                    own = _functions(part.terms) - done if done else None
+                    written = _written(part.scalar(), part.price(readers), own)
                 if written is not None:
                     found[term] = part, written
     if not found:
@@ -290,11 +299,33 @@ def _price(terms: Iterable[Term]) -> int:
     return sum(1 if t.op.name in WRITTEN else 8 for t in terms if t.args)
 
 
+def _computed(
+    part: _Part, readers: Mapping[Term, Sequence[Term]], found: Container[Term], roots: Sequence[Term]
+) -> int:
+    """How many functions of a part are computed whatever is made of it: what is no part of a formula reads them.
+
+    ``found`` are the ends of parts that are written otherwise.
+    """
+    others = part.terms - {part.end}
+    read = (t for t in others if t in roots or any(not _readable(reader) for reader in readers.get(t, ())))
+    return _functions(t for t in read if t not in found)
+
+
+_QUICK = WRITTEN | {"abs", "reciprocal"}
+"""Functions that cost no more than an operator."""
+
+
+def _functions(terms: Iterable[Term]) -> int:
+    """How many terms are functions: not operators, sizes, comparisons and choices."""
+    return sum(t.op.loses is not None and t.op.name not in _QUICK for t in terms)
+
+
 @functools.lru_cache(maxsize=512)
-def _written(scalar: Term, price: int) -> Term | None:
+def _written(scalar: Term, price: int, functions: int | None = None) -> Term | None:
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
 
-    ``price``: what it costs as it was written.
+    ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
+    there are such.
     """
     for expands in (True, False):
         reader = Reader(expands)
@@ -302,12 +333,11 @@ def _written(scalar: Term, price: int) -> Term | None:
             found: Term | None = Writer(reader.field)(reader(scalar))
         except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
             found = None
-        if (
-            found is not None
-            and found is not scalar
-            and loses(scalar, found, _price(postorder([found])) > DEAR * price)
-        ):
-            return found
+        if found is not None and found is not scalar:
+            terms = postorder([found])
+            further = functions is not None and _functions(terms) > functions
+            if loses(scalar, found, _price(terms) > DEAR * price, further):
+                return found
         if not reader.expanded:  # another reading would be the same
             return None
     return None

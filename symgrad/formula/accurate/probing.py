@@ -14,10 +14,14 @@ from symgrad.formula.term import NUMBER, SYMBOL, Term, evaluate, postorder, subs
 
 TOLERANCE = 2.0**-47
 """How far a formula may be off before it is written anew."""
+WORTH = 2.0**-40
+"""How far it has to be off to be worth functions that nothing else needs; sums that happen to be small are not."""
 WITNESSES = 5
 """At how many points both are compared with the digits."""
 NEAR = 100.0
 """Numbers of the formula beyond this are places where a variable may be close to them."""
+HOLE = 1e-6
+"""Two spellings farther apart where a variable is 0 are not equal there."""
 NORMAL = 1e30
 """Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
 
@@ -62,24 +66,30 @@ def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any
     return dict(zip(names, np.concatenate(columns, axis=1), strict=True))
 
 
-def _one_far(count: int) -> Any:
-    """Values of all variables of which one is far out and the others are of ordinary sizes, or all are close."""
+def _one_far(count: int, small: bool = False) -> Any:
+    """Values of all variables of which one is far out and the others are of ordinary sizes, or all are close.
+
+    ``small``: those of which one is small.
+    """
     base = np.array([0.37, -0.61, 1.7])
-    columns = [np.stack([probes(k)[_FAR.size :] for k in range(count)])]
+    columns = [] if small else [np.stack([probes(k)[_FAR.size :] for k in range(count)])]
+    far = _FAR[np.abs(_FAR) < 1] if small else _FAR
     for k in range(count):
-        rows = np.stack([np.resize(np.roll(base, i), _FAR.size) for i in range(count)])
-        rows[k] = _FAR
+        rows = np.stack([np.resize(np.roll(base, i), far.size) for i in range(count)])
+        rows[k] = far
         columns.append(rows)
     return np.concatenate(columns, axis=1)
 
 
-def loses(scalar: Term, better: Term, dear: bool = False) -> bool:
+def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False) -> bool:
     """Whether ``better``, which is equal to a formula of scalars in exact arithmetic, is nearer to the exact values.
 
     Where they agree up to a few roundings, it is not asked which of them is.  At ordinary places it must not be worse.
     ``dear``: it costs more, so of three or more variables it is not enough that it is nearer where several of these are
     far out independently, or where the value is: 1e-310 · e^720 is an ordinary number, and a · e^-x / b a tiny one at
-    x = 720, but nobody pays for these digits with further exponentials per entry.
+    x = 720, but nobody pays for these digits with further exponentials per entry.  ``further``: of
+    the functions in the formula some are computed for others anyway, and ``better`` has new ones in their place; of
+    three or more variables it then has to be nearer where one of them is small.
     """
     order = postorder([scalar])
     marks = [t for t in order if t.op is SYMBOL]
@@ -89,15 +99,31 @@ def loses(scalar: Term, better: Term, dear: bool = False) -> bool:
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
     ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
-    if min(_votes(rows, better, ordinary, both=True), default=0) < 0:
+    if _has_holes(rows, names) or min(_votes(rows, better, ordinary, both=True), default=0) < 0:
         return False
-    dear = dear and len(names) > 2
-    far = _one_far(len(names)) if dear else [probes(k) for k in range(len(names))]
-    return sum(_votes(rows, better, dict(zip(names, far, strict=True)), within=NORMAL if dear else None)) > 0
+    dear, further = dear and len(names) > 2, further and len(names) > 2
+    far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
+    within, tolerance = NORMAL if dear or further else None, WORTH if further else TOLERANCE
+    return sum(_votes(rows, better, dict(zip(names, far, strict=True)), within=within, tolerance=tolerance)) > 0
+
+
+def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:
+    """Whether the other spelling has no value, or another one, where a variable is 0: sign x as |x| / x."""
+    base = np.repeat(np.array([0.37, -0.61, 1.7]), len(names))
+    values = {name: np.where(np.arange(base.size) % len(names) == k, 0, base + 0.2 * k) for k, name in enumerate(names)}
+    with np.errstate(all="ignore"):
+        plain, other = (evaluate(t, values) for t in rows)
+        close = np.abs(plain - other) <= HOLE * (1 + np.abs(plain))
+    return bool(np.any(np.isfinite(plain) & ~close))
 
 
 def _votes(
-    rows: Sequence[Term], better: Term, values: dict[str, Any], both: bool = False, within: float | None = None
+    rows: Sequence[Term],
+    better: Term,
+    values: dict[str, Any],
+    both: bool = False,
+    within: float | None = None,
+    tolerance: float = TOLERANCE,
 ) -> list[int]:
     """Where the two spellings are farthest apart: 1 where ``better`` is nearer to the truth, -1 where it is not.
 
@@ -113,7 +139,7 @@ def _votes(
             off = np.where((np.abs(other) <= within) & (np.abs(other) >= 1 / within), off, 0)
     worst = np.argsort(-off, kind="stable")
     votes: list[int] = []
-    for k in worst[off[worst] > TOLERANCE]:
+    for k in worst[off[worst] > tolerance]:
         vote = _vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k])
         votes += [] if vote is None else [vote]
         if len(votes) == WITNESSES:

@@ -19,6 +19,11 @@ class Unreadable(Exception):
     """A term that is no formula of this kind."""
 
 
+LONG = 2**24
+"""Numbers of more digits than this, such as the fraction that 0.7 stands for, are constants that have a name: powers of
+such fractions would outgrow the floats."""
+
+
 class Reader:
     """Reads the terms of one formula; ``field`` holds the generators.
 
@@ -58,7 +63,7 @@ class Reader:
         if isinstance(value, (bool, complex)) or not math.isfinite(value):
             raise Unreadable(repr(value))
         exact = Fraction(value)
-        if max(abs(exact.numerator), exact.denominator) > 2**53:
+        if max(abs(exact.numerator), exact.denominator) > LONG:
             return self.field.single(self.field.generator("constant", term=term))
         return Ratio(exact)
 
