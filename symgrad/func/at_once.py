@@ -18,7 +18,7 @@ from symgrad.compiler.trace import changes_seen, note_rewritten, note_unrepeatab
 from symgrad.compiler.verbatim import KINDS
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import SymgradError
-from symgrad.op import shape_of
+from symgrad.op import carrier_of, shape_of
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.graph import Node, Source, sequence
@@ -59,7 +59,7 @@ def at_once(
                 note_rewritten(watch)
         except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
             raise Apart from error
-    if watch.problems:
+    if watch.problems or any(_followed_elsewhere(r) for r in found):
         raise Apart
     before = {id(t._node): t for t in captured(func) if isinstance(t, Recorded) and t._node is not None}
     try:
@@ -133,6 +133,11 @@ def _leaf(edge: Any, inputs: dict[int, Any]) -> Any:
     if alive is None:
         raise Apart
     return inputs.get(id(alive), alive)
+
+
+def _followed_elsewhere(result: Any) -> bool:
+    """Whether a result flows in another way than on the tape, as forward mode does: the graph has not all of it."""
+    return not isinstance(result, Recorded) and carrier_of(result.__class__) is not None
 
 
 def _same_for_all(image: Any, seen: Any) -> bool:

@@ -101,3 +101,25 @@ def test_branches_that_all_examples_take():
     assert sg.func.vmap(run)(sg.tensor([[1.0, 2.0], [3.0, -1.0]])).tolist() == [[2.0, 4.0], [6.0, -2.0]]
     assert len(runs) == 1
     assert sg.func.vmap(run)(sg.tensor([[1.0, 2.0], [-3.0, 1.0]])).tolist() == [[2.0, 4.0], [3.0, -1.0]]
+
+
+CAPTURING = {
+    "straight": lambda w, y: (w * y).sin().sum(),
+    "branched": lambda w, y: w * y if (w * y).sum() > 0.4 else -w,
+}
+
+
+@pytest.mark.parametrize("f", CAPTURING.values(), ids=CAPTURING)
+def test_forward_mode_by_what_a_mapped_function_captures(f):
+    """Tangents of captured values are not of the tape: every example has its own, from each way to forward mode."""
+    w, Y = sg.tensor([0.3, 0.5, 0.7]), sg.tensor(TABLE[:, 0] % 1)
+    v = sg.tensor([1.0, 2.0, 3.0])
+
+    def mapped(w):
+        return sg.func.vmap(lambda y: f(w, y))(Y)
+
+    value, moved = sg.func.jvp(mapped, (w,), (v,))
+    rows = [sg.func.jvp(lambda w, y=y: f(w, y), (w,), (v,)) for y in Y]
+    np.testing.assert_allclose(value.numpy(), np.stack([row[0].numpy() for row in rows]), rtol=1e-6)
+    np.testing.assert_allclose(moved.numpy(), np.stack([row[1].numpy() for row in rows]), rtol=1e-6)
+    np.testing.assert_allclose(sg.func.jacfwd(mapped)(w).numpy(), sg.func.jacrev(mapped)(w).numpy(), rtol=1e-6)
