@@ -13,6 +13,7 @@ from symgrad.errors import KinkError
 from symgrad.formula.term import evaluate
 from symgrad.ops.rules.kinks import KINKS, NAMES, usual
 
+F = sg.nn.functional
 CALLS = {
     "abs": (sg.abs, [0.0]),
     "relu": (sg.relu, [0.0]),
@@ -22,6 +23,13 @@ CALLS = {
     "fmin": (sg.fmin, [1.0, 1.0]),
     "clamp_min": (sg.clamp_min, [1.0, 1.0]),
     "clamp_max": (sg.clamp_max, [2.0, 2.0]),
+    "leaky_relu": (lambda x: F.leaky_relu(x, 0.0), [0.0]),
+    "hardtanh_min": (F.hardtanh, [-1.0]),
+    "hardtanh_max": (F.hardtanh, [1.0]),
+    "relu6_min": (F.relu6, [0.0]),
+    "relu6_max": (F.relu6, [6.0]),
+    "softshrink_min": (F.softshrink, [-0.5]),
+    "softshrink_max": (F.softshrink, [0.5]),
     "norm": (lambda x: sg.norm(x.reshape(1)), [0.0]),
     "std": (lambda x: sg.std(sg.stack([x, x * 0 + 3])), [3.0]),
     "hypot": (sg.hypot, [0.0, 0.0]),
@@ -56,6 +64,61 @@ def test_every_kink_under_every_convention(name, convention):
         expected = float(expected)
         for got in (x.grad._value, evaluate(x.grad.term, arrays), second._value, third):
             np.testing.assert_array_equal(np.asarray(got, float), expected)
+
+
+@pytest.mark.parametrize("convention", ["symgrad", "torch", "jax", "min-norm", "left", "right"])
+def test_functions_with_the_kinks_of_others(convention):
+    """prelu, rrelu and hardsigmoid, and the norms, follow the rows of the functions that they are made of."""
+    share = float(KINKS["leaky_relu"].shares(convention)[0])
+    low, high = (float(KINKS[f"relu6_{end}"].shares(convention)[0]) / 6 for end in ("min", "max"))
+    sign, flat = (float(KINKS[name].shares(convention)[0]) for name in ("abs", "norm"))
+    quarter = sg.tensor([0.25], dtype=sg.float64)
+    cases = [
+        (lambda x: F.leaky_relu(x, 0.25), 0.0, share + (1 - share) / 4),
+        (lambda x: F.prelu(x, quarter), 0.0, share + (1 - share) / 4),
+        (lambda x: F.rrelu(x, 0.25, 0.25), 0.0, share + (1 - share) / 4),
+        (F.hardsigmoid, -3.0, low),
+        (F.hardsigmoid, 3.0, high),
+        *((lambda x, p=p: sg.linalg.vector_norm(x.reshape(1), p), 0.0, sign) for p in (1, np.inf, -np.inf)),
+        *((lambda x, p=p: sg.linalg.vector_norm(x.reshape(1), p), 0.0, flat) for p in (2, 3)),
+    ]
+    with sg.conventions(convention):
+        for function, point, want in cases:
+            x = sg.tensor(np.float64(point), requires_grad=True, name="x")
+            function(x).backward()
+            program = sg.compile(sg.func.grad(function), np.float64(point + 0.125))
+            formula = evaluate(x.grad.term, {"x": np.float64(point), "c1": np.float64(0.25)})
+            for got in (x.grad._value, formula, program(np.float64(point))):
+                np.testing.assert_allclose(np.asarray(got, float), want, rtol=1e-15)
+            np.testing.assert_allclose(sg.func.jvp(function, (x.detach(),), (1.0,))[1], want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("convention", ["symgrad", "torch", "jax", "min-norm", "left", "right"])
+def test_a_norm_between_the_first_and_the_second_follows_the_row(convention):
+    with sg.conventions(convention):
+        x = sg.tensor([0.0], dtype=sg.float64, requires_grad=True)
+        sg.linalg.vector_norm(x, 1.5).backward()
+    np.testing.assert_array_equal(x.grad, [float(KINKS["norm"].shares(convention)[0])])
+
+
+def test_smaller_entries_of_the_largest_norm_are_no_kinks():
+    x = sg.tensor([0.0, 3.0], requires_grad=True)
+    with sg.conventions("raise"):
+        sg.linalg.vector_norm(x, np.inf).backward()
+        np.testing.assert_array_equal(x.grad, [0, 1])
+        with pytest.raises(KinkError, match="abs: 1 of 2 entries"):
+            sg.linalg.vector_norm(x, 1).backward()
+
+
+@pytest.mark.parametrize("name", ["leaky_relu", "hardtanh_max", "relu6_min", "softshrink_max"])
+def test_kinks_chosen_in_the_forward_pass_are_refused_there(name):
+    function, (point,) = CALLS[name]
+    with sg.conventions("torch", **{name: "raise"}):
+        with pytest.raises(KinkError, match=f"{name}: 1 of 1 entries"):
+            function(sg.tensor(point, requires_grad=True))
+        with pytest.raises(KinkError, match=name):
+            sg.func.jvp(function, (point,), (1.0,))
+        function(sg.tensor(point))  # no derivative is taken
 
 
 def test_away_from_kinks_nothing_changes():
@@ -182,6 +245,10 @@ def test_torch_says_what_the_table_says(name):
     call = {
         "clamp_min": lambda x, lo: torch.clamp(x, min=lo),
         "clamp_max": lambda x, hi: torch.clamp(x, max=hi),
+        "leaky_relu": lambda x: torch.nn.functional.leaky_relu(x, 0.0),
+        **dict.fromkeys(("hardtanh_min", "hardtanh_max"), torch.nn.functional.hardtanh),
+        **dict.fromkeys(("relu6_min", "relu6_max"), torch.nn.functional.relu6),
+        **dict.fromkeys(("softshrink_min", "softshrink_max"), torch.nn.functional.softshrink),
         "norm": lambda x: torch.linalg.vector_norm(x.reshape(1)),
         "std": lambda x: torch.std(torch.stack([x, x * 0 + 3])),
         "where": lambda x: torch.where(x > 0, torch.sqrt(x), 0),
@@ -202,6 +269,13 @@ def test_jax_says_what_the_table_says(name):
         "atan2": jnp.arctan2,
         "clamp_min": lambda x, lo: jnp.clip(x, lo, None),
         "clamp_max": lambda x, hi: jnp.clip(x, None, hi),
+        "leaky_relu": lambda x: jax.nn.leaky_relu(x, 0.0),
+        **dict.fromkeys(("hardtanh_min", "hardtanh_max"), jax.nn.hard_tanh),
+        **dict.fromkeys(("relu6_min", "relu6_max"), jax.nn.relu6),
+        # JAX has no softshrink; this is torch's definition in its functions.
+        **dict.fromkeys(
+            ("softshrink_min", "softshrink_max"), lambda x: jnp.where(abs(x) > 0.5, x - jnp.sign(x) * 0.5, 0)
+        ),
         "norm": lambda x: jnp.linalg.norm(x.reshape(1)),
         "std": lambda x: jnp.std(jnp.stack([x, x * 0 + 3]), ddof=1),
         "where": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0),

@@ -22,6 +22,7 @@ from symgrad.ops.elementwise.smooth import softplus as softplus_op
 from symgrad.ops.nn import neurons
 from symgrad.ops.reductions.softmax import log_softmax, softmax
 from symgrad.ops.reductions.wide import rounded_once
+from symgrad.ops.rules.kinks import bent
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import chunk
 from symgrad.ops.shapes.shaping import axis_of, reshape
@@ -64,7 +65,7 @@ within("special", "expit")(sigmoid)
 @_activation()
 def relu6(input: Any) -> Any:
     """min(max(x, 0), 6); derivative 0 at both ends."""
-    return hardtanh(input, 0, 6)
+    return _limited("relu6", input, 0, 6)
 
 
 @_activation()
@@ -74,9 +75,13 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
         raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
     if kind_of(input) == "i":
         min_val, max_val = int(min_val), int(max_val)
-    inside = (input > min_val) & (input < max_val)
-    limited = where(inside, input, where(input >= max_val, max_val, where(input <= min_val, min_val, input)))
-    return by_pieces(limited, input)
+    return _limited("hardtanh", input, min_val, max_val)
+
+
+def _limited(kinks: str, x: Any, low: Any, high: Any) -> Any:
+    """x limited to [low, high]; ``kinks`` names the rows of conventions at these."""
+    limited = where((x > low) & (x < high), x, where(x >= high, high, where(x <= low, low, x)))
+    return by_pieces(bent(f"{kinks}_max", bent(f"{kinks}_min", limited, x, low, x), x, high, x), x)
 
 
 @_activation()
@@ -84,7 +89,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 def hardsigmoid(input: Any) -> Any:
     """(x + 3)/6 between -3 and 3, 0 and 1 outside."""
     outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
-    return by_pieces(where((input > -3) & (input < 3), (input + 3) / 6, outside), input)
+    line = (input + 3) / 6
+    limited = where((input > -3) & (input < 3), line, outside)
+    return by_pieces(bent("relu6_max", bent("relu6_min", limited, input, -3, line), input, 3, line), input)
 
 
 @_activation()
@@ -114,7 +121,11 @@ def selu(input: Any) -> Any:
 @_activation()
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     """x above 0, negative_slope · x below."""
-    return by_pieces(where(input > 0, input, input * negative_slope), input)
+    return _leaky(input, negative_slope)
+
+
+def _leaky(x: Any, slope: Any) -> Any:
+    return by_pieces(bent("leaky_relu", where(x > 0, x, x * slope), x, 0, x), x)
 
 
 @_activation("rrelu")
@@ -125,7 +136,7 @@ def rrelu(
     if lower > upper:
         raise ArgumentError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
-        return by_pieces(where(input > 0, input, input * ((lower + upper) / 2)), input)
+        return _leaky(input, (lower + upper) / 2)
     from symgrad.ops.noise import drawn
 
     values = values_of(input)
@@ -204,7 +215,8 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
         raise ArgumentError(
             f"lambda must be in range [0, {most:.6g}] for input dtype {torch_name(dtype)}, but found {lambd:.6g}"
         )
-    return by_pieces(neurons.softshrink(input, lambd), input)
+    shrunk = bent("softshrink_min", neurons.softshrink(input, lambd), input, -lambd, input + lambd)
+    return by_pieces(bent("softshrink_max", shrunk, input, lambd, input - lambd), input)
 
 
 @front("prelu")
@@ -216,7 +228,7 @@ def prelu(input: Any, weight: Any) -> Any:
         weight = reshape(weight, -1, *(1,) * (ndim - 2))
     elif not ndim and shape_of(weight):
         weight = reshape(weight, ())
-    return where(input > 0, input, weight * input)
+    return bent("leaky_relu", where(input > 0, input, weight * input), input, 0, input)
 
 
 within("nn.functional")(prelu)

@@ -18,7 +18,7 @@ from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
 from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
 from symgrad.ops.rules import work
-from symgrad.ops.rules.kinks import at_kink
+from symgrad.ops.rules.kinks import at_kink, shares_of
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.precision import digits, single
 from symgrad.precision.single import rounded
@@ -358,12 +358,14 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
     if p == 2:
         return g * at_kink("norm", 0, ratio(x, out), out, 0)
     if p == 1:
-        return g * sign(x)
+        return g * at_kink("abs", 0, sign(x), x, 0)
     if p == 0:
         return 0 * x
     if p in (math.inf, -math.inf):
         hit = eq(abs_(x), out)
-        return where(hit, g * sign(x) / sum_op(hit, dim=dim, keepdim=True), 0)
+        # Smaller entries have the slope 0: no kink of theirs is to be refused.
+        slope = at_kink("abs", 0, sign(x), x, 0 if shares_of("abs") is None else where(hit, 0, math.nan))
+        return where(hit, g * slope / sum_op(hit, dim=dim, keepdim=True), 0)
     g, out, x = map(cast_wide, (g, out, x))  # powers multiply what rounding does to a ratio
     size = abs_(x)
     if p < 1:
@@ -371,9 +373,10 @@ def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim
         return where(eq(x, 0), 0, sign(x) * size ** (p - 1)) * g * out ** (1 - p)
     if p < 2:
         # The slope has an infinite derivative at entries 0, which stays with them: powers first, then the ratio.
-        return sign(x) * size ** (p - 1) * ratio(g, out ** (p - 1))
+        return at_kink("norm", 0, sign(x) * size ** (p - 1) * ratio(g, out ** (p - 1)), out, 0, g)
     # Flat at the zero vector, as torch, and not without a slope of its own.
-    return g * sign(x) * divided_where(size, out, ne(out, 0)) ** (p - 1)
+    slope = sign(x) * divided_where(size, out, ne(out, 0)) ** (p - 1)
+    return g * at_kink("norm", 0, slope, out, 0)
 
 
 norm_op: Op = primitive(

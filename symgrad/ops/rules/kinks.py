@@ -60,6 +60,13 @@ KINKS: dict[str, Kink] = {
     "fmin": Kink("x = y", (1, 0), (0, 1), _HALF, (1, 0), (0, 1)),
     "clamp_min": Kink("x = min", (1, 0), _HALF, (0, 1), (0, 1), (1, 0)),
     "clamp_max": Kink("x = max", (1, 0), _HALF, (0, 1), (1, 0), (0, 1)),
+    "leaky_relu": Kink("x = 0", (0,), (1,), (0,), (0,), (1,)),
+    "hardtanh_min": Kink("x = min", (0,), (1,), (0,), (0,), (1,)),
+    "hardtanh_max": Kink("x = max", (0,), (1,), (0,), (1,), (0,)),
+    "relu6_min": Kink("x = 0", (0,), (0,), (0,), (0,), (1,)),
+    "relu6_max": Kink("x = 6", (0,), (0,), (0,), (1,), (0,)),
+    "softshrink_min": Kink("x = -lambd", (0,), (0,), (0,), (1,), (0,)),
+    "softshrink_max": Kink("x = lambd", (0,), (0,), (0,), (0,), (1,)),
     "norm": Kink("x = 0", (0,), (math.nan,), (0,), (0,), (0,)),
     "std": Kink("all x equal", (0,), (math.nan,), (0,), (0,), (0,)),
     "hypot": Kink("x = y = 0", _NAN, _HALF, _ZERO, _ZERO, _ZERO, _ZERO),
@@ -68,6 +75,9 @@ KINKS: dict[str, Kink] = {
     "composed": Kink("0 times inf", (math.nan,), (math.nan,), (0,), (0,), (0,), (0,)),
 }
 """``left`` and ``right``: the first argument comes from below or above.  Ties of several entries always share alike.
+
+``leaky_relu`` has the share of the slope above; the rest is that of the slope below.  ``relu6`` is that of
+``hardsigmoid``, too, and ``abs`` and ``norm`` are those of the 1-norm, of the largest entry, and of the other p-norms.
 
 ``where`` is 0 times an infinite derivative in the branch not taken.  ``composed`` is the same in a function that the
 op table knows as a whole, ``log1p(exp(x))`` or ``sqrt((x*x).sum())``: the derivative of the whole stands for "0" there.
@@ -112,6 +122,31 @@ def in_force() -> Convention:
 def usual() -> bool:
     """Whether torch's values are in force everywhere."""
     return not (STATE.swapped or STATE.unconjugated)
+
+
+def shares_of(name: str) -> Shares | None:
+    """What is in force for a kink where that is not the usual: the derivatives, none where they are refused."""
+    return STATE.swapped.get(name)
+
+
+def bent(name: str, value: Any, x: Any, at: Any, inside: Any) -> Any:
+    """``value``, a function with a kink at ``x = at``, with the slope there that the convention in force says.
+
+    That is a share of the slope of ``inside``, the piece on one side, and the rest of that of ``value``, which is the
+    usual one.  The choice is made in the forward pass.
+    """
+    shares = STATE.swapped.get(name)
+    if shares is None:
+        return value
+    from symgrad.ops.elementwise.select import eq, where
+
+    here = eq(x, at)
+    if not shares:
+        if getattr(x, "requires_grad", False) or getattr(x, "tangent", None) is not None:
+            no_kink(name, here)
+        return value
+    share = _exactly(shares[0])
+    return where(here, share * inside + (1 - share) * value, value)
 
 
 def keeps_nan(name: str) -> bool:
@@ -206,7 +241,8 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     "jax" also gives complex gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
 
     Numbers, formulas and programs follow the convention in force when the derivative is taken; for ``relu``, which
-    keeps only its result, and for ``where`` it has to be in force in the forward pass, too.  What holds at each kink
+    keeps only its result, and for ``where``, ``leaky_relu``, ``hardtanh``, ``relu6`` and ``softshrink`` it has to be in
+    force in the forward pass, too.  What holds at each kink
     was measured on torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
 
     >>> import symgrad as sg
