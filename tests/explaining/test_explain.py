@@ -506,6 +506,12 @@ def test_what_rounding_left_is_no_gradient():
     x = leaf([3.0, 1.0, 2.0])
     found = sg.explain(x, lambda: sg.softmax(x, dim=0).sum())
     assert (found.kind, found.cause.kind) == ("tiny", "cancels")
+    x = leaf([0.3, 0.1, 0.7])  # nothing is left
+    found = sg.explain(x, lambda: sg.softmax(x, dim=0).sum())
+    assert (found.kind, found.cause.kind) == ("zero", "zero derivative")
+    x = leaf([1000.0, 0.0])  # 5e-435, and no rounding
+    assert sg.explain(x, lambda: sg.softmax(x, dim=0)[0]).cause.kind == "saturated"
+    x = leaf([3.0, 1.0, 2.0])
     found = sg.explain(x, lambda: (sg.sin(x) * 3 - sg.sin(x) * 3).sum())
     assert (found.kind, found.cause.kind) == ("zero", "cancels")
 
