@@ -195,3 +195,18 @@ def test_slope_of_running_sums_of_powers_where_nothing_comes_down() -> None:
     found = second(sg, lambda x: x.logcumsumexp(0))
     np.testing.assert_allclose(found, second(torch, lambda x: x.exp().cumsum(0).log()), rtol=1e-13)
     assert abs(found[0] - second(torch, lambda x: x.logcumsumexp(0))[0]).min() > 1
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "int32"])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_among_masked_entries_have_the_dtype_asked_for(name, dtype):
+    values, hidden = np.array([[0.4, 3.0, 0.2], [0.1, 0.7, 4.0]]), np.array([[True, False, True]])
+    for options in ({}, {"dim": 0}, {"dim": 1, "keepdim": True}):
+        want, got = (
+            getattr(t.masked, name)(
+                t.tensor(values), mask=t.tensor(hidden), dtype=dtype and getattr(t, dtype), **options
+            )
+            for t in (torch, sg)
+        )
+        assert got.tolist() == want.tolist()
+        assert str(got.dtype).removeprefix("torch.") == str(want.dtype).removeprefix("torch.")

@@ -101,10 +101,10 @@ amax, amin = _extreme("amax", amax_all, -math.inf), _extreme("amin", amin_all, m
 
 def _place(name: str, find: Callable[..., Any], empty: float) -> Any:
     def call(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-        return find(_filled(input, mask, empty, dtype), dim, keepdim)
+        return cast(find(_filled(input, mask, empty), dim, keepdim), input.dtype if dtype is None else dtype)
 
     call.__name__ = name
-    call.__doc__ = f"{name} among the entries where the mask holds."
+    call.__doc__ = f"{name} among the entries where the mask holds, in ``dtype``: that of the input, as torch has it."
     return _masked(call)
 
 
