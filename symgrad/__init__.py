@@ -118,8 +118,8 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "backends", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn", "optim", "parallel",
-    "return_types", "signal", "sparse", "special", "testing", "utils",
+    "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn", "optim",
+    "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import re
 import warnings
 from typing import Any
 
@@ -17,7 +18,7 @@ from symgrad.compiler.export import _SMALL, _made, _nested, _shape_source, _stea
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, rewritten
-from symgrad.errors import ArgumentError, CompileError
+from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.formula.term import postorder
 
 FRAMEWORKS = {"torch": TORCH, "jax": JAX}
@@ -77,7 +78,7 @@ _SELFTEST = {
     "torch": '''def _selftest():
     """Compare with stored values; 0 when all agree."""
     failures = 0
-    found = {name}(*_ARGUMENTS)
+    found = _PROGRAM(*_ARGUMENTS)
     found = found if isinstance(found, tuple) else (found,)
     for k, (value, stored) in enumerate(zip(found, _RESULTS)):
         close = value.shape == stored.shape and value.dtype == stored.dtype
@@ -93,7 +94,7 @@ _SELFTEST = {
     """Compare with stored values, also where it is compiled by jax.jit; 0 when all agree."""
     failures = 0
     arguments = [jnp.array(value, dtype) for value, dtype in _ARGUMENTS]
-    for how, function in (("", {name}), (" under jax.jit", jax.jit({name}))):
+    for how, function in (("", _PROGRAM), (" under jax.jit", jax.jit(_PROGRAM))):
         found = function(*arguments)
         found = found if isinstance(found, tuple) else (found,)
         for k, (value, (stored, dtype)) in enumerate(zip(found, _RESULTS)):
@@ -138,6 +139,7 @@ def text_of(program: Any, target: str) -> str:
         raise CompileError(
             f"A file for {target} is run before it is written, and {target} is not installed: pip install {target}."
         )
+    _names_apart(program, framework)
     try:
         first = next((a.name for a in program.arguments if a.shape != (...,)), None)
         body = rewritten(program.source, program.name, framework, first)
@@ -155,6 +157,16 @@ def text_of(program: Any, target: str) -> str:
     for tried in (text, *others):
         _run(program, framework, tried)
     return text
+
+
+def _names_apart(program: Any, framework: Framework) -> None:
+    """Raise ``NameProblem`` where the program or an argument has the name of a module that the file imports."""
+    modules = {*re.findall(r"(?:import|as) (\w+)$", framework.imports, re.MULTILINE), "base64", "math"}
+    for name in (program.name, *(a.name for a in program.arguments)):
+        if name in modules:
+            raise NameProblem(
+                f"{name!r} is a module in a file for {framework.name}; give the program's own another name."
+            )
 
 
 def _ops(program: Any, call: str) -> str:
@@ -218,7 +230,7 @@ def _text(program: Any, framework: Framework, body: Any, sample: tuple[Any, ...]
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):
         rows = "".join(f"    {_tensor(v) if torch else _pair(v)},\n" for v in values)
         lines.append(f"{title} = [\n{rows}]\n")
-    lines.append(f"_RTOL = {loose[0]}\n\n\n")
+    lines.append(f"_PROGRAM = {name}\n_RTOL = {loose[0]}\n\n\n")
     lines.append(_SELFTEST[framework.name].format(name=name))
     config = '        jax.config.update("jax_enable_x64", True)\n' if wide and not torch else ""
     code = "".join(lines) + _END.format(wide=config)

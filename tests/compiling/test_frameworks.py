@@ -13,7 +13,7 @@ import pytest
 import symgrad as sg
 from symgrad.compiler.program import build
 from symgrad.compiler.trace import trace
-from symgrad.errors import ArgumentError, CompileError
+from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.op import TABLE
 from symgrad.proving.laws import is_data
 from symgrad.proving.samples import cases, make_case
@@ -364,3 +364,22 @@ def test_common_ops_have_a_form_in_torch(name, tmp_path):
 @pytest.mark.parametrize("name", ["cholesky", "eigvalsh", "expn"])
 def test_jax_reads_one_triangle_and_the_arguments_in_order(name, tmp_path):
     assert swept("jax", name, 0, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["torch", "jax"])
+@pytest.mark.parametrize("name", ["k", "value", "found"])
+def test_a_program_may_have_the_name_of_a_variable_of_its_self_test(tmp_path, target, name):
+    pytest.importorskip(target)
+    program = sg.compile(sg.func.grad(lambda x: (sg.sin(x) * x).sum()), np.ones(3), name=name)
+    program.save(tmp_path / "f.py", target=target)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "f.py", "--selftest"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_names_of_modules_are_refused(tmp_path):
+    pytest.importorskip("torch")
+    program = sg.compile(lambda x: x * 2, np.ones(3), name="torch")
+    with pytest.raises(NameProblem, match="'torch' is a module in a file for torch"):
+        program.save(tmp_path / "f.py", target="torch")
