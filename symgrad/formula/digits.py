@@ -55,7 +55,7 @@ def all_in_mpmath(
     def walk(digits: int, rounding: str) -> list[Any]:
         numbers = Digits(digits, rounding)
         out = numbers.values(roots, values, sizes or {})
-        numbers.mp._prec_rounding[1] = "n"  # what is done with the results is rounded as usual
+        numbers.mode[1] = "n"  # what is done with the results is rounded as usual
         return out
 
     digits = n + 10
@@ -209,7 +209,8 @@ class Digits:
 
         self.mp: Any = mpmath.MPContext()
         self.mp.dps = digits
-        self.mp._prec_rounding[1] = rounding[0]
+        self.mode: list[Any] = self.mp._prec_rounding  # mpmath has no other way to choose how it rounds
+        self.mode[1] = rounding[0]
         for name in _REDUCING:
             vars(self.mp)[name] = _bounded(name, getattr(self.mp, name))
 
@@ -268,11 +269,11 @@ class Digits:
     def apply(self, op: Op, args: list[Any], params: dict[str, Any]) -> Any:
         """An op on arrays of exact numbers."""
         call = in_digits(op)
-        rounding = self.mp._prec_rounding[1]
+        rounding = self.mode[1]
         try:
             if call is not None:
                 if op.kind == "primitive":  # iterations (svd) end when rounded to the nearest number only
-                    self.mp._prec_rounding[1] = "n"
+                    self.mode[1] = "n"
                 return call(self.mp, *args, **params)
             if op.define is not None:
                 return self._defined(op, args, params)
@@ -283,7 +284,7 @@ class Digits:
         except ZeroDivisionError as error:
             raise np.linalg.LinAlgError(f"{op.name}: {error}") from None
         finally:
-            self.mp._prec_rounding[1] = rounding
+            self.mode[1] = rounding
         raise FormulaError(
             f"{op.name} has no value in many digits; compute it before, and take the result for a symbol."
         )

@@ -160,7 +160,7 @@ class _Symbols(Digits):
     """The walk of :class:`Digits` over SymPy's expressions in place of numbers."""
 
     def __init__(self) -> None:
-        self.mp = _Arithmetic()
+        self.mp, self.mode = _Arithmetic(), [0, "n"]
 
 
 def symbolic(op: Op, case: Case) -> list[bool]:
