@@ -75,7 +75,7 @@ def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def either(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            if "axis" in kwargs:
+            if "axis" in kwargs and "axis" not in taken:
                 kwargs["dim"] = kwargs.pop("axis")
             if "keepdims" in kwargs:
                 kwargs["keepdim"] = kwargs.pop("keepdims")
