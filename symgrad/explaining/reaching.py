@@ -9,7 +9,7 @@ import numpy as np
 from symgrad.errors import SymgradError
 from symgrad.explaining.replay import Edge, Replay, entry_by_entry
 from symgrad.explaining.scene import Scene, aligned, scalar
-from symgrad.formula.digits import in_mpmath
+from symgrad.formula.digits import Digits, in_mpmath
 from symgrad.formula.term import Term, as_term, number, symbol
 from symgrad.tape.graph import Node
 from symgrad.tape.operands import promoted
@@ -111,8 +111,10 @@ def exact_pull(scene: Scene, edge: Edge, index: tuple[int, ...]) -> Any:
         g = symbol("g", node.shape, node.dtype)
         term = as_term(node.op.pullback(edge.i, g, node.op(*args, **params), tuple(args), params))
         scale = float(np.max(np.abs(values["g"]), initial=0))
-        for digits in (15, 60, _MANY) if len(values["g"].shape) < 2 else (15, 60):
-            found = np.broadcast_to(np.asarray(in_mpmath(term, values, {}, digits), object), np.shape(edge.c))[index]
+        for digits in (60, _MANY) if len(values["g"].shape) < 2 else (60,):
+            # One walk: to have all of its digits, an exact zero would be asked for in more and more of them.
+            (value,) = Digits(digits + 10).values([term], values, {})
+            found = np.broadcast_to(np.asarray(value, object), np.shape(edge.c))[index]
             if found != 0 and not abs(found) * 10**digits <= scale:
                 return found
         return 0  # what is smaller than the last digit, however many there are, is rounding

@@ -20,6 +20,8 @@ from symgrad.precision.digits import by_entry, is_complex, ranks
 
 _ROUNDS, _LAST = 4, 6
 """How often the working precision is doubled; and how often where terms cancel that are far from 1."""
+_MOST = 16
+"""How many times the digits that are wanted, or a hundred of them: an exact zero never agrees with itself sooner."""
 _DEEP = 360
 """Digits at which what is 0 is taken for that."""
 _HELD = 20
@@ -62,6 +64,8 @@ def all_in_mpmath(
     found = walk(digits, "down")
     for k in range(_LAST):
         digits *= 2
+        if digits > max(_MOST * n, _MOST * 100):
+            break
         # Rounded towards zero and away from it by turns: a 1 that is lost beside 10^60 would leave the same wrong 0.
         before, found = found, walk(digits, "down" if k % 2 else "up")
         least = 0.0 if k < _ROUNDS else _FAINT
