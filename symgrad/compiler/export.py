@@ -106,6 +106,8 @@ if __name__ == "__main__":
 def save(program: Any, path: Any, target: str | None = None) -> None:
     """Write ``program`` to ``path``: C where that ends in ``.c``, data where in ``.json``, else Python."""
     path = Path(path)
+    if path.suffix not in ("", ".py", ".c", ".json"):
+        raise ArgumentError(f"save(): a file ends in .py, .c or .json, which says what is written; got {path.name}.")
     if target is not None and path.suffix in (".c", ".json"):
         raise ArgumentError(f"save(): a file for {target} is Python; {path.name} ends in {path.suffix}.")
     if target == "numba":

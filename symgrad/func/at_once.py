@@ -21,6 +21,7 @@ from symgrad.errors import SymgradError
 from symgrad.op import carrier_of, shape_of
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dual import BY_HAND, Dual
 from symgrad.tape.graph import Node, Source, sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.operands import as_operand
@@ -43,14 +44,12 @@ def at_once(
     ``leaves`` are the arguments, ``dims`` their batch axes; ``bundle`` makes a bundle of one.  Raises
     :class:`Apart` where the examples have to run one by one.
     """
-    if any(not isinstance(x, Recorded) for x, dim in zip(leaves, dims, strict=True) if dim is not None):
-        raise Apart
     inputs: dict[int, Any] = {}
     row = []
     for x, dim in zip(leaves, dims, strict=True):
-        row.append(x if dim is None else _example(x, dim))
-        if dim is not None:
-            inputs[id(row[-1])] = bundle(x, dim)
+        row.append(_example(x, dim) if dim is not None or isinstance(x, Dual) else x)
+        if row[-1] is not x:
+            inputs[id(row[-1])] = x if dim is None else bundle(x, dim)
     start = next(sequence)
     with _traces_left_as_they_are(), Watch(everything=True) as watch:
         try:
@@ -76,9 +75,19 @@ def at_once(
     return containers.unflatten(structure, iter(made))
 
 
-def _example(leaf: Any, dim: int) -> Any:
-    """A tensor of its own like the first example; it requires grad, so that derivatives inside are recorded, too."""
-    made = plain(Tensor, np.array(leaf._value[(slice(None),) * dim + (0,)])[()])
+def _example(leaf: Any, dim: int | None) -> Any:
+    """A tensor of its own like the first example, or like what all share.
+
+    It requires grad, so that derivatives inside are recorded, too.
+    Of what moves along a tangent it is where it moves from: the whole batch moves, when what was recorded is repeated.
+    """
+    while isinstance(leaf, Dual) and leaf.tag not in BY_HAND:
+        leaf = leaf.primal
+    value = leaf._value if isinstance(leaf, Recorded) else leaf
+    if not isinstance(value, np.ndarray):
+        raise Apart
+    first = () if dim is None else (slice(None),) * dim + (0,)
+    made = plain(Tensor, np.array(value[first])[()])
     made._requires_grad = is_floating(made.dtype)
     return made
 
@@ -149,5 +158,7 @@ def _same_for_all(image: Any, seen: Any) -> bool:
 
 def _lost(made: Any) -> bool:
     value = made.whole if isinstance(made, Bundle) else made
+    if isinstance(value, Dual):
+        return _lost(value.primal) or _lost(value.tangent)
     value = getattr(value, "_value", value)
     return isinstance(value, np.ndarray) and value.dtype.kind in "fc" and bool(np.isnan(value).any())

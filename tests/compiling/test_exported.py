@@ -570,3 +570,9 @@ def test_a_size_that_the_program_composes_is_composed_everywhere():
     f = sg.func.grad(lambda p, k: (F.conv2d(p[None, None], k[None, None]) ** 2).mean() + p.std())
     args = rng.random((6, 8)), rng.random((3, 3))
     np.testing.assert_allclose(sg.compile(f)(*args), f(*args).numpy(), rtol=1e-10)
+
+
+def test_endings_that_say_nothing_are_refused(tmp_path):
+    program = sg.compile(lambda x: x * 2, np.ones(3))
+    with pytest.raises(ArgumentError, match="ends in .py, .c or .json"):
+        program.save(tmp_path / "f.txt")

@@ -301,3 +301,22 @@ def test_mapped_calls_inside_of_mapped_calls():
     found = sg.func.vmap(lambda x: sg.func.vmap(lambda y: counted(x, y))(b))(a)
     np.testing.assert_allclose(found, a @ b.T)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("outer", ["jvp", "jacfwd by what all share", "jvp of a gradient"])
+def test_forward_mode_over_a_mapped_call_takes_one_run(outer):
+    counted, calls = _count(lambda w, x: sg.sin(w * x).prod())
+    mapped = sg.func.vmap(counted, in_dims=(None, 0))
+    w, x, way = sg.tensor(np.linspace(0.5, 1.5, 4)), sg.tensor(_ROW), sg.tensor(_ROW[::-1].copy())
+    if outer == "jvp":
+        found = sg.func.jvp(lambda x: mapped(w, x), (x,), (way,))[1]
+        expected = [sg.func.jvp(lambda r: sg.sin(w * r).prod(), (r,), (t,))[1] for r, t in zip(x, way, strict=True)]
+    elif outer == "jvp of a gradient":
+        slope = sg.func.grad(lambda x: sg.sin(w * x).prod())
+        found = sg.func.jvp(sg.func.vmap(lambda x: sg.func.grad(lambda x: counted(w, x))(x)), (x,), (way,))[1]
+        expected = [sg.func.jvp(slope, (r,), (t,))[1] for r, t in zip(x, way, strict=True)]
+    else:
+        found = sg.func.jacfwd(lambda w: mapped(w, x))(w)
+        expected = [sg.func.grad(lambda w, r=r: sg.sin(w * r).prod())(w) for r in x]
+    np.testing.assert_allclose(found, np.stack([e.numpy() for e in expected]), rtol=1e-10, atol=1e-13)
+    assert len(calls) == 1
