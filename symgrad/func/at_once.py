@@ -58,6 +58,7 @@ def at_once(
                 note_rewritten(watch)
         except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
             raise Apart from error
+    inputs |= {id(v): plain(Tensor, v._value) for v in watch.variables}
     if watch.problems or any(_followed_elsewhere(r) for r in found):
         raise Apart
     before = {id(t._node): t for t in captured(func) if isinstance(t, Recorded) and t._node is not None}

@@ -19,7 +19,7 @@ from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.watching.captured import guarding
-from symgrad.tape.watching.watch import WATCH, watching
+from symgrad.tape.watching.watch import WATCH, note_variable, watching
 from symgrad.tensor import Tensor
 
 Argnums = int | Sequence[int]
@@ -85,6 +85,8 @@ def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple
     extra = made.more()
     extra.name = tensor._extra.name if tensor._extra is not None and tensor._extra.name else name
     made._requires_grad = pulled
+    if WATCH.count:
+        note_variable(made)
     return made, made
 
 

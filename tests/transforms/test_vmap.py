@@ -320,3 +320,17 @@ def test_forward_mode_over_a_mapped_call_takes_one_run(outer):
         expected = [sg.func.grad(lambda w, r=r: sg.sin(w * r).prod())(w) for r in x]
     np.testing.assert_allclose(found, np.stack([e.numpy() for e in expected]), rtol=1e-10, atol=1e-13)
     assert len(calls) == 1
+
+
+def test_variables_of_derivatives_inside_are_nobodys_outside():
+    w, x = sg.tensor(np.linspace(0.5, 1.5, 4)), sg.tensor(_ROW)
+
+    def pulled(row):
+        _, back = sg.func.vjp(lambda v: (v * row).sum() ** 2, w)
+        return back(sg.ones((), dtype=sg.float64))[0]
+
+    found = sg.func.vmap(pulled)(x)
+    assert not found.requires_grad
+    np.testing.assert_allclose(found, np.stack([pulled(row) for row in x]), rtol=1e-12)
+    w.requires_grad_()
+    assert sg.func.vmap(pulled)(x).requires_grad

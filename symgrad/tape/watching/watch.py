@@ -41,6 +41,7 @@ class Watch:
 
     ``passes`` has the first and last creation numbers of the nodes of backward passes.  ``everything``: what is made
     of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
+    ``variables`` are those of derivatives inside, by which nobody outside differentiates.
     ``marks`` has checksums of arrays when they were read: of writes with NumPy nobody is told.
     """
 
@@ -52,6 +53,7 @@ class Watch:
         self.inputs: set[int] = set()
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
+        self.variables: list[Any] = []
 
     def __enter__(self) -> Self:
         WATCH.local.stack.append(self)
@@ -120,6 +122,12 @@ def note_pass(first: int, last: int) -> None:
     """A backward pass was recorded because somebody watches: its nodes have these creation numbers."""
     for watch in WATCH.local.stack:
         watch.passes.append((first, last))
+
+
+def note_variable(tensor: Any) -> None:
+    """A derivative inside has made a variable of its own."""
+    for watch in WATCH.local.stack:
+        watch.variables.append(tensor)
 
 
 def note_problem(text: str) -> None:
