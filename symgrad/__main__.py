@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from symgrad.errors import SymgradError
 from symgrad.guide.accuracy import add_accuracy
+from symgrad.guide.bench import add_bench
 from symgrad.guide.checking import add_check
 from symgrad.guide.commands import add_commands
 from symgrad.guide.conventions import add_conventions
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     add_check(commands)
     add_accuracy(commands)
     for add in (
+        add_bench,
         add_derive,
         add_conventions,
         add_digest,
