@@ -18,6 +18,7 @@ import numpy as np
 from symgrad.autograd import grad
 from symgrad.autograd.sweeps import entrances, leaves
 from symgrad.proving.benches.clock import Run, interleaved
+from symgrad.tape.formulas.origin import attach
 from symgrad.tape.record import Recorded
 from symgrad.tensor.creation import tensor
 
@@ -58,7 +59,7 @@ def _row(work: str, run: Run, seconds: float) -> Row:
 
 def _chain(shape: tuple[int, ...], operations: int) -> Run:
     """y <- tanh(y a + b), over and over, and the gradient by all three."""
-    given = [tensor(np.full(shape, v), requires_grad=True) for v in (0.5, 1.3, 0.1)]
+    given: list[Any] = [tensor(np.full(shape, v), requires_grad=True) for v in (0.5, 1.3, 0.1)]
 
     def run() -> Any:
         y, a, b = given
@@ -72,11 +73,11 @@ def _chain(shape: tuple[int, ...], operations: int) -> Run:
 def _training(rows: int, width: int) -> Run:
     """Two layers and a squared error, on a batch that no graph has seen."""
     rng = np.random.default_rng(0)
-    weights = [tensor(rng.normal(size=(width, width)) / width**0.5, requires_grad=True) for _ in range(2)]
+    weights: list[Any] = [tensor(rng.normal(size=(width, width)) / width**0.5, requires_grad=True) for _ in range(2)]
     batch = rng.normal(size=(rows, width))
 
     def run() -> None:
-        x = tensor(batch)
+        x: Any = tensor(batch)
         loss = ((np.tanh(x @ weights[0]) @ weights[1] - x) ** 2).mean()
         loss.backward()
         for w in weights:
@@ -101,7 +102,7 @@ def _without_formulas() -> contextlib.AbstractContextManager[None]:
 
 
 def _nothing_changed() -> contextlib.AbstractContextManager[None]:
-    return _patched(leaves.attach, _SOURCE)
+    return _patched(attach, _SOURCE)
 
 
 _SOURCE = Recorded.source
