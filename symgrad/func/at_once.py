@@ -19,9 +19,10 @@ from symgrad.compiler.verbatim import KINDS
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import SymgradError
 from symgrad.op import carrier_of, shape_of
+from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
-from symgrad.tape.forward.bundle import Bundle
-from symgrad.tape.forward.dual import BY_HAND, Dual
+from symgrad.tape.forward.bundle import Bundle, bundled
+from symgrad.tape.forward.dual import BY_HAND, Dual, faced
 from symgrad.tape.graph import Node, Source, sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.operands import as_operand
@@ -56,21 +57,23 @@ def at_once(
             with enable_grad(), changes_seen(note_unrepeatable):
                 found, structure = containers.flatten(run(row))
                 note_rewritten(watch)
+                found = [faced(r) for r in found]
         except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
             raise Apart from error
     inputs |= {id(v): plain(Tensor, v._value) for v in watch.variables}
-    if watch.problems or any(_followed_elsewhere(r) for r in found):
-        raise Apart
-    before = {id(t._node): t for t in captured(func) if isinstance(t, Recorded) and t._node is not None}
+    moving = any(isinstance(r, Dual) for r in found)
+    if watch.problems or (moving and (BY_HAND or any(isinstance(x, Dual) for x in leaves))):
+        raise Apart  # with arguments that move as well, tangents of both kinds would have to be added
+    before = {id(t._node): t for t in [*leaves, *captured(func)] if isinstance(t, Recorded) and t._node is not None}
     try:
-        ends = [r.edge() for r in found if isinstance(r, Recorded)] + [read.edge for read in watch.reads]
+        ends = [part.edge() for r in found for part in _recorded(r)] + [read.edge for read in watch.reads]
         with np.errstate(all="ignore"):
             images = _images(ends, inputs, start, before)
     except (SymgradError, ValueError, TypeError, IndexError) as error:
         raise Apart from error
     if not all(_same_for_all(images[id(read.edge)], read.seen) for read in watch.reads):
         raise Apart
-    made = [images[id(r.edge())] if isinstance(r, Recorded) else r for r in found]
+    made = [_moved(r, images, next(iter(inputs.values()))) if isinstance(r, Dual) else _image(r, images) for r in found]
     if any(_lost(x) for x in made):
         raise Apart  # one by one, a nan has a second answer where another spelling is finite
     return containers.unflatten(structure, iter(made))
@@ -145,9 +148,41 @@ def _leaf(edge: Any, inputs: dict[int, Any]) -> Any:
     return inputs.get(id(alive), alive)
 
 
-def _followed_elsewhere(result: Any) -> bool:
-    """Whether a result flows in another way than on the tape, as forward mode does: the graph has not all of it."""
-    return not isinstance(result, Recorded) and carrier_of(result.__class__) is not None
+def _recorded(result: Any) -> Iterator[Recorded]:
+    """The tensors that a result is made of: itself, or primals and tangents.
+
+    Raises :class:`Apart` for what flows in any other way, of which the graph has not all.
+    """
+    result = faced(result)
+    if isinstance(result, Recorded):
+        yield result
+    elif isinstance(result, Dual):
+        yield from (*_recorded(result.primal), *_recorded(result.tangent))
+    elif isinstance(result, Bundle):
+        for part in result.parts():
+            yield from _recorded(part)
+    elif carrier_of(result.__class__) is not None:
+        raise Apart
+
+
+def _image(part: Any, images: dict[int, Any]) -> Any:
+    return images[id(part.edge())] if isinstance(part, Recorded) else part
+
+
+def _moved(result: Any, images: dict[int, Any], batch: Bundle) -> Bundle:
+    """All examples of what moves along a tangent of something captured, with their axis in front of every part."""
+
+    def whole(part: Any) -> Any:
+        part = faced(part)
+        if isinstance(part, Dual):
+            return Dual(whole(part.primal), whole(part.tangent), part.tag)
+        if isinstance(part, Bundle) and part.rows is not None:
+            return Bundle(part.tag, None, [whole(row) for row in part.rows])
+        if isinstance(part, Bundle):
+            return Bundle(part.tag, movedim(whole(part.whole), 0, 1))
+        return bundled(_image(part, images), batch.tag, batch.width)
+
+    return Bundle(batch.tag, whole(result))
 
 
 def _same_for_all(image: Any, seen: Any) -> bool:
@@ -157,9 +192,11 @@ def _same_for_all(image: Any, seen: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic)) and bool(np.all(value == seen))
 
 
-def _lost(made: Any) -> bool:
-    value = made.whole if isinstance(made, Bundle) else made
+def _lost(value: Any) -> bool:
+    """Whether there is a nan anywhere."""
     if isinstance(value, Dual):
         return _lost(value.primal) or _lost(value.tangent)
+    if isinstance(value, Bundle):
+        return any(_lost(part) for part in value.parts())
     value = getattr(value, "_value", value)
     return isinstance(value, np.ndarray) and value.dtype.kind in "fc" and bool(np.isnan(value).any())

@@ -52,9 +52,9 @@ def vmap(
     functions are refused unless ``randomness`` is ``"different"`` (other numbers for every example) or ``"same"``.
     ``chunk_size`` is how many examples go together at most, for batches that are larger than memory.
 
-    The function runs on one example, and what it did is repeated on all of them together; a function that looks at
-    values (branches, ``item()``), draws random numbers or gives nan runs on one example after the other.  Raises
-    ``ValueError`` for batches of different sizes or none at all.
+    The function runs on one example, and what it did is repeated on all of them together; a function that sees other
+    values in another example (branches, ``item()``), draws random numbers or gives nan runs on one after the other.
+    Raises ``ValueError`` for batches of different sizes or none at all.
 
     >>> import symgrad as sg, numpy as np
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

@@ -334,3 +334,26 @@ def test_variables_of_derivatives_inside_are_nobodys_outside():
     np.testing.assert_allclose(found, np.stack([pulled(row) for row in x]), rtol=1e-12)
     w.requires_grad_()
     assert sg.func.vmap(pulled)(x).requires_grad
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forward_mode_by_what_a_mapped_function_captures_takes_one_run(name):
+    function, in_dims, batch = CASES[name]
+    counted, calls = _count(function)
+    v, way, x = sg.tensor(np.linspace(0.5, 1.5, 4)), sg.tensor(np.array([1.0, -2.0, 0.5, 3.0])), sg.tensor(batch)
+    value, moved = sg.func.jvp(lambda v: sg.func.vmap(lambda row: counted(v, row))(x), (v,), (way,))
+    assert len(calls) == 1
+    rows = [sg.func.jvp(lambda v, row=row: function(v, row), (v,), (way,)) for row in x]
+    parts = zip(*[[p if isinstance(p, tuple) else (p,) for p in row] for row in rows], strict=True)
+    for got, wanted in zip((value, moved), parts, strict=True):
+        for a, b in zip(got if isinstance(got, tuple) else (got,), zip(*wanted, strict=True), strict=True):
+            assert a.dtype == b[0].dtype
+            np.testing.assert_allclose(a, np.stack([e.numpy() for e in b]), rtol=1e-9, atol=1e-12)
+
+
+def test_a_hessian_by_what_a_mapped_call_shares_takes_one_run():
+    counted, calls = _count(lambda w, x: sg.sin(w * x).prod())
+    w, x = sg.tensor(np.linspace(0.5, 1.5, 4)), sg.tensor(_ROW)
+    found = sg.func.hessian(lambda w: sg.func.vmap(counted, in_dims=(None, 0))(w, x).sum())(w)
+    assert len(calls) == 1
+    np.testing.assert_allclose(found, sum(sg.func.hessian(lambda w, r=r: sg.sin(w * r).prod())(w) for r in x))

@@ -17,6 +17,8 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.tape import containers
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.memory.inplace import GUARDS
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import view_of
@@ -177,6 +179,10 @@ def _within(thing: Any) -> Iterable[Any]:
         return thing
     if isinstance(thing, (type, types.ModuleType)):
         return ()
+    if isinstance(thing, Dual):
+        return (thing.primal, thing.tangent)
+    if isinstance(thing, Bundle):
+        return thing.parts()
     own = getattr(thing, "__dict__", None)
     return own.values() if isinstance(own, dict) else ()  # proxies answer for every name
 
