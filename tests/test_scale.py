@@ -89,6 +89,18 @@ def test_deep_chain_gradient_compiles():
     assert program(1.7) == pytest.approx(start.grad.item(), rel=1e-8)
 
 
+def test_doubled_operands_beside_activations_compile():
+    def f(x):
+        y = x
+        for _ in range(100):  # 2^100 ways lead from y to x
+            y = y + 0.001 * y
+        return (y - y.tanh()).sum()
+
+    x = np.array([0.5, 1.0])
+    y = 1.001**100 * x
+    assert sg.compile(sg.func.grad(f), x)(x) == pytest.approx(1.001**100 * np.tanh(y) ** 2, rel=1e-9)
+
+
 def least_squares(X, w, y):
     return ((X @ w - y) ** 2).sum()
 

@@ -10,7 +10,7 @@ lose digits and its other spelling does not (:mod:`.probing`).  Formulas are pri
 from __future__ import annotations
 
 import functools
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
@@ -58,8 +58,10 @@ def accurate(
         order = postorder(named)
     roots = named
     telling = ("digits", "activation") if activations else ("digits",)
-    if not any(_tells(t, telling) for t in order) and not _meets(order):
+    linear: dict[Term, frozenset[Term] | None] = {}
+    if not any(_tells(t, telling) for t in order) and not _meets(order, linear):
         return roots
+    linear = linear or _linear(order)
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
     found: dict[Term, tuple[_Part, Term]] = {}
@@ -67,7 +69,7 @@ def accurate(
     for term in order:
         if term in inside and term in outside:
             part = _Part(term, inside)
-            meets = part.known and _meets(part.terms)
+            meets = part.known and _meets(part.terms, linear)
             if part.known and (meets or any(_tells(t, telling) for t in part.terms)):
                 if not activations and not meets:
                     part = _beside_activations(part, inside)
@@ -96,20 +98,51 @@ def _tells(term: Term, telling: tuple[str, ...]) -> bool:
     return term.op.loses in telling or (term.op.name == "div" and term.args[0].number is not None)
 
 
-def _meets(terms: Iterable[Term]) -> bool:
+def _meets(terms: Collection[Term], linear: dict[Term, frozenset[Term] | None]) -> bool:
     """Whether an activation meets its own argument, or one of nearly the same, in a sum or quotient: x - tanh(x).
 
-    Or quotients by the same sum meet, as in the derivative of x/(x + y), 1/(x + y) - x/(x + y)².
+    Or quotients by the same sum meet, as in the derivative of x/(x + y), 1/(x + y) - x/(x + y)².  ``linear`` is what
+    :func:`_linear` finds; where it is empty, the terms are an order, and it is filled.
     """
+    if not linear:
+        linear.update(_linear(terms))
     for term in terms:
         if term.op.name in ("add", "sub") and _divisors(term.args[0]) & _divisors(term.args[1]):
             return True
         if term.op.name in ("add", "sub", "div"):
-            one, two = (_argument(a) for a in term.args)
-            bare = [a for a, (_, active) in zip(term.args, (one, two), strict=True) if not active]
-            if one[0] & two[0] and (one[1] or two[1]) and all(map(_bare, bare)):
-                return True
+            one, two = term.args
+            first, second = _active(one), _active(two)
+            if (first or second) and (first or _bare(one)) and (second or _bare(two)):
+                of_one, of_two = (linear[a.args[0] if active else a] for a, active in ((one, first), (two, second)))
+                if of_one and of_two and of_one & of_two:
+                    return True
     return False
+
+
+_LINEAR = frozenset({"add", "sub", "neg", "mul", "div"})
+
+
+def _linear(order: Iterable[Term]) -> dict[Term, frozenset[Term] | None]:
+    """What every term is a sum, product or quotient of; None where it is of other functions, or of too many."""
+    found: dict[Term, frozenset[Term] | None] = {}
+    for term in order:
+        if term.op is NUMBER:
+            found[term] = frozenset()
+        elif _bare(term):
+            found[term] = frozenset((term,))
+        elif term.op.name in _LINEAR:
+            every = found[term.args[0]]
+            for a in term.args[1:]:
+                more = found[a]
+                every = None if every is None or more is None else every if more <= every else every | more
+            found[term] = None if every is None or len(every) > VARIABLES else every
+        else:
+            found[term] = None
+    return found
+
+
+def _active(term: Term) -> bool:
+    return term.op.loses == "activation" and len(term.args) == 1
 
 
 def _divisors(term: Term) -> set[Term]:
@@ -127,24 +160,6 @@ def _divisors(term: Term) -> set[Term]:
 
 def _bare(term: Term) -> bool:
     return term.op is SYMBOL or not term.op.entrywise
-
-
-def _argument(term: Term) -> tuple[frozenset[Term], bool]:
-    """What an activation, or a sum with numbers, is a function of; whether it is an activation."""
-    active = term.op.loses == "activation" and len(term.args) == 1
-    stack = list(term.args) if active else [term]
-    found: set[Term] = set()
-    while stack and len(found) < VARIABLES:
-        t = stack.pop()
-        if t.op is NUMBER:
-            continue
-        if _bare(t):
-            found.add(t)
-        elif t.op.name in ("add", "sub", "neg", "mul", "div"):
-            stack += t.args
-        else:
-            return frozenset(), False
-    return frozenset(found), active
 
 
 def _remade(term: Term, args: tuple[Any, ...]) -> Term:
