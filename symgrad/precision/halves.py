@@ -145,18 +145,33 @@ erf = once(single.erf_by_fraction)
 """The error function by torch's approximation."""
 
 
+_ROOT = np.float32(math.sqrt(0.5))
+
+
 def _gelu(x: Any) -> Any:
-    return x * np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * np.float32(math.sqrt(0.5))))
+    return x * np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * _ROOT))
 
 
 def _gelu_slope(g: Any, x: Any) -> Any:
     density = np.float32(1 / math.sqrt(2 * math.pi)) * single._exp(np.float32(-0.5) * x * x)
-    below = np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * np.float32(math.sqrt(0.5))))
+    below = np.float32(0.5) * (1 + single.rounded(kernels.erf)(x * _ROOT))
     return g * (below + x * density)
 
 
-gelu = in_vectors(once(single.gelu), once(_gelu))
-gelu_slope = in_vectors(once(single.gelu_slope), once(_gelu_slope))
+def _gelu_of_vectors(x: Any) -> Any:
+    """x (1 + erf(x/√2))/2, the sum rounded once."""
+    middle = x * np.float32(0.5)
+    return single.product_plus(single.erf_by_fraction(x * _ROOT), middle, middle)
+
+
+def _gelu_slope_of_vectors(g: Any, x: Any) -> Any:
+    t = x * _ROOT
+    density = t * np.float32(1 / math.sqrt(math.pi)) * single._exp(-(t * t))
+    return g * single.product_plus(single.erf_by_fraction(t), np.float32(0.5), density + np.float32(0.5))
+
+
+gelu = in_vectors(once(_gelu_of_vectors), once(_gelu))
+gelu_slope = in_vectors(once(_gelu_slope_of_vectors), once(_gelu_slope))
 
 
 def ndtr(x: Any) -> Any:

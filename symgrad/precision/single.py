@@ -409,20 +409,7 @@ def erf_by_fraction(x: Any) -> Any:
     return np.copysign(product_plus(-_exp(-(x * x)) * t, r, np.float32(1)), x)
 
 
-_HALF, _ROOT = np.float32(0.5), np.float32(math.sqrt(0.5))
-
-
-def gelu(x: Any) -> Any:
-    """x (1 + erf(x/√2))/2, the sum rounded once."""
-    middle = x * _HALF
-    return product_plus(erf_by_fraction(x * _ROOT), middle, middle)
-
-
-def gelu_slope(g: Any, x: Any) -> Any:
-    """g times the slope of gelu."""
-    t = x * _ROOT
-    density = t * np.float32(1 / math.sqrt(math.pi)) * _exp(-(t * t))
-    return g * product_plus(erf_by_fraction(t), _HALF, density + _HALF)
+_HALF = np.float32(0.5)
 
 
 def gelu_by_tanh(x: Any) -> Any:
@@ -466,13 +453,6 @@ def sinc(x: Any) -> Any:
     t = np.float32(math.pi) * x
     zero = t == 0
     return np.where(zero, np.float32(1), _sin(t) / np.where(zero, np.float32(1), t))[()]
-
-
-def ndtr(x: Any) -> Any:
-    """The standard normal distribution function by the error function; left of -4 by the tail, which that loses."""
-    out = (1 + kernels.erf(x * np.float32(math.sqrt(0.5)))) * np.float32(0.5)
-    tail = np.asarray(x) < -4
-    return np.where(tail, kernels.ndtr(x), out)[()] if tail.any() else out
 
 
 def cast(x: Any, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -352,3 +353,22 @@ def test_many_entries_are_computed_as_few_are(op: str, name: str) -> None:
     pairs = value(x[:-1].reshape(-1, 2).T, y[:-1].reshape(-1, 2).T)
     assert pairs.dtype == whole.dtype
     close(pairs.T.ravel(), whole[:-1], name)
+
+
+@pytest.mark.parametrize("call", [sg.nn.functional.gelu, sg.special.ndtr], ids=["gelu", "ndtr"])
+def test_tails_of_the_normal_distribution_in_single_precision(call):
+    """The nearest float32 of what float64 has, where 1 + erf has no digits left."""
+    points = np.concatenate([np.linspace(-13, 6, 800), -np.logspace(-30, 1, 200)]).astype(np.float32)
+    x, wide = (sg.tensor(p, requires_grad=True) for p in (points, points.astype(np.float64)))
+    got, want = call(x), call(wide)
+    np.testing.assert_array_max_ulp(got.detach().numpy(), want.detach().numpy().astype(np.float32), 1)
+    if call is sg.nn.functional.gelu:
+        (slope,), (true,) = sg.autograd.grad(got.sum(), x), sg.autograd.grad(want.sum(), wide)
+        np.testing.assert_allclose(slope.numpy(), true.numpy(), rtol=4e-7, atol=1e-9)
+
+
+def test_gelu_keeps_its_digits_far_to_the_left():
+    x = np.array([-4.0, -8.5, -20.0, -36.0])
+    with mpmath.workdps(30):
+        want = [float(v * mpmath.ncdf(v)) for v in map(mpmath.mpf, x)]
+    np.testing.assert_allclose(sg.nn.functional.gelu(sg.tensor(x)).numpy(), want, rtol=5e-13)

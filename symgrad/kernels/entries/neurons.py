@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erf, softplus
+from symgrad.kernels.entries.elementwise import erfc, softplus
 
 
 def gelu(x: Any) -> Any:
-    """x times the normal distribution function."""
-    return x / 2 * (1 + erf(x / math.sqrt(2)))
+    """x times the normal distribution function, of which 1 + erf would leave nothing far to the left."""
+    return x / 2 * erfc(x / -math.sqrt(2))
 
 
 def gelu_slope(g: Any, x: Any) -> Any:
     """g times the slope of gelu."""
     density = np.exp(x * x / -2) / math.sqrt(2 * math.pi)
-    return g * ((1 + erf(x / math.sqrt(2))) / 2 + x * density)
+    return g * (erfc(x / -math.sqrt(2)) / 2 + x * density)
 
 
 def sech(x: Any) -> Any:

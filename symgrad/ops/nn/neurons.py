@@ -17,7 +17,7 @@ from symgrad.ops.elementwise.smooth import cosh, exp, expm1, sigmoid, softplus, 
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.rules.slopes import slope_of
 from symgrad.ops.special.common import erf
-from symgrad.precision import halves, single
+from symgrad.precision import gauss, halves, single
 
 
 def _neuron(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
@@ -62,14 +62,14 @@ gelu: Op = _neuron(
     "gelu",
     kernels.gelu,
     lambda out, x: _gelu_rise(x),
-    single=single.gelu,
+    single=gauss.gelu,
     half=halves.gelu,
     dtypes="float",
     define=lambda x: x / 2 * (1 + erf(x / sqrt(exact(2)))),
     doc="x times the normal distribution function.",
 )
 gelu_slope: Op = slope_of(
-    gelu, kernels.gelu_slope, _gelu_bend, refuses="c", single=single.gelu_slope, half=halves.gelu_slope
+    gelu, kernels.gelu_slope, _gelu_bend, refuses="c", single=gauss.gelu_slope, half=halves.gelu_slope
 )
 
 

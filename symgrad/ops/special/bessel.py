@@ -13,7 +13,7 @@ from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.special.common import erfc, lgamma, polygamma_op
-from symgrad.precision import digits, halves, single
+from symgrad.precision import digits, gauss, halves
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
 
@@ -320,7 +320,7 @@ ndtr: Op = _special(
     "ndtr",
     kernels.ndtr,
     lambda out, x: _density(x),
-    single=single.ndtr,
+    single=gauss.ndtr,
     half=halves.ndtr,
     copies=True,
     refuses="c",
