@@ -24,12 +24,16 @@ CALLS = {
     "clamp_min": (sg.clamp_min, [1.0, 1.0]),
     "clamp_max": (sg.clamp_max, [2.0, 2.0]),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.0), [0.0]),
+    "elu": (lambda x: F.elu(x, 0.0), [0.0]),
     "hardtanh_min": (F.hardtanh, [-1.0]),
     "hardtanh_max": (F.hardtanh, [1.0]),
     "relu6_min": (F.relu6, [0.0]),
     "relu6_max": (F.relu6, [6.0]),
     "softshrink_min": (F.softshrink, [-0.5]),
     "softshrink_max": (F.softshrink, [0.5]),
+    "hardshrink_min": (F.hardshrink, [-0.5]),
+    "hardshrink_max": (F.hardshrink, [0.5]),
+    "threshold": (lambda x: F.threshold(x, 0.5, 2.0), [0.5]),
     "norm": (lambda x: sg.norm(x.reshape(1)), [0.0]),
     "std": (lambda x: sg.std(sg.stack([x, x * 0 + 3])), [3.0]),
     "hypot": (sg.hypot, [0.0, 0.0]),
@@ -70,6 +74,7 @@ def test_every_kink_under_every_convention(name, convention):
 def test_functions_with_the_kinks_of_others(convention):
     """prelu, rrelu and hardsigmoid, and the norms, follow the rows of the functions that they are made of."""
     share = float(KINKS["leaky_relu"].shares(convention)[0])
+    above = float(KINKS["elu"].shares(convention)[0])
     low, high = (float(KINKS[f"relu6_{end}"].shares(convention)[0]) / 6 for end in ("min", "max"))
     sign, flat = (float(KINKS[name].shares(convention)[0]) for name in ("abs", "norm"))
     quarter = sg.tensor([0.25], dtype=sg.float64)
@@ -79,6 +84,10 @@ def test_functions_with_the_kinks_of_others(convention):
         (lambda x: F.rrelu(x, 0.25, 0.25), 0.0, share + (1 - share) / 4),
         (F.hardsigmoid, -3.0, low),
         (F.hardsigmoid, 3.0, high),
+        (F.hardswish, -3.0, -3 * low),
+        (F.hardswish, 3.0, 1 + 3 * high),
+        (lambda x: F.elu(x, 0.25), 0.0, above + (1 - above) / 4),
+        (F.selu, 0.0, (above + (1 - above) * 1.6732632423543772) * 1.0507009873554805),
         *((lambda x, p=p: sg.linalg.vector_norm(x.reshape(1), p), 0.0, sign) for p in (1, np.inf, -np.inf)),
         *((lambda x, p=p: sg.linalg.vector_norm(x.reshape(1), p), 0.0, flat) for p in (2, 3)),
     ]
@@ -110,7 +119,7 @@ def test_smaller_entries_of_the_largest_norm_are_no_kinks():
             sg.linalg.vector_norm(x, 1).backward()
 
 
-@pytest.mark.parametrize("name", ["leaky_relu", "hardtanh_max", "relu6_min", "softshrink_max"])
+@pytest.mark.parametrize("name", ["leaky_relu", "elu", "hardtanh_max", "relu6_min", "softshrink_max", "threshold"])
 def test_kinks_chosen_in_the_forward_pass_are_refused_there(name):
     function, (point,) = CALLS[name]
     with sg.conventions("torch", **{name: "raise"}):
@@ -249,6 +258,9 @@ def test_torch_says_what_the_table_says(name):
         **dict.fromkeys(("hardtanh_min", "hardtanh_max"), torch.nn.functional.hardtanh),
         **dict.fromkeys(("relu6_min", "relu6_max"), torch.nn.functional.relu6),
         **dict.fromkeys(("softshrink_min", "softshrink_max"), torch.nn.functional.softshrink),
+        "elu": lambda x: torch.nn.functional.elu(x, 0.0),
+        **dict.fromkeys(("hardshrink_min", "hardshrink_max"), torch.nn.functional.hardshrink),
+        "threshold": lambda x: torch.nn.functional.threshold(x, 0.5, 2.0),
         "norm": lambda x: torch.linalg.vector_norm(x.reshape(1)),
         "std": lambda x: torch.std(torch.stack([x, x * 0 + 3])),
         "where": lambda x: torch.where(x > 0, torch.sqrt(x), 0),
@@ -272,7 +284,10 @@ def test_jax_says_what_the_table_says(name):
         "leaky_relu": lambda x: jax.nn.leaky_relu(x, 0.0),
         **dict.fromkeys(("hardtanh_min", "hardtanh_max"), jax.nn.hard_tanh),
         **dict.fromkeys(("relu6_min", "relu6_max"), jax.nn.relu6),
-        # JAX has no softshrink; this is torch's definition in its functions.
+        "elu": lambda x: jax.nn.elu(x, 0.0),
+        # JAX has none of the others; these are torch's definitions in its functions.
+        **dict.fromkeys(("hardshrink_min", "hardshrink_max"), lambda x: jnp.where(abs(x) > 0.5, x, 0)),
+        "threshold": lambda x: jnp.where(x > 0.5, x, 2.0),
         **dict.fromkeys(
             ("softshrink_min", "softshrink_max"), lambda x: jnp.where(abs(x) > 0.5, x - jnp.sign(x) * 0.5, 0)
         ),
@@ -353,3 +368,18 @@ def test_the_librarys_own_branches_never_leak():
         with sg.conventions("torch"):
             (torchs,) = sg.autograd.grad(f(x, sg.ones(3, dtype=sg.float64)).sum(), x)
         np.testing.assert_array_equal(torchs, usual_one)
+
+
+def test_functions_that_jump_keep_their_values_and_those_without_a_kink_are_let_pass():
+    points = sg.tensor([-0.5, 0.5, 3.0], dtype=sg.float64)
+    with sg.conventions("right"):
+        np.testing.assert_array_equal(F.threshold(points, 0.5, 7.0), [7.0, 7.0, 3.0])
+        np.testing.assert_array_equal(F.hardshrink(points), [0.0, 0.0, 3.0])
+        np.testing.assert_allclose(F.hardswish(points), [-0.625 / 3, 0.875 / 3, 3.0])
+    x = sg.tensor([0.0], requires_grad=True)
+    with sg.conventions("raise"):
+        (F.elu(x) + F.celu(x, 2.0)).backward()
+        for call in (F.selu, lambda x: F.elu(x, 2.0), lambda x: F.hardswish(x - 3), lambda x: F.hardshrink(x, 0.0)):
+            with pytest.raises(KinkError, match="1 of 1 entries"):
+                call(x)
+    assert x.grad == 2

@@ -81,7 +81,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 def _limited(kinks: str, x: Any, low: Any, high: Any) -> Any:
     """x limited to [low, high]; ``kinks`` names the rows of conventions at these."""
     limited = where((x > low) & (x < high), x, where(x >= high, high, where(x <= low, low, x)))
-    return by_pieces(bent(f"{kinks}_max", bent(f"{kinks}_min", limited, x, low, x), x, high, x), x)
+    return by_pieces(bent(f"{kinks}_max", bent(f"{kinks}_min", limited, x, low, lambda: x), x, high, lambda: x), x)
 
 
 @_activation()
@@ -91,19 +91,23 @@ def hardsigmoid(input: Any) -> Any:
     outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
     line = (input + 3) / 6
     limited = where((input > -3) & (input < 3), line, outside)
-    return by_pieces(bent("relu6_max", bent("relu6_min", limited, input, -3, line), input, 3, line), input)
+    return by_pieces(
+        bent("relu6_max", bent("relu6_min", limited, input, -3, lambda: line), input, 3, lambda: line), input
+    )
 
 
 @_activation()
 def hardswish(input: Any) -> Any:
     """x · hardsigmoid(x)."""
-    return neurons.hardswish(input)
+    bow = lambda: input * (input + 3) / 6  # noqa: E731
+    return bent("relu6_max", bent("relu6_min", neurons.hardswish(input), input, -3, bow), input, 3, bow)
 
 
 @_activation()
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """x above 0, alpha (e^x - 1) below."""
-    return neurons.elu(input, alpha, 1, 1)
+    out = neurons.elu(input, alpha, 1, 1)
+    return out if static_number(alpha) == 1 else bent("elu", out, input, 0, lambda: input)
 
 
 @_activation()
@@ -115,7 +119,9 @@ def celu(input: Any, alpha: float = 1.0) -> Any:
 @_activation()
 def selu(input: Any) -> Any:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
-    return neurons.elu(input, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1)
+    scale = 1.0507009873554804934193349852946
+    out = neurons.elu(input, 1.6732632423543772848170429916717, scale, 1)
+    return bent("elu", out, input, 0, lambda: scale * input)
 
 
 @_activation()
@@ -125,7 +131,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 
 def _leaky(x: Any, slope: Any) -> Any:
-    return by_pieces(bent("leaky_relu", where(x > 0, x, x * slope), x, 0, x), x)
+    return by_pieces(bent("leaky_relu", where(x > 0, x, x * slope), x, 0, lambda: x), x)
 
 
 @_activation("rrelu")
@@ -149,7 +155,8 @@ def rrelu(
 @_activation("threshold")
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """x above the threshold, ``value`` elsewhere."""
-    return by_pieces(where(input <= threshold, value, input), input)
+    cut = where(input <= threshold, value, input)
+    return by_pieces(bent("threshold", cut, input, threshold, lambda: value + (input - threshold)), input)
 
 
 @_activation("silu")
@@ -200,7 +207,9 @@ def tanhshrink(input: Any) -> Any:
 @front("hardshrink")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
-    return by_pieces(where((input >= -lambd) & (input <= lambd), 0, input), input)
+    shrunk = where((input >= -lambd) & (input <= lambd), 0, input)
+    shrunk = bent("hardshrink_min", shrunk, input, -lambd, lambda: input + lambd)
+    return by_pieces(bent("hardshrink_max", shrunk, input, lambd, lambda: input - lambd), input)
 
 
 within("nn.functional")(hardshrink)
@@ -215,8 +224,8 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
         raise ArgumentError(
             f"lambda must be in range [0, {most:.6g}] for input dtype {torch_name(dtype)}, but found {lambd:.6g}"
         )
-    shrunk = bent("softshrink_min", neurons.softshrink(input, lambd), input, -lambd, input + lambd)
-    return by_pieces(bent("softshrink_max", shrunk, input, lambd, input - lambd), input)
+    shrunk = bent("softshrink_min", neurons.softshrink(input, lambd), input, -lambd, lambda: input + lambd)
+    return by_pieces(bent("softshrink_max", shrunk, input, lambd, lambda: input - lambd), input)
 
 
 @front("prelu")
@@ -228,7 +237,7 @@ def prelu(input: Any, weight: Any) -> Any:
         weight = reshape(weight, -1, *(1,) * (ndim - 2))
     elif not ndim and shape_of(weight):
         weight = reshape(weight, ())
-    return bent("leaky_relu", where(input > 0, input, weight * input), input, 0, input)
+    return bent("leaky_relu", where(input > 0, input, weight * input), input, 0, lambda: input)
 
 
 within("nn.functional")(prelu)

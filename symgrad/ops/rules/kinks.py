@@ -61,12 +61,16 @@ KINKS: dict[str, Kink] = {
     "clamp_min": Kink("x = min", (1, 0), _HALF, (0, 1), (0, 1), (1, 0)),
     "clamp_max": Kink("x = max", (1, 0), _HALF, (0, 1), (1, 0), (0, 1)),
     "leaky_relu": Kink("x = 0", (0,), (1,), (0,), (0,), (1,)),
+    "elu": Kink("x = 0", (0,), (0,), (0,), (0,), (1,)),
     "hardtanh_min": Kink("x = min", (0,), (1,), (0,), (0,), (1,)),
     "hardtanh_max": Kink("x = max", (0,), (1,), (0,), (1,), (0,)),
     "relu6_min": Kink("x = 0", (0,), (0,), (0,), (0,), (1,)),
     "relu6_max": Kink("x = 6", (0,), (0,), (0,), (1,), (0,)),
     "softshrink_min": Kink("x = -lambd", (0,), (0,), (0,), (1,), (0,)),
     "softshrink_max": Kink("x = lambd", (0,), (0,), (0,), (0,), (1,)),
+    "hardshrink_min": Kink("x = -lambd", (0,), (0,), (0,), (1,), (0,)),
+    "hardshrink_max": Kink("x = lambd", (0,), (0,), (0,), (0,), (1,)),
+    "threshold": Kink("x = threshold", (0,), (0,), (0,), (0,), (1,)),
     "norm": Kink("x = 0", (0,), (math.nan,), (0,), (0,), (0,)),
     "std": Kink("all x equal", (0,), (math.nan,), (0,), (0,), (0,)),
     "hypot": Kink("x = y = 0", _NAN, _HALF, _ZERO, _ZERO, _ZERO, _ZERO),
@@ -76,8 +80,9 @@ KINKS: dict[str, Kink] = {
 }
 """``left`` and ``right``: the first argument comes from below or above.  Ties of several entries always share alike.
 
-``leaky_relu`` has the share of the slope above; the rest is that of the slope below.  ``relu6`` is that of
-``hardsigmoid``, too, and ``abs`` and ``norm`` are those of the 1-norm, of the largest entry, and of the other p-norms.
+``leaky_relu`` and ``elu`` have the share of the slope above; the rest is that of the slope below.  ``relu6`` is that of
+``hardsigmoid`` and ``hardswish``, too, and ``abs`` and ``norm`` are those of the 1-norm, of the largest entry, and of
+the other p-norms.  ``hardshrink`` and ``threshold`` jump: their slopes are those of the pieces on the two sides.
 
 ``where`` is 0 times an infinite derivative in the branch not taken.  ``composed`` is the same in a function that the
 op table knows as a whole, ``log1p(exp(x))`` or ``sqrt((x*x).sum())``: the derivative of the whole stands for "0" there.
@@ -129,7 +134,7 @@ def shares_of(name: str) -> Shares | None:
     return STATE.swapped.get(name)
 
 
-def bent(name: str, value: Any, x: Any, at: Any, inside: Any) -> Any:
+def bent(name: str, value: Any, x: Any, at: Any, inside: Callable[[], Any]) -> Any:
     """``value``, a function with a kink at ``x = at``, with the slope there that the convention in force says.
 
     That is a share of the slope of ``inside``, the piece on one side, and the rest of that of ``value``, which is the
@@ -146,7 +151,7 @@ def bent(name: str, value: Any, x: Any, at: Any, inside: Any) -> Any:
             no_kink(name, here)
         return value
     share = _exactly(shares[0])
-    return where(here, share * inside + (1 - share) * value, value)
+    return where(here, share * inside() + (1 - share) * value, value)
 
 
 def keeps_nan(name: str) -> bool:
@@ -241,9 +246,9 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     "jax" also gives complex gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
 
     Numbers, formulas and programs follow the convention in force when the derivative is taken; for ``relu``, which
-    keeps only its result, and for ``where``, ``leaky_relu``, ``hardtanh``, ``relu6`` and ``softshrink`` it has to be in
-    force in the forward pass, too.  What holds at each kink
-    was measured on torch 2.13 and JAX 0.10.  Raises ``ArgumentError`` for unknown names.
+    keeps only its result, and for ``where`` and the other activations (``leaky_relu``, ``elu``, ``hardtanh`` …) it has
+    to be in force in the forward pass, too.  What holds at each kink was measured on torch 2.13 and JAX 0.10.  Raises
+    ``ArgumentError`` for unknown names.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(0.0, requires_grad=True)
