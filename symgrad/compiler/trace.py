@@ -241,6 +241,11 @@ def _arguments_kept(watch: Watch) -> Callable[..., None]:
     def see(root: Any, tensor: Any, new: Any, recording: bool) -> None:  # noqa: ARG001
         if id(root) in watch.inputs:
             note_problem("it changes an argument in place; work on a copy of it, x.clone()")
+        elif root._requires_grad and not recording:
+            note_problem(
+                "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that of "
+                "the old ones; change a copy, y.clone(), or leave no_grad() out"
+            )
         _note_shared(root)
 
     return see

@@ -479,9 +479,9 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         made = recorded(cls, op, out, tuple(edges), values, params, mask)
     if MODE.inferred and not MODE.local.closed:
         _refuse_inferred(made._node, args, values)
-    if watched:
+    if watched and not op.shares:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
-        return recorded(cls, lookup("detach"), out, (made._node,), [out], {}, 0)
+        return recorded(cls, lookup("unrecorded"), out, (made._node,), [out], {}, 0)
     return made
 
 

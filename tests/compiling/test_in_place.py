@@ -205,3 +205,82 @@ def test_what_is_detached_is_not_changed_in_place():
 
     with pytest.raises(CompileError, match="changes a detached tensor in place"):
         sg.compile(both, X)
+
+
+def averaged(x):
+    with sg.no_grad():
+        mean = x.mean(0)
+        mean.mul_(0.9).add_(1)
+        mean /= 2
+    return ((x - mean) ** 2).sum()
+
+
+def masked(x):
+    with sg.no_grad():
+        kept = x * 1
+        kept[0] = x[1]
+        kept[kept > 0.3] = 0
+        part = kept[1:]
+        part += 1
+        part.clamp_(-0.5, 0.5)
+    return ((x - kept) ** 2).sum()
+
+
+def filled(x):
+    table = sg.zeros(4, dtype=sg.float64)
+    with sg.no_grad():
+        for k in range(4):
+            table[k] = x[k % 3, 0] * k
+        table.copy_(table * 2)
+    return (x.sum() * table).sum()
+
+
+def given_out(x):
+    with sg.no_grad():
+        out = sg.empty_like(x)
+        sg.mul(x, 2, out=out)
+    return (out * x).sum()
+
+
+def turned(x):
+    with sg.no_grad():
+        kept = (x * 1).t()
+        kept.t_()
+        kept.unsqueeze_(0)
+        kept *= 2
+    return (kept * x).sum()
+
+
+@pytest.mark.parametrize("function", [averaged, masked, filled, given_out, turned], ids=lambda f: f.__name__)
+def test_changes_without_grad_are_part_of_the_program(function):
+    """They were left out, so that the values of the first arguments stood in the program."""
+    value, slope = sg.compile(function, np.ones((3, 2))), sg.compile(sg.func.grad(function), np.ones((3, 2)))
+    for shape in ((3, 2), (3, 2), (3, 4)):
+        x = rng.normal(size=shape)
+        np.testing.assert_allclose(value(x), function(sg.tensor(x)), rtol=1e-13)
+        np.testing.assert_allclose(slope(x), sg.func.grad(function)(sg.tensor(x)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.view(-1)], ids=["itself", "view"])
+def test_changes_without_grad_of_what_has_a_gradient_are_refused(part):
+    """The value is the new one, and the gradient that of the old one: no formula says both."""
+
+    def tripled(x):
+        y = x * 2
+        with sg.no_grad():
+            part(y).mul_(3)
+        return (y**2).sum()
+
+    with pytest.raises(CompileError, match="changes a tensor without grad that has a gradient"):
+        sg.compile(tripled, X)
+
+
+def test_what_is_detached_without_grad_is_not_changed_in_place():
+    def both(x):
+        y = x * 1
+        with sg.no_grad():
+            y.detach().mul_(2)
+        return (y * x).sum()
+
+    with pytest.raises(CompileError, match="changes a detached tensor in place"):
+        sg.compile(both, X)

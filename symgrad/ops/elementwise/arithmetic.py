@@ -510,6 +510,18 @@ detach: Op = elementwise(
     c="{0}",
     doc="The same values, as a constant.",
 )
+unrecorded: Op = elementwise(
+    "unrecorded",
+    lambda x: x,
+    None,
+    public=(),
+    code=lambda x: x,
+    domain=_ALL,
+    digits="kernel",
+    identity=True,
+    c="{0}",
+    doc="What is computed without grad, for a tracer: a constant, in memory that belongs to nobody else.",
+)
 
 
 clone: Op = elementwise(

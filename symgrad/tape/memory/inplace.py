@@ -183,7 +183,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     view = view_of(tensor)
     leaf = root._requires_grad and root._node is None
     followed = new._requires_grad or root._requires_grad or root._node is not None or bool(WATCHERS)
-    if not recording() or leaf or new._node is None or not followed:
+    if not (recording() or _traced(root)) or leaf or new._node is None or not followed:
         _write(target, value)
         count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
@@ -209,6 +209,11 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     if view is not None:
         root._node.args.label.part = weakref.ref(tensor._node)
     return tensor
+
+
+def _traced(root: Any) -> bool:
+    """Whether a tracer follows changes without grad, too: what has no gradient has the history of its values."""
+    return bool(WATCHERS) and not root._requires_grad
 
 
 def _writes_in_turn(called: str, args: Any, kwargs: Any) -> bool:
@@ -505,7 +510,7 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         _undo(tensor, made, old.shape)
     if not made._value.size:
         tensor.more().strides = made.stride()
-    if not recording():
+    if not recording() and not _traced(root):
         tensor._value = made._value  # the history stays what it was
         _spoil(root)
     elif made is not tensor:
