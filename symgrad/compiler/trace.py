@@ -243,8 +243,8 @@ def _arguments_kept(watch: Watch) -> Callable[..., None]:
             note_problem("it changes an argument in place; work on a copy of it, x.clone()")
         elif root._requires_grad and not recording:
             note_problem(
-                "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that of "
-                "the old ones; change a copy, y.clone(), or leave no_grad() out"
+                "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that "
+                "of the old ones; change a copy, y.clone(), or leave no_grad() out"
             )
         _note_shared(root)
 
