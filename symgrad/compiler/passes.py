@@ -376,9 +376,9 @@ def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 def _sigmoid(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """The kernel's own formula, written out so that signs cancel."""
+    """The kernel's own formula, written out so that signs cancel; that of complex numbers is longer."""
     (x,) = args
-    if is_weak(x):
+    if is_weak(x) or (x.dtype is not None and x.dtype.kind == "c"):
         return None
     if x.dtype is not None and x.dtype.kind in "bui":  # whole numbers without a sign have no negative
         x = make(lookup("cast"), (x,), {"dtype": term.dtype.name}, x.shape, term.dtype)

@@ -55,3 +55,23 @@ def test_slopes_next_to_branch_points_and_far_out(name, points):
     forward = sg.func.jvp(getattr(sg, name), (sg.tensor(points),), (sg.ones_like(out).detach(),))[1].numpy()
     for found in (z.grad.numpy().conj(), forward):
         np.testing.assert_array_less(np.abs(found - want), 8e-16 * np.abs(want) + 1e-300)
+
+
+def test_gates_far_to_the_left_are_no_nan():
+    """e^-z overflows there, and the quotient by it is 0, or nearly so."""
+    points = np.array([-796 - 79.87j, -720 + 3j, -1e5 + 1e3j, -1e200 + 1j, -700 + 2j, -30 + 1j, 40 + 3j, 900 - 5j])
+    want = exact(lambda z: mpmath.exp(z) / (1 + mpmath.exp(z)), points)
+    for dtype, most in ((np.complex128, 1e-15), (np.complex64, 4e-7)):
+        z = sg.tensor((points if most < 1e-9 else np.delete(points, 3)).astype(dtype), requires_grad=True)
+        true = exact(lambda z: mpmath.exp(z) / (1 + mpmath.exp(z)), z.detach().numpy())
+        tiny = 1e-44 if dtype is np.complex64 else 1e-307
+        calls = [sg.sigmoid, lambda z: sg.nn.functional.silu(z) / z]
+        calls.append(lambda z: sg.autograd.grad(sg.logaddexp(z, 0 * z), z, sg.ones_like(z))[0].conj())
+        for call in calls:
+            np.testing.assert_allclose(call(z).detach().numpy(), true, rtol=4 * most, atol=tiny)
+        out = sg.sigmoid(z)
+        (slope,) = sg.autograd.grad(out, z, sg.ones_like(out), create_graph=True)
+        (bend,) = sg.autograd.grad(slope, z, sg.ones_like(slope))
+        assert np.isfinite(slope.detach().numpy()).all()
+        assert np.isfinite(bend.numpy()).all()
+    np.testing.assert_allclose(sg.compile(sg.sigmoid)(points), want, rtol=1e-15, atol=1e-307)

@@ -62,6 +62,25 @@ def gated(x: Any, gate: Any) -> Any:
         return x / (1 + np.exp(-gate))
 
 
+def complex_gated(x: Any, gate: Any) -> Any:
+    """The same of complex numbers: where e^-gate overflows, NumPy's quotient is nan, and x e^gate what it should be."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        turned = np.exp(-gate)
+        out = x / (1 + turned)
+        lost = ~np.isfinite(turned) & np.isfinite(gate)
+        return np.where(lost, x * np.exp(gate), out)[()] if lost.any() else out
+
+
+def complex_sigmoid(x: Any) -> Any:
+    """1/(1 + e^-x) of complex numbers."""
+    return complex_gated(1, x)
+
+
+def complex_gated_by_itself(x: Any) -> Any:
+    """x/(1 + e^-x) of complex numbers."""
+    return complex_gated(x, x)
+
+
 def gated_by_itself(x: Any) -> Any:
     """x/(1 + e^-x)."""
     return gated(x, x)

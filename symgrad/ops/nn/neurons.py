@@ -122,6 +122,7 @@ silu: Op = _neuron(
     dtypes="float",
     refuses="",
     single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
+    imaginary=kernels.complex_gated_by_itself,
     define=lambda x: x * sigmoid(x),
     once=True,
     doc="x times the logistic function of x.",
