@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from symgrad.formula.reading.text import from_latex
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol
 
-SIZES = ({"n": 5, "m": 6, "p": 4}, {"n": 4, "m": 3, "p": 5}, {"n": 7, "m": 4, "p": 6})
+SIZES = ({"n": 5, "m": 6, "p": 4}, {"n": 6, "m": 4, "p": 5}, {"n": 7, "m": 4, "p": 6})
 
 
 def rosenbrock(v):
@@ -95,6 +97,67 @@ def test_gradients_of_entries(name):
         shape = known[0].shape
         for read in (from_latex(text, known, shape=shape), from_unicode(spelled(text, "unicode"), known, shape=shape)):
             np.testing.assert_allclose(evaluate(read, values, sizes), g.detach().numpy(), rtol=1e-12)
+
+
+def arm(q, a, b):
+    return sg.stack([a * sg.cos(q[0]) + b * sg.cos(q[0] + q[1]), a * sg.sin(q[0]) + b * sg.sin(q[0] + q[1])])
+
+
+def camera(X, f, g):
+    return sg.stack([f * X[0] / X[2], g * X[1] / X[2]])
+
+
+def rates(c, k):
+    forth, back = k[0] * c[0] * c[1], k[1] * c[2]
+    return sg.stack([back - forth, back - forth, forth - back])
+
+
+CAMERA = (
+    r"\frac{f}{X_{[2]}} & 0 & -\frac{f X_{[0]}}{X_{[2]}^{2}}",
+    r"0 & \frac{g}{X_{[2]}} & -\frac{g X_{[1]}}{X_{[2]}^{2}}",
+)
+JACOBIANS = {
+    "arm": (arm, (2, (), ()), (
+        "\\begin{aligned}\n" r"t_{1} &= q_{[0]} + q_{[1]} \\" "\n" r"t_{2} &= b \sin\left(t_{1}\right) \\" "\n"
+        r"t_{3} &= b \cos\left(t_{1}\right) \\" "\n"
+        r"& \begin{bmatrix} -a \sin\left(q_{[0]}\right) - t_{2} & -t_{2} \\ "
+        r"t_{3} + a \cos\left(q_{[0]}\right) & t_{3} \end{bmatrix}" "\n\\end{aligned}"
+    )),
+    "camera": (camera, (3, (), ()), r"\begin{bmatrix} " + r" \\ ".join(CAMERA) + r" \end{bmatrix}"),
+    "camera, homogeneous": (camera, (4, (), ()), (
+        r"\begin{bmatrix} " + r" \\ ".join(row + r" & \mathbf{0}_{n - 3}" for row in CAMERA) + r" \end{bmatrix}"
+    )),
+    "rates": (rates, (3, 2), (
+        r"\begin{bmatrix} -c_{[1]} k_{[0]} & -k_{[0]} c_{[0]} & k_{[1]} \\ "
+        r"-c_{[1]} k_{[0]} & -k_{[0]} c_{[0]} & k_{[1]} \\ c_{[1]} k_{[0]} & k_{[0]} c_{[0]} & -k_{[1]} \end{bmatrix}"
+    )),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JACOBIANS)
+def test_jacobians_of_what_was_stacked_are_matrices(name):
+    """As in robotics and kinetics: entry by entry, and no columns of the identity."""
+    function, shapes, text = JACOBIANS[name]
+    rng = np.random.default_rng(0)
+    values = [rng.uniform(0.5, 1.5, size=s) for s in shapes]
+    names = list(inspect.signature(function).parameters)
+    f = sg.formula(sg.func.jacobian(function), *values)
+    assert f.latex() == text
+    want = sg.func.jacobian(function)(*(sg.tensor(v) for v in values)).numpy()
+    given, sizes = dict(zip(names, values, strict=True)), {"n": shapes[0]}
+    for read in (
+        from_latex(text, f.symbols, shape=f.term.shape),
+        from_unicode(f.unicode(), f.symbols, shape=f.term.shape),
+    ):
+        np.testing.assert_allclose(evaluate(read, given, sizes), want, rtol=1e-12)
+
+
+def test_entries_counted_to_the_last_say_how_many_there_are():
+    """X[0], X[1] and X[2] of three are a point; of four, some of many."""
+    energy = lambda x: sg.cos(x[0]) * x[1]  # noqa: E731
+    assert r"\mathbf{0}" not in sg.latex(energy, (2,), wrt="x")
+    assert sg.latex(energy, (3,), wrt="x").count(r"\mathbf{0}_{n - 2}") == 1
+    assert sg.compile(sg.func.grad(energy), np.ones(2))(np.ones(5)).shape == (5,)
 
 
 def test_all_entries_of_a_known_size_have_no_zeros_behind():

@@ -156,3 +156,21 @@ def canonical_text(term: Term) -> str:
 def test_a_divisor_of_zero_is_printed():
     assert latex(x / 0) == r"\frac{1}{0} x"
     assert latex(symbol("u") / 0) == r"\frac{u}{0}"
+
+
+def test_fouriers_transform_is_a_letter():
+    """𝓕 with its adjoint 𝓕*, as in phase retrieval; 𝓤 is the unitary one."""
+    tex = sg.latex(lambda x, b: ((sg.fft.fft(x).abs() ** 2 - b) ** 2).sum(), (8,), (8,), wrt="x")
+    image = r"\mathcal{F}\left(x\right)"
+    inside = rf"{image} \odot \left(\left|{image}\right|^{{\odot 2}} - b\right)"
+    assert tex == rf"4 \operatorname{{Re}}\left(\mathcal{{F}}^{{*}}\left({inside}\right)\right)"
+    assert sg.formula(lambda A: sg.fft.ifft(A, dim=0), (2, 3)).unicode() == "𝓕₀⁻¹(A)"
+    assert sg.formula(lambda x: sg.fft.fft(x, norm="ortho"), (4,)).typst() == "𝓤 (x)"
+    for inverse in (False, True):
+        for norm in ("backward", "forward", "ortho"):
+            run = sg.fft.ifft if inverse else sg.fft.fft
+            f = sg.formula(lambda x, run=run, norm=norm: run(x, norm=norm), (4,))
+            z = sg.from_latex(f.latex(), "x=n")(sg.arange(4.0, dtype=sg.float64))
+            np.testing.assert_allclose(z.numpy(), run(sg.arange(4.0, dtype=sg.float64), norm=norm).numpy())
+    with pytest.raises(sg.errors.FormulaError, match="not known here"):
+        sg.from_latex(r"\mathcal{F}^{2}\left(x\right)", "x=n")(sg.arange(4.0))

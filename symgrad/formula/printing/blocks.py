@@ -112,7 +112,9 @@ def _placed(w: Writer, t: Term) -> Piece | None:
         return None
     ends = _zeros_around(parts[cut[0]], t.shape[cut[0]])
     if ends is not None:
-        cells = (_cells(w, x) if x.op.name == "stack" else None) or [[]]
+        cells = _cells(w, x) or [[]]
+        if min(len(cells), len(cells[0])) > 1:
+            return _among_zeros(cells, *((0, 0) if axis != cut[0] else ends for axis in (0, 1)))
         along = cells[0] if cut[0] else [cell for row in cells for cell in row if len(row) == 1]
         blocks = [*_zeros(ends[0]), *(along or [text_of(exact(w, x))]), *_zeros(ends[1])]
         return _framed(kind_of(t.shape), [blocks] if cut[0] else [[b] for b in blocks])
@@ -143,11 +145,7 @@ def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
     ends = [_zeros_around(part, size) for part, size in zip(parts, t.shape, strict=True)]
     cells = _cells(w, t.args[0])
     if None not in ends and cells is not None and len(cells[0]) > 1:
-        (above, below), (left, right) = (pair for pair in ends if pair is not None)
-        before, after = _zeros(left), _zeros(right)
-        rows = [[*before, *row, *after] for row in cells]
-        return _framed("m", [*_rows_of_zeros(above, rows, before, after), *rows,
-                             *_rows_of_zeros(below, rows, before, after)])  # fmt: skip
+        return _among_zeros(cells, *(pair for pair in ends if pair is not None))
     if None not in ends and all(n in (0, 1) for pair in ends if pair is not None for n in pair):
         (above, below), (left, right) = (pair for pair in ends if pair is not None)
         width = left + 1 + right
@@ -157,6 +155,14 @@ def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
     rows = t.args[0].shape[0]
     inner = t.op(t.args[0], index=second, shape=(rows, t.shape[1]))
     return w.write(t.op(inner, index=first, shape=t.shape))
+
+
+def _among_zeros(cells: list[list[str]], rows: tuple[Any, Any], columns: tuple[Any, Any]) -> Piece:
+    """A matrix of numbers, entry by entry, with so many zeros above and below, on the left and on the right of it."""
+    before, after = (_zeros(count) for count in columns)
+    wide = [[*before, *row, *after] for row in cells]
+    above, below = (_rows_of_zeros(count, wide, before, after) for count in rows)
+    return _framed("m", [*above, *wide, *below])
 
 
 def _rows_of_zeros(count: Any, rows: list[list[str]], before: list[str], after: list[str]) -> list[list[str]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
 from symgrad.formula.printing.layout import Box, layout
-from symgrad.formula.printing.names import FUNCTIONS
+from symgrad.formula.printing.names import FUNCTIONS, SCRIPT
 from symgrad.formula.printing.width import CONTINUED
 
 RAISED = dict(zip("0123456789−()⊤H", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀᴴ", strict=True))
@@ -146,7 +146,8 @@ def _is_bracket(box: Box) -> bool:
 def _is_function(box: Box) -> bool:
     while box.kind == "script" and box.parts[0] is not None:
         box = box.parts[0]
-    return box.kind == "word" or _is_accent(box) or (box.kind == "letter" and box.text in ("ψ", "σ", "Γ", "𝓕"))
+    letters = ("ψ", "σ", "Γ", *SCRIPT.values())
+    return box.kind == "word" or _is_accent(box) or (box.kind == "letter" and box.text in letters)
 
 
 def _is_accent(box: Box) -> bool:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from symgrad.errors import FormulaError, FormulaTooDeep
-from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS
+from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT
 
 DEPTH = 180
 """Levels of boxes inside boxes."""
@@ -135,8 +135,7 @@ class _Boxes:
         if text in ACCENTS:
             return Box("accent", ACCENTS[text], (self.group(),))
         if text == r"\mathcal":
-            self.group()
-            return Box("letter", "𝓕")  # Fourier's transform is the only one
+            return Box("letter", SCRIPT[self.group().text])
         rule = _CONSTRUCTS.get(text)
         if rule is not None:
             return rule(self)

@@ -133,13 +133,18 @@ def bolded(text: str) -> str:
     return (rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}") + mark + rest
 
 
-FOURIER: dict[tuple[bool, str], str] = {
-    (False, "backward"): "",
-    (True, "backward"): "^{-1}",
-    (True, "forward"): "^{*}",
-    (False, "forward"): "^{-*}",
+FOURIER: dict[tuple[bool, str], tuple[str, str]] = {
+    (False, "backward"): ("F", ""),
+    (True, "backward"): ("F", "^{-1}"),
+    (True, "forward"): ("F", "^{*}"),
+    (False, "forward"): ("F", "^{-*}"),
+    (False, "ortho"): ("U", ""),
+    (True, "ortho"): ("U", "^{*}"),
 }
-"""The marks of Fourier's transform: its inverse, its adjoint (the inverse times the size), and the inverse of that."""
+"""The letters and marks of Fourier's transform: its inverse, its adjoint (the inverse times the size), the inverse of
+that; and the unitary one, of which the adjoint is the inverse."""
+SCRIPT = {"F": "𝓕", "U": "𝓤"}
+"""These letters in Unicode."""
 LETTERS = {
     "gamma": r"\Gamma", "beta": "B", "ellipk": "K", "ellipe": "E", "ellipkinc": "F",
     "expi": "Ei", "sine_integral": "Si", "cosine_integral": "Ci",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symgrad.formula.printing.calls import function, operator, writes
+from symgrad.formula.printing.calls import exact, function, operator, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.names import LETTERS
+from symgrad.formula.printing.names import FOURIER, LETTERS
 from symgrad.formula.printing.pieces import OPEN, Piece, text_of
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -76,3 +76,12 @@ def _dilogarithm(w: Writer, t: Term) -> Piece:
     """Li₂(1 - x)."""
     argument = w.write(lookup("sub")(1, t.args[0]))
     return function(kind_of(t.shape), r"\mathrm{Li}_{2}", text_of(argument))
+
+
+@writes("fourier")
+def _fourier(w: Writer, t: Term) -> Piece:
+    """𝓕 along all axes, or along those below it; 𝓕* is the adjoint, which needs no sizes, and 𝓤 the unitary one."""
+    p = t.params
+    letter, mark = FOURIER[p["inverse"], p["norm"]]
+    along = "" if p["dims"] == tuple(range(t.ndim)) else f"_{{{','.join(map(str, p['dims']))}}}"
+    return function(kind_of(t.shape), rf"\mathcal{{{letter}}}{along}{mark}", text_of(exact(w, t.args[0])))

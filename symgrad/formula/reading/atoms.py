@@ -242,8 +242,9 @@ def _gamma(r: Any, _: str) -> Any:
 
 def _fourier(r: Any, _: str) -> Any:
     tokens = r.tokens
-    for part in ("{", "F", "}"):
-        tokens.expect(part)
+    tokens.expect("{")
+    letter = tokens.take()
+    tokens.expect("}")
     axes = [int(x) for x in r.axes()] if tokens.found("_") else None
     mark = ""
     if tokens.found("^"):
@@ -251,9 +252,9 @@ def _fourier(r: Any, _: str) -> Any:
         mark = "^{"
         while mark[-1] != "}":
             mark += tokens.take() or "}"
-    kind = next((kind for kind, text in FOURIER.items() if text == mark), None)
+    kind = next((kind for kind, text in FOURIER.items() if text == (letter, mark)), None)
     if kind is None:
-        raise tokens.error(f"\\mathcal{{F}} with {mark} is not known here")
+        raise tokens.error(f"\\mathcal{{{letter}}}{mark} is not known here")
     x = r.plain(r.bracketed())
     dims = tuple(range(x.ndim)) if axes is None else tuple(axes)
     return value_of(op("fourier", x, dims=dims, inverse=kind[0], norm=kind[1]))

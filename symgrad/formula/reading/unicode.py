@@ -12,7 +12,7 @@ from typing import Any
 
 from symgrad.formula.printing.decompositions import parts
 from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
-from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, bolded, texts
+from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT, bolded, texts
 from symgrad.formula.reading.atoms import UPRIGHT
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.tex import STOP, _TexReader
@@ -111,8 +111,8 @@ class _Tokens:
         following = self.matches[self.k + 1][0] if self.k + 1 < len(self.matches) else ""
         if following == "=" and self.open[-1:] == ["f("]:
             self.put(rf"\mathrm{{{text}}}", kind="word")
-        elif text == "𝓕":
-            self.put(r"\mathcal", "{", "F", "}", kind="command")
+        elif text in SCRIPT.values():
+            self.put(r"\mathcal", "{", next(k for k, v in SCRIPT.items() if v == text), "}", kind="command")
         elif text == "𝐞" and following == "_":
             self.put(r"\mathbf{e}", kind="unit")
         elif text == "ⅈ":

@@ -221,6 +221,7 @@ class Reading:
                     self.letters.pop(n, None)
             elif node.params and isinstance(node.params.get("index"), Index):
                 self._pin_sizes(node)
+                self._pin_last(node)
 
     def _pin_joined(self, node: Node) -> None:
         """As many as there are arguments: a number of the program, whatever leaf has that size."""
@@ -238,6 +239,15 @@ class Reading:
         letters = indexed_shape(self.shape(whole), *map(self.shape, sizes), index=index)
         for letter, n in zip(letters, indexed_shape(tuple(whole), *sizes, index=index), strict=True):
             if isinstance(letter, int):
+                self.letters.pop(n, None)
+
+    def _pin_last(self, node: Node) -> None:
+        """Who counts entries one by one up to the last, such as X[0], X[1] and X[2] of a point, means so many."""
+        index = node.params["index"]  # type: ignore[index]
+        if node.op.name != "getitem" or index.fancy or Ellipsis in index.parts or None in index.parts:
+            return
+        for part, n in zip(index.parts, node.args[0].raw_shape, strict=False):
+            if part.__class__ is int and 0 < part == n - 1:
                 self.letters.pop(n, None)
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:

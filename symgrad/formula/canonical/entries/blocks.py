@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.entries.places import is_identity, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -24,9 +25,13 @@ def read_narrow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
 
 
 def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """An entry of an axis along which arrays were stacked, always."""
+    """An entry of an axis along which arrays were stacked, and a row or column of the identity, always."""
     dim, index = term.params["dim"], term.params["index"]
-    found = _Range(run, index, 1).of(args[0], dim) if isinstance(index, int) and index >= 0 else None
+    if not isinstance(index, int) or index < 0:
+        return None
+    if is_identity(args[0]):
+        return run.opaque(unit_vector(term.shape[0], index)).scaled(args[0].terms[0].coef, args[0].terms[0].decimal)
+    found = _Range(run, index, 1).of(args[0], dim)
     return None if found is None else found.restricted([k for k in range(len(found.shape)) if k != dim])
 
 

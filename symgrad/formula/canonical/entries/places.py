@@ -108,7 +108,7 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     if parts is None or places:
         return None
     at = [p for p in parts if p != _ALL]
-    if len(form.terms) == len(at) == 1 and isinstance(at[0], int) and at[0] >= 0 and _is_identity(form.terms[0]):
+    if len(at) == 1 and isinstance(at[0], int) and at[0] >= 0 and is_identity(form):
         return run.opaque(unit_vector(term.shape[0], at[0])).scaled(form.terms[0].coef)
     left = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
     single = _single(parts, dict(zip(left, term.shape, strict=True)), form.shape)
@@ -128,8 +128,11 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     return inner.spread([n for n, k in enumerate(shown) if k in kept], term.shape)
 
 
-def _is_identity(p: Product) -> bool:
-    """Whether a product is a multiple of the identity."""
+def is_identity(form: Form) -> bool:
+    """Whether a form is a number times the identity."""
+    if len(form.terms) != 1:
+        return False
+    p = form.terms[0]
     return not p.factors and len(p.out) == 2 and p.out[0] == p.out[1]
 
 
