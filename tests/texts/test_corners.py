@@ -173,4 +173,4 @@ def test_fouriers_transform_is_a_letter():
             z = sg.from_latex(f.latex(), "x=n")(sg.arange(4.0, dtype=sg.float64))
             np.testing.assert_allclose(z.numpy(), run(sg.arange(4.0, dtype=sg.float64), norm=norm).numpy())
     with pytest.raises(sg.errors.FormulaError, match="not known here"):
-        sg.from_latex(r"\mathcal{F}^{2}\left(x\right)", "x=n")(sg.arange(4.0))
+        sg.from_latex(r"\mathcal{F}^{2}\left(x\right)", "x=n", notation="printed")
