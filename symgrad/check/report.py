@@ -16,9 +16,6 @@ WIDTH = 80
 LONGEST = 240
 """Characters of a formula that are printed."""
 
-SHORT = 100
-"""The same where the gradients of several arguments are wrong, and each has its page."""
-
 
 UNNAMED = ("unknown", "entries")
 """Kinds of diagnosis that say which entries are wrong, and not why."""
@@ -211,45 +208,68 @@ class Report:
         return str(self)
 
     def __str__(self) -> str:
-        lines: list[str] = []
-        told: dict[str, str] = {}
-        alone = sum(not argument.ok for argument in self.arguments) < 2
-        for argument in self.arguments:
-            lines += _page(argument, told, alone)
+        first = self._most_telling
+        if first is None:
+            lines = [line for a in self.arguments for line in _right_page(a)]
+        else:  # pytest shows the beginning of a report
+            lines = _page(first)
+            told = {str(first.diagnosis): first.name}
+            others = [a for a in self.arguments if a is not first]
+            lines += [line for a in others if not a.ok for line in _short_page(a, told)]
+            lines += self._right_row()
+            lines += [line for a in others for note in a.notes for line in _row("note", f"{a.name}: {note}")]
         lines += _row("compared to", self.method)
         for note in self.notes:
             lines += _row("note", note)
         return "\n".join(lines)
 
+    def _right_row(self) -> list[str]:
+        """The derivatives that are right, in one row of a report on others that are not."""
+        right = [a for a in self.arguments if a.ok]
+        alone = len({a.name for a in self.arguments}) == len(self.arguments)  # with several results it is not
+        return _row("right", ", ".join(a.name if alone else a.title for a in right)) if right else []
 
-def _page(a: ArgumentReport, told: dict[str, str], alone: bool) -> list[str]:
-    """The page of an argument, a short one unless it is ``alone`` wrong.
 
-    ``told`` holds the sentences of the pages before, with the argument of each.
-    """
-    verdict = "right" if a.ok else "WRONG"
-    lines = textwrap.wrap(f"{a.title}: {verdict}", WIDTH)
-    if a.diagnosis is not None and str(a.diagnosis) in told:
-        lines += _row("mistake", f"The same as for {told[str(a.diagnosis)]}.")
-    elif a.diagnosis is not None:  # first: pytest shows the beginning of a report
-        told[str(a.diagnosis)] = a.name
-        lines += _row("mistake", a.diagnosis.sentence)
-        if a.diagnosis.line:
-            lines += _row("line", a.diagnosis.line)
-        if a.diagnosis.hint:
-            lines += _row("look for", a.diagnosis.hint)
-    if a.worst is not None and not a.ok:
-        lines += _row("worst", _worst(a))
-    shape = tuple(a.exact.shape)
-    if a.given.shape != shape:
-        lines += _row("shape", f"{tuple(a.given.shape)} given, {shape} {a.reference}")
-    else:
+def _titled(a: ArgumentReport) -> list[str]:
+    return textwrap.wrap(f"{a.title}: {'right' if a.ok else 'WRONG'}", WIDTH)
+
+
+def _right_page(a: ArgumentReport) -> list[str]:
+    return [*_titled(a), *_row("entries", _count(a)), *(line for note in a.notes for line in _row("note", note))]
+
+
+def _page(a: ArgumentReport) -> list[str]:
+    """All that is known of a wrong derivative, the mistake first."""
+    lines = [*_titled(a), *_mistake(a), *_worst_row(a)]
+    if a.given.shape == a.exact.shape:
         lines += _row("entries", _count(a))
-    if a.diagnosis is not None:
-        lines += _formula_rows(a, alone)
+    lines += _formula_rows(a)
     for note in a.notes:
         lines += _row("note", note)
     return lines
+
+
+def _short_page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
+    """The mistake of one more wrong derivative; ``told`` holds the mistakes of those before, with whose they are."""
+    same = told.get(str(a.diagnosis))
+    told.setdefault(str(a.diagnosis), a.name)
+    mistake = _mistake(a) if same is None else _row("mistake", f"The same as for {same}.")
+    return [*_titled(a), *mistake, *_worst_row(a)]
+
+
+def _mistake(a: ArgumentReport) -> list[str]:
+    found = a.diagnosis
+    if found is None:
+        return []
+    rows = _row("mistake", found.sentence)
+    rows += _row("line", found.line) if found.line else []
+    return rows + (_row("look for", found.hint) if found.hint else [])
+
+
+def _worst_row(a: ArgumentReport) -> list[str]:
+    if a.given.shape != a.exact.shape:
+        return _row("shape", f"{tuple(a.given.shape)} given, {tuple(a.exact.shape)} {a.reference}")
+    return [] if a.worst is None else _row("worst", _worst(a))
 
 
 def _count(a: ArgumentReport) -> str:
@@ -293,23 +313,23 @@ def two_texts(a: Any, b: Any, fewest: int = 9) -> tuple[str, str]:
 
 
 def _formulas(a: ArgumentReport) -> tuple[str, str] | None:
+    """The exact formula and its LaTeX; None where there is none, or none that could be written out."""
     try:
         return a.formulas()
-    except SymgradError as error:
-        return f"not available: {error}", ""
+    except SymgradError:
+        return None
 
 
-def _formula_rows(a: ArgumentReport, alone: bool) -> list[str]:
+def _formula_rows(a: ArgumentReport) -> list[str]:
+    """The exact formula, where a person can read it."""
     found = _formulas(a)
     if found is None:
         return []
     text, latex = found
-    most = LONGEST if alone else SHORT
-    if len(text) > most:
-        where = f'report["{a.name}"].formula'
-        return _row("formula", f"{text[:most]} … ({len(text)} characters: {where}, and .latex)")
-    short = len(latex) <= most and "\\begin" not in latex  # several lines of LaTeX are for printing, not for reading
-    return [*_row("formula", text), *(_row("LaTeX", latex) if short and alone else [])]
+    if len(text) > LONGEST:
+        return _row("formula", f'of {len(text)} characters: report["{a.name}"].formula, and .latex')
+    short = len(latex) <= LONGEST and "\\begin" not in latex  # several lines of LaTeX are for printing, not for reading
+    return [*_row("formula", text), *(_row("LaTeX", latex) if short else [])]
 
 
 def _row(label: str, text: str) -> list[str]:

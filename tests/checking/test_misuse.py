@@ -87,6 +87,25 @@ def test_the_mistake_stands_where_pytest_shows_it():
     assert str(right).startswith("d energy / d x: right\n  entries     all of 3 agree")
 
 
+def test_a_report_on_many_arguments_begins_with_what_to_do():
+    """One page for the mistake, three rows for every other argument that is wrong, one for all that are right."""
+
+    def f(a, b, c, d):
+        return np.sum(np.exp(a * np.tanh(b)) * np.sin(c) ** 3 * d)
+
+    def grad(a, b, c, d):
+        e, t = np.exp(a * np.tanh(b)), np.tanh(b)
+        return e * np.sin(c) ** 3 * d, a * (1 - t) * e * np.sin(c) ** 3 * d, e * np.cos(c), e * np.sin(c) ** 3
+
+    report = check(f, grad, *np.random.default_rng(3).uniform(0.5, 1, (4, 5)))
+    lines = str(report).splitlines()
+    labels = [word for line in lines if (word := line[:14].strip())]
+    assert labels[:4] == ["d f / d a: WRO", "mistake", "line", "look for"]
+    assert len(lines) <= 24
+    assert "  right       d" in lines
+    assert sum(line.startswith("  formula") for line in lines) == 1
+
+
 def test_the_reason_of_randomness_is_told():
     x = np.array([1.0, 2.0])
     counter = [0.0]

@@ -50,6 +50,7 @@ class Subject:
         self.eps = [epsilon_of(args[k]) for k in self.positions]
         self.functions: list[str] = []
         self.as_arrays = False  # arguments are given ndarray's methods, in place of a tensor's
+        self.same_on_own = False  # its values on arrays are known to be those on tensors
 
     @property
     def is_foreign(self) -> bool:
@@ -98,6 +99,10 @@ class Subject:
         with no_grad():
             out = self._run([plain(Tensor, np.array(a)[()]) if k in self.data else a for k, a in enumerate(args)])
         return self.derivative.value(out)
+
+    def values(self, args: Sequence[Any]) -> Any:
+        """The value of ``f``, from NumPy's arrays where these are known to give the same, which is much faster."""
+        return self.on_own(args) if self.same_on_own and self.is_of_arrays else self.on_tensors(args)
 
     def on_own(self, args: Sequence[Any]) -> Any:
         """The value of ``f`` computed with arrays of the library that each argument came from."""

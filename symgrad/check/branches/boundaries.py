@@ -84,7 +84,7 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
         if nearest is None:
             continue
         boundary, _, entry, one_sided = nearest
-        slopes = tape_grad([entry], exact.leaves, allow_unused=True)
+        slopes = tape_grad([entry], exact.leaves, allow_unused=True, retain_graph=True)  # places share nodes
         arrays = [
             np.zeros(leaf._value.shape) if s is None else as_array(s)
             for s, leaf in zip(slopes, exact.leaves, strict=True)

@@ -111,7 +111,7 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
         if not missing:
             break
         there = _at(given, scale)
-        fresh = _sides_at(there, derivative)
+        fresh = _sides_at(there, derivative, exact.as_arrays)
         entered = [key for key in missing if fresh.get(key, set()) - seen[key]]
         if not entered:
             continue
@@ -139,13 +139,13 @@ def _beside_boundaries(
     """The report at a point beside a boundary where a mistake shows; what such points enter goes into ``seen``."""
     if given.again is None or exact.output is None:
         return None
-    subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+    subject = _subject(given, derivative, exact.as_arrays)
     for step in steps_across(exact, subject):
         there = _moved(given, step.moves)
-        fits = _fits(there, derivative)
+        fits = _fits(there, derivative, exact.as_arrays)
         if fits:
             for key in _one_sided(seen):
-                seen[key].update(_sides_at(there, derivative).get(key, set()))
+                seen[key].update(_sides_at(there, derivative, exact.as_arrays).get(key, set()))
         if fits is not False:
             continue
         other = _compared(there, compare)
@@ -174,7 +174,7 @@ def _moved(given: Given, moves: dict[int, Any]) -> Given:
     return replace(given, args=args)
 
 
-def _fits(given: Given, derivative: Derivative) -> bool | None:
+def _fits(given: Given, derivative: Derivative, as_arrays: bool) -> bool | None:
     """Whether the gradients at these arguments are right but for a thousandth; None where there are none.
 
     That is one pass, where a comparison is a dozen.
@@ -183,7 +183,7 @@ def _fits(given: Given, derivative: Derivative) -> bool | None:
     try:
         with np.errstate(all="ignore"):
             found = given.again(given.args)
-            subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+            subject = _subject(given, derivative, as_arrays)
             exact = derivative.exact(*subject.trace(subject.args))
     except Exception:  # noqa: BLE001  (whatever the functions do with arguments that nobody gave)
         return None
@@ -219,9 +219,16 @@ def _at(given: Given, scale: float) -> Given:
     return replace(given, args=[_scaled(a, scale) if k in given.positions else a for k, a in enumerate(given.args)])
 
 
-def _sides_at(given: Given, derivative: Derivative) -> Sides:
+def _subject(given: Given, derivative: Derivative, as_arrays: bool) -> Subject:
+    """``f`` at other arguments, followed as at the point."""
+    subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+    subject.as_arrays = as_arrays
+    return subject
+
+
+def _sides_at(given: Given, derivative: Derivative, as_arrays: bool) -> Sides:
     try:
-        subject = Subject(given.f, given.args, given.positions, given.names, derivative, given.own)
+        subject = _subject(given, derivative, as_arrays)
         with lines_noted() as lines:
             output, _ = subject.trace(subject.args)
         return sides_of(Exact("", None, [], [], output=output, lines=lines))

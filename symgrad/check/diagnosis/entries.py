@@ -259,7 +259,7 @@ def other_axes(replay: Any, node: Any) -> Iterator[tuple[int, Any, int]]:
     if value is None or value.ndim < 2 or node.op.kind == "elementwise" or value.ndim != len(node.shape) + 1:
         return
     axis = params["dim"][0] % value.ndim
-    for along in range(value.ndim):
+    for along in range(value.ndim if value.shape[axis] > 1 else 0):  # one entry is as good as the sum of it
         if along != axis:
             yield axis, np.asarray(node.op.kernel(value, **{**params, "dim": (along,)})), along
 
@@ -273,7 +273,10 @@ def _at_other_sum(edges: Edges, node: Any, i: int, values: list[Any], axis: int)
     local, below = edges.get((node, i)), edges.get((node.args[i], 0))
     if local is None or below is None or np.shape(local.g) != np.shape(local.c):
         return None
-    out = node.op.kernel(*values, **(node.params or {}))
+    try:
+        out = node.op.kernel(*values, **(node.params or {}))
+    except ValueError:  # of operands that are stretched to each other in another way
+        return None
     other = np.asarray(local.rule(np.expand_dims(local.g, axis), out, *values))
     slope = below.of(np.ones_like(below.g))
     return slope * (np.broadcast_to(other, slope.shape) - np.expand_dims(local.c, axis))

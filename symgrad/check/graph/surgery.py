@@ -209,8 +209,8 @@ class Surgeon:
                 found.append(self.pulled(change.to, other - part, leaf, still))
                 continue
             with np.errstate(all="ignore"):
-                other = change(local)
-            if other is None or np.shape(other) != local.c.shape or not np.all(np.isfinite(other)):
+                other = _instead(local, change)
+            if other is None or not np.all(np.isfinite(other)):
                 return None
             found.append(self.pulled(node.args[i], other - local.c, leaf, still))
         return found
@@ -347,10 +347,19 @@ def _moved(local: Local, d: Any, change: Change | None) -> Any:
         if np.shape(d) == more.shape and np.isnan(more).any():
             more = np.where(d == 0, 0, more)  # a branch not taken, whose slope may be infinite
         local = Local(local.node, local.i, local.g + d, before + more, local.saved, local.rule)
-    other = None if change is None else change(local)
-    if other is not None and np.shape(other) == before.shape:
+    other = None if change is None else _instead(local, change)
+    if other is not None:
         return np.asarray(other, before.dtype) - before
     return None if d is None else local.c - before
+
+
+def _instead(local: Local, change: Change) -> Any:
+    """What an edge hands down with a change; None where the change makes no sense, as for arrays that do not fit."""
+    try:
+        other = change(local)
+    except (SymgradError, ValueError, IndexError, TypeError):
+        return None
+    return None if other is None or np.shape(other) != local.c.shape else other
 
 
 def _cancelling(edges: dict[tuple[Node, int], Local]) -> Iterator[tuple[Node, int]]:

@@ -26,6 +26,7 @@ class Exact:
     suspects   local changes that have explained the derivative by one of the arguments
     sampled    by position of the argument, how many entries are known where the others are not
     measured   whether it is known from values of ``f`` only, and so not exact
+    as_arrays  whether ``f`` was given tensors with the methods of arrays
     """
 
     method: str
@@ -44,5 +45,6 @@ class Exact:
     replay: Any = None
     suspects: list[Any] = field(default_factory=list)
     measured: bool = False
+    as_arrays: bool = False
     sampled: dict[int, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -91,7 +91,7 @@ def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | Refusal:
             return Refusal(reason, line_of_number(before), None, True, gradients)
     found = Exact("the exact derivative, from the recorded operations", value, gradients, [], notes=order)
     found.output, found.leaves, found.symmetric, found.lines = output, leaves, symmetric, lines
-    found.constants = constants
+    found.constants, found.as_arrays = constants, subject.as_arrays
     if functions:
         names = " and ".join(functions)
         found.notes.append(f"the derivative is that of forward in {names}, whose backward is not asked")
@@ -125,4 +125,5 @@ def _means_another(subject: Subject, value: Any) -> bool:
     value = as_array(value)
     if own.dtype.kind not in "fc" or own.dtype.itemsize < value.dtype.itemsize:
         return False
-    return own.shape != value.shape or not np.allclose(own, value, rtol=1e-6, atol=1e-9, equal_nan=True)
+    subject.same_on_own = own.shape == value.shape and np.allclose(own, value, rtol=1e-6, atol=1e-9, equal_nan=True)
+    return not subject.same_on_own

@@ -93,7 +93,7 @@ def _predicts(
     scale = sum(float(np.sum(np.abs(p))) for p in parts)
 
     def along(t: float) -> Any:
-        values = subject.on_tensors([a + t * direction[k] if k in direction else a for k, a in enumerate(args)])
+        values = subject.values([a + t * direction[k] if k in direction else a for k, a in enumerate(args)])
         return np.sum(weights * values, where=weights != 0)
 
     for width in WIDTHS:
