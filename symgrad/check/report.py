@@ -254,7 +254,8 @@ def _short_page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
     same = told.get(str(a.diagnosis))
     told.setdefault(str(a.diagnosis), a.name)
     mistake = _mistake(a) if same is None else _row("mistake", f"The same as for {same}.")
-    return [*_titled(a), *mistake, *_worst_row(a)]
+    unnamed = a.diagnosis is not None and a.diagnosis.kind in UNNAMED  # all that there is to look at is the formula
+    return [*_titled(a), *mistake, *_worst_row(a), *(_formula_rows(a) if unnamed else [])]
 
 
 def _mistake(a: ArgumentReport) -> list[str]:
