@@ -8,6 +8,7 @@ from symgrad.compiler.targets.frameworks.kernels import KERNELS
 from symgrad.compiler.targets.frameworks.rewriting import DEVICE, Framework, Missing, Text, told
 
 _SAME = [
+    "abs",
     "arccosh",
     "arcsin",
     "arcsinh",

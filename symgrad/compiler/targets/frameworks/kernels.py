@@ -1,21 +1,16 @@
-"""The library's kernels as functions without branches on values and without writing to arrays, in NumPy's spelling.
+"""Kernels of the library that branch or write to arrays, once more without: in NumPy's spelling.
 
-They are for libraries that have no function of their own for what a kernel computes.
+They are for libraries that have no function of their own for what a kernel computes.  Kernels that are assignments and
+a result need no entry here: their own text is rewritten (``frameworks/rewriting.py``).
 """
 
 from __future__ import annotations
 
 KERNELS = {
-    "ratio": """def ratio(x, y):
-    return np.where(y == 0, 0, x / np.where(y == 0, 1, y))""",
     "divided_where": """def divided_where(x, y, keep):
     return np.where(keep != 0, x / np.where(keep != 0, y, 1), 0)""",
     "masked": """def masked(x, keep):
     return np.where(keep != 0, x * keep, 0)""",
-    "shifted_exp": """def shifted_exp(x, y):
-    return np.exp(x - np.where(np.real(y) == -math.inf, 0, y))""",
-    "squared_error": """def squared_error(x, y):
-    return (x - y) * (x - y)""",
     "surprise": """def surprise(p, t):
     return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
     "prod_others": """def prod_others(x, dim):
@@ -29,8 +24,6 @@ KERNELS = {
     return (np.where(places < 0, places + classes, places) == np.arange(classes)).astype(dtype)""",
     "chosen": """def chosen(x, labels):
     return np.take_along_axis(x, labels[..., None], -1)[..., 0]""",
-    "surprise_of_label": """def surprise_of_label(x, labels):
-    return logsumexp(x, (-1,), False) - chosen(x, labels)""",
     "cross": """def cross(a, b, dim):
     (a1, a2, a3), (b1, b2, b3) = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
     return np.stack((a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1), dim)""",

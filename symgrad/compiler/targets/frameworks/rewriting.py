@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,12 +69,21 @@ class Framework:
 class Rewriter(ast.NodeTransformer):
     """Rewrites one function; ``helpers`` are the kernels that its text calls, ``first`` an argument of it.
 
-    A ``kernel`` is a text of the tables, which may have the library's own calls.
+    A ``kernel`` is a text of the tables, which may have the library's own calls; ``beside`` are the functions that
+    stand beside the one that is rewritten.
     """
 
-    def __init__(self, framework: Framework, aliases: dict[str, str], first: str | None, kernel: bool = False):
+    def __init__(
+        self,
+        framework: Framework,
+        aliases: dict[str, str],
+        first: str | None,
+        beside: Mapping[str, ast.FunctionDef],
+        kernel: bool = False,
+    ):
         self.framework = framework
         self.kernel = kernel
+        self.beside = beside
         self.aliases = aliases
         self.first = first
         self.plain: set[str] = set()
@@ -199,7 +208,7 @@ class Rewriter(ast.NodeTransformer):
             return self._numpy(name[3:], args, named)
         if name in self.framework.calls:
             return self._made(name, self.framework.calls[name], args, named)
-        if name in self.framework.kernels:
+        if name in self.framework.kernels or (name in self.beside and _is_plain_text(self.beside[name])):
             self.helpers[name] = None
             return _parsed(_call(name, args, named))
         if name in _PYTHON or name.startswith("math."):
@@ -317,12 +326,13 @@ def rewritten(source: str, name: str, framework: Framework, first: str | None) -
     aliases = {ast.unparse(s.targets[0]): ast.unparse(s.value) for s in tree.body if isinstance(s, ast.Assign)}
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     function.decorator_list = []
-    writer = Rewriter(framework, aliases, first)
+    beside = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef) and s is not function}
+    writer = Rewriter(framework, aliases, first, beside)
     doc, body = function.body[0], function.body[1:]
     made = [ast.fix_missing_locations(writer.visit(statement)) for statement in body]
     head = f"def {name}({ast.unparse(function.args)}):\n    {_doc(doc)}\n"
     text = head + "".join(f"    {ast.unparse(statement)}\n" for statement in made)
-    return Rewritten(text, _kernels(framework, writer.helpers))
+    return Rewritten(text, _kernels(framework, writer.helpers, beside))
 
 
 def _doc(node: ast.stmt) -> str:
@@ -331,16 +341,37 @@ def _doc(node: ast.stmt) -> str:
     return f'"""{node.value.value!s}"""'
 
 
-def _kernels(framework: Framework, wanted: dict[str, None]) -> dict[str, str]:
+def _is_plain_text(function: ast.FunctionDef) -> bool:
+    """Whether a kernel is assignments to names and a result, so that its own text can be rewritten.
+
+    Branches may look at what other libraries' arrays have not, and arrays that are written to are NumPy's manner.
+    """
+    *steps, last = (s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)))
+    inside = list(ast.walk(function))
+    written = {n.arg for n in inside if isinstance(n, ast.keyword)}.intersection(("out", "where"))
+    return (
+        isinstance(last, ast.Return)
+        and all(isinstance(s, ast.Assign) and isinstance(s.targets[0], (ast.Name, ast.Tuple)) for s in steps)
+        and not written
+        and not any(isinstance(n, ast.IfExp) for n in inside)
+    )
+
+
+def _kernels(framework: Framework, wanted: dict[str, None], beside: Mapping[str, ast.FunctionDef]) -> dict[str, str]:
     """Sources of kernels and of those they call, in the library's calls, callees first."""
     done: dict[str, str] = {}
 
     def add(name: str) -> None:
         if name in done:
             return
-        tree = ast.parse(framework.kernels[name]).body[0]
+        listed = framework.kernels.get(name)
+        tree = beside[name] if listed is None else ast.parse(listed).body[0]
         assert isinstance(tree, ast.FunctionDef)
-        writer = Rewriter(framework, {}, tree.args.args[0].arg, kernel=True)
+        tree.returns = None
+        for arg in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+            arg.annotation = None
+        first = (*tree.args.posonlyargs, *tree.args.args)[0].arg
+        writer = Rewriter(framework, {}, first, beside, kernel=listed is not None)
         text = ast.unparse(ast.fix_missing_locations(writer.visit(tree)))
         for callee in writer.helpers:
             add(callee)
