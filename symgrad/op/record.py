@@ -80,7 +80,7 @@ class Op:
                 taken for what it is defined as
     condition   position of an operand that chooses and is not computed with: it stays bool
     layout      how results of several axes lie in memory where not row by row: "columns" (those of LAPACK), or "kept",
-                as the operand does, which those of entrywise ops do anyway
+                as the first operand does; those of entrywise ops lie as their operands do anyway
     mirrors     True where the gradient of a matrix lies column by column in memory if the matrix does, as torch's do
     copies      True where torch saves something made of the operands, so that these may change afterwards; or a
                 function of the operands that gives the positions of those of which it does

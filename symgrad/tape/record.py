@@ -277,7 +277,8 @@ def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
     if out.__class__ is not np.ndarray:
         return out, False
     if out.ndim > 1 and not cuts:
-        out = arranged(out, values) if op.entrywise or op.layout == "kept" else laid_out(op.layout, out)
+        kept = values if op.entrywise else values[:1] if op.layout == "kept" else None
+        out = laid_out(op.layout, out) if kept is None else arranged(out, kept)
     if not _shared(out, values):
         return out if out.ndim else out[()], False
     # As torch: of what is repeated in memory row by row.

@@ -24,7 +24,7 @@ from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize, view
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
-from symgrad.tape.memory.views import base_of, become_leaf, inferred, out_of_reach, shows_temporary, view_of
+from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
@@ -114,6 +114,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             extra = self.more()
             if extra.site is None:
                 extra.site = record.call_site(1)
+            elif self._node is None and view_of(self) is None:
+                note_twin(self)  # what was detached has its place already
             if self._node is not None and WATCH.count:
                 note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None

@@ -290,3 +290,33 @@ def test_new_data_of_a_part_that_could_not_follow(t):
     assert part.data.tolist() == [1.0, 1.0]
     with pytest.raises(RuntimeError, match="is a view and its base or another view of its base has been modified"):
         part.sum().backward()
+
+
+ELSEWHERE = {
+    "what it was detached from": lambda y, z: y.mul_(2),
+    "a part of that": lambda y, z: y[:1].mul_(2),
+    "another twin": lambda y, z: y.detach().mul_(2),
+    "a twin of the leaf": lambda y, z: z.detach().mul_(2),
+}
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize("change", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_views_of_a_detached_leaf_follow_changes_elsewhere(t, change, tracked):
+    y = t.ones(3, requires_grad=tracked) * 2
+    z = y.detach().requires_grad_()
+    v = z[None]
+    change(y, z)
+    assert v.grad_fn.name() == "AsStridedBackward0"
+    assert v.grad_fn.next_functions[0][0].variable is z
+    (v * v).sum().backward()
+    assert z.grad.tolist() == (2 * z).tolist()
+
+
+def test_data_is_counted_apart_from_what_it_was_taken_of(t):
+    b = t.ones(3)
+    z = b.data.requires_grad_()
+    v = z[None]
+    b.mul_(2)
+    assert v.grad_fn.name() == "UnsqueezeBackward0"
+    assert v.tolist() == [[2.0, 2.0, 2.0]]

@@ -24,6 +24,9 @@ RESULTS = {
     "inner of vectors": lambda t, x, q: t.inner(x[0], x[1]),
     "matrix and batch": lambda t, x, q: x[:1] @ q,
     "linear": lambda t, x, q: t.nn.functional.linear(q, q[0], x[0]),
+    "a recorded Jacobian": lambda t, x, q: t.autograd.functional.jacobian(
+        lambda a: a * a.sum(), x[0], create_graph=True
+    ),
     "repeat_interleave": lambda t, x, q: x.repeat_interleave(2),
 }
 

@@ -81,3 +81,26 @@ def test_solutions_lie_column_by_column(n: int) -> None:
         return t.linalg.solve(t.eye(3), t.ones(3, n)).stride(), t.linalg.inv(t.eye(n)).stride()
 
     assert answers(sg) == answers(torch)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "x.masked_fill(x > 0, 1.0)",
+        "x.masked_fill(x > 0, t.tensor(1.0))",
+        "x.index_put((t.tensor([0]),), t.tensor(1.0))",
+        "x.select_scatter(x[0] * 2, 0, 0)",
+        "x.slice_scatter(x[:1] * 2, 0, 0, 1)",
+        "x.diagonal_scatter(x.diagonal() * 2)",
+        "x.diagonal_scatter(x.diagonal(1, -1, 0) * 2, 1, -1, 0)",
+    ],
+)
+@pytest.mark.parametrize("made", ["t.ones(3, 4)", "t.ones(3, 4).t()", "t.ones(2, 3, 4).permute(2, 0, 1)"])
+def test_copies_with_parts_replaced(copy: str, made: str) -> None:
+    """Row by row where a mask was filled, else as what they are copies of; none of them is a view of anything."""
+
+    def answers(t: Any) -> Any:
+        y = eval(copy, {"x": eval(made, {"t": t}).requires_grad_(), "t": t})  # noqa: S307
+        return y.stride(), y._is_view(), type(y.grad_fn).__name__
+
+    assert answers(sg) == answers(torch)

@@ -23,6 +23,7 @@ from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.torch_nodes.labels import Steps
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order
@@ -91,12 +92,13 @@ def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = N
 
 
 def _laid_out(row: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """Recorded rows as one tensor, whose node has the name that torch's has: there it is a view of stacked rows."""
+    """Recorded rows as one tensor, a view of a temporary one where something depends on it: of the stack of rows."""
     if row[0] is None:
         return plain(Tensor, np.zeros(shape, dtype))
     whole = row[0] if len(row) == 1 else cat(row)
     if whole._node is not None:
-        Labelled.on(whole._node, "ViewBackward0")
+        rows = ",".join("xyzw"[: len(whole._node.args)])  # stand for what was pulled back together
+        Labelled.on(whole._node, Steps.of("ViewBackward0", f"View(Stack({rows}))", hidden="StackBackward0"))
     return whole
 
 

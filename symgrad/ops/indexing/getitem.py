@@ -567,6 +567,7 @@ index_put_op: Op = primitive(
     node="CopySlices",
     code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",
     domain="real",
+    layout="kept",
     digits="kernel",
     numbers="within",
     keeps=lambda index: index.fancy,

@@ -48,7 +48,6 @@ from symgrad.ops.shapes.shaping import (
     in_rows,
     movedim,
     ones_like,
-    permute,
     reshape,
     spread,
     unsqueeze_op,
@@ -394,7 +393,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``value`` where ``mask`` holds, ``input`` elsewhere."""
     check_mask("masked_fill", mask)
     check_number("masked_fill_", value, input.dtype)
-    return where_op(mask, _like_source(input, value), input)
+    return in_rows(where_op(mask, _like_source(input, value), input))
 
 
 @front("masked_scatter")
@@ -453,10 +452,21 @@ def _within(axis: int, part: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * axis, part)
 
 
+def _fills(src: Any, size: list[Any]) -> None:
+    """Raise torch's error where ``src`` is not of the shape of what it replaces: nothing is repeated for it."""
+    have = list(shape_of(src))
+    if hasattr(src, "dtype") and have != size and all(isinstance(n, int) for n in (*have, *size)):
+        raise ShapeError(
+            f"expected src to have a size equal to the slice of self. src size = {have}, slice size = {size}"
+        )
+
+
 @front("select_scatter")
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """``input`` with the entry ``index`` of the axis ``dim`` replaced by ``src``."""
-    axis = axis_of(dim, len(shape_of(input)))
+    shape = shape_of(input)
+    axis = axis_of(dim, len(shape))
+    _fills(src, [*shape[:axis], *shape[axis + 1 :]])
     return index_put_op(input, src, index=static_index(_within(axis, index)))
 
 
@@ -469,11 +479,7 @@ def slice_scatter(
     axis = axis_of(dim, len(shape))
     if isinstance(shape[axis], int):
         size = [*shape[:axis], len(range(shape[axis])[slice(start, end, step)]), *shape[axis + 1 :]]
-        if hasattr(src, "dtype") and list(shape_of(src)) != size:
-            raise ShapeError(
-                f"expected src to have a size equal to the slice of self. src size = {list(shape_of(src))}, slice size "
-                f"= {size}"
-            )
+        _fills(src, size)
     return index_put_op(input, src, index=static_index(_within(axis, slice(start, end, step))))
 
 
@@ -482,12 +488,13 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     """``input`` with a diagonal of two axes replaced by ``src``."""
     shape = shape_of(input)
     a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
-    rest = [k for k in range(len(shape)) if k not in (a, b)]
-    front_order = (*rest, a, b)
-    back = tuple(front_order.index(k) for k in range(len(shape)))
     rows = np.arange(max(0, min(shape[a] + min(offset, 0), shape[b] - max(offset, 0))))
-    index = static_index((Ellipsis, rows + max(-offset, 0), rows + max(offset, 0)))
-    return in_rows(permute(index_put_op(permute(input, front_order), src, index=index), back))
+    index: list[Any] = [slice(None)] * len(shape)
+    index[a], index[b] = rows + max(-offset, 0), rows + max(offset, 0)
+    # Places of two axes stand where these do if they are neighbours, else in front; in src they come last.
+    at = min(a, b) if abs(a - b) == 1 else 0
+    _fills(src, [*(shape[k] for k in range(len(shape)) if k not in (a, b)), len(rows)])
+    return index_put_op(input, movedim(src, -1, at), index=static_index(tuple(index)))
 
 
 # ------------------------------------------------------------------------------------------ windows

@@ -30,18 +30,22 @@ class Temporary(str):
 
 
 class Steps(str):
-    """The label of a result of which torch makes several nodes: ``text`` in words of the answers, and ``shapes``."""
+    """The label of a result of which torch makes several nodes: ``text`` in words of the answers, and ``shapes``.
 
-    __slots__ = ("shapes", "text")
+    ``hidden`` is as that of :class:`Temporary`, None where the result is no view of one.
+    """
 
+    __slots__ = ("hidden", "shapes", "text")
+
+    hidden: str | None
     text: str
     shapes: tuple[Any, ...]
 
     @classmethod
-    def of(cls, name: str, text: str, *shapes: Any) -> Steps:
+    def of(cls, name: str, text: str, *shapes: Any, hidden: str | None = None) -> Steps:
         """The name of the last node, and all of them."""
         made = cls(name)
-        made.text, made.shapes = text, shapes
+        made.text, made.shapes, made.hidden = text, shapes, hidden
         return made
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad.tape.memory.mirrors import mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import inferred, shown
+from symgrad.tape.memory.views import inferred, shown, twins
 from symgrad.tape.modes import MODE, recording
 from symgrad.tape.observers import NODES
 
@@ -35,6 +35,8 @@ def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
         return None
     extra = tensor._extra
     if extra is not None and (extra.view is not None or extra.detached or extra.former or shown(extra)):
+        return None
+    if twins(tensor):
         return None
     target = tensor._array()
     if overlaps(target) or not target.flags.writeable:

@@ -27,7 +27,7 @@ from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import Chain, put_back
 from symgrad.tape.memory.versions import changes, note_change, storage
-from symgrad.tape.memory.views import View, base_of, count_change, inferred, out_of_reach, view_of
+from symgrad.tape.memory.views import View, base_of, count_change, inferred, out_of_reach, twins, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.observers import NODES, later, observed
 
@@ -205,6 +205,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
         observed(node)
     _rebase(root, whole, new._requires_grad or root._requires_grad, fresh)
     _refresh(root)
+    _twins_follow(root)
     follow(_detached_from(root))
     if view is not None:
         root._node.args.label.part = weakref.ref(tensor._node)
@@ -436,7 +437,14 @@ def follow(tensor: Any) -> None:
     root = None if tensor is None else base_of(tensor)
     while root is not None:
         _follow(root)
+        _twins_follow(root)
         root = _detached_from(root)
+
+
+def _twins_follow(root: Any) -> None:
+    """The same for what was detached from a changed tensor, or from another one in its memory, and is a leaf now."""
+    for twin in twins(root):
+        _follow(twin)
 
 
 def _detached_from(root: Any) -> Any:

@@ -16,7 +16,7 @@ from symgrad.ops.torch_nodes.cotangents import temporary
 from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
-from symgrad.tape.memory.versions import note_change, parted
+from symgrad.tape.memory.versions import counter, note_change, parted
 from symgrad.tape.modes import MODE, recording
 
 _AMBIGUOUS = (
@@ -152,6 +152,32 @@ def kept_out(node: Node, place: Any) -> Any:
         return place
     began, other = extra.view.before
     return other if node.sequence_nr < began else place
+
+
+_twins: dict[int, list[weakref.ref[Any]]] = {}
+"""By the identity of what counts their changes: tensors that were detached, and then told to require grad."""
+
+
+def note_twin(tensor: Any) -> None:
+    """Remember a detached tensor that became a leaf: its views are recorded, and others may change its memory."""
+    key = id(counter(tensor._array()))
+
+    def forget(gone: weakref.ref[Any]) -> None:
+        left = [ref for ref in _twins.pop(key, ()) if ref is not gone]
+        if left:
+            _twins[key] = left
+
+    if not any(ref() is tensor for ref in _twins.get(key, ())):
+        _twins.setdefault(key, []).append(weakref.ref(tensor, forget))
+
+
+def twins(tensor: Any) -> list[Any]:
+    """The other leaves, once detached, that count the changes of a tensor's memory as theirs, and have views."""
+    if not _twins:
+        return []
+    owner = counter(tensor._array())
+    alive = [ref() for ref in _twins.get(id(owner), ())]
+    return [t for t in alive if t is not None and t is not tensor and counter(t._array()) is owner and shown(t._extra)]
 
 
 def inferred(tensor: Any) -> bool:
