@@ -25,6 +25,7 @@ from symgrad.kernels.special.lambert import *  # noqa: F403
 from symgrad.kernels.special.normal import *  # noqa: F403
 from symgrad.kernels.special.orders import *  # noqa: F403
 from symgrad.kernels.special.orthogonal import *  # noqa: F403
+from symgrad.kernels.special.powers import *  # noqa: F403
 from symgrad.kernels.special.spherical import *  # noqa: F403
 from symgrad.kernels.special.twofold import *  # noqa: F403
 from symgrad.kernels.special.zeta import *  # noqa: F403

@@ -63,4 +63,5 @@ from symgrad.ops.special import (
     integrals,
     orders,
     orthogonal,
+    powers,
 )

@@ -32,6 +32,11 @@ WRITTEN = {
     "airy": (lambda x: special.airy(x)[1] + special.airy(x)[2], r"\mathrm{Ai}'\left(x\right)"),
     "spherical_jn": (lambda x: special.spherical_jn(2, x), r"\mathrm{j}_{2}\left(x\right)"),
     "dawsn": (special.dawsn, r"\operatorname{dawsn}\left(x\right)"),
+    "erfi": (special.erfi, r"\operatorname{erfi}"),
+    "owens_t": (lambda x: special.owens_t(x, 0.5), r"\operatorname{owens\_t}\left(x, "),
+    "exprel": (special.exprel, "e^{x}"),
+    "boxcox": (lambda x: special.boxcox(x, 0.25) + special.inv_boxcox(x, 0.5), "x"),
+    "pseudo_huber": (lambda x: special.pseudo_huber(x, 0.75) + special.cosm1(x) * special.powm1(x, 0.5), "x"),
 }
 
 
