@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.literals import number_text
 from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import ArgumentError, CompileError, SymgradError
+from symgrad.formula.term import images
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 _SMALL = 64
@@ -103,32 +105,62 @@ if __name__ == "__main__":
 """
 
 
+SUFFIXES = {".py": "Python", ".c": "C", ".m": "Octave", ".json": "data"}
+"""What the ends of paths say that is written."""
+
+
 def save(program: Any, path: Any, target: str | None = None) -> None:
-    """Write ``program`` to ``path``: C where that ends in ``.c``, data where in ``.json``, else Python."""
+    """Write ``program`` to ``path``, in what its end says; a path without an end gets Python."""
     path = Path(path)
-    if path.suffix not in ("", ".py", ".c", ".json"):
-        raise ArgumentError(f"save(): a file ends in .py, .c or .json, which says what is written; got {path.name}.")
-    if target is not None and path.suffix in (".c", ".json"):
+    if path.suffix not in ("", *SUFFIXES):
+        *most, last = SUFFIXES
+        raise ArgumentError(
+            f"save(): a file ends in {', '.join(most)} or {last}, which says what is written; got {path.name}."
+        )
+    if target is not None and path.suffix not in ("", ".py"):
         raise ArgumentError(f"save(): a file for {target} is Python; {path.name} ends in {path.suffix}.")
+    _check_writable(path)
+    _write(path, _text_for(program, path, target))
+
+
+def _text_for(program: Any, path: Path, target: str | None) -> str:
     if target == "numba":
         from symgrad.compiler.export_numba import text_of as jitted
 
-        text = jitted(program)
-    elif target not in (None, "numpy"):
+        return jitted(program)
+    if target not in (None, "numpy"):
         from symgrad.compiler.export_frameworks import text_of as translated
 
-        text = translated(program, str(target))
-    elif path.suffix == ".c":
+        return translated(program, str(target))
+    if path.suffix == ".c":
         from symgrad.compiler.export_c import text_of as written
 
-        text = written(program)
-    elif path.suffix == ".json":
+        return written(program)
+    if path.suffix == ".m":
+        from symgrad.compiler.export_octave import text_of as on_arrays
+
+        return on_arrays(program, path.stem)
+    if path.suffix == ".json":
         from symgrad.compiler.stored import text_of as stored
 
-        text = stored(program)
-    else:
-        text = text_of(program)
-    path.write_text(text, encoding="utf-8")
+        return stored(program)
+    return text_of(program)
+
+
+def _check_writable(path: Path) -> None:
+    """Raise ``ArgumentError`` for a path where no file can be, before a program is written for it."""
+    if os.path.isdir(path):  # which is no error where a path is none
+        raise ArgumentError(f"save(): {path} is a folder; give the path of a file in it, as in {path / 'gradient.py'}.")
+    if not os.path.isdir(path.parent):
+        what = "is a file" if os.path.exists(path.parent) else "does not exist"
+        raise ArgumentError(f"save(): the folder {path.parent} {what}, so {path.name} cannot be written there.")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"save(): {path} cannot be written: {error.strerror or error}.") from error
 
 
 def text_of(program: Any) -> str:
@@ -352,9 +384,37 @@ def samples(program: Any, base: Any) -> Iterator[tuple[list[Any], list[Any], tup
     yield from late
 
 
+def sample_for(program: Any, outputs: Sequence[Any], language: str) -> tuple[list[Any], list[Any], tuple[float, float]]:
+    """The first of the samples at which the formulas that are written give what the program gives.
+
+    ``outputs`` may have definitions in place of ops that the language lacks, and a definition may divide 0 by 0 where
+    the kernel knows the limit.  ``CompileError`` where no sample is left.
+    """
+    constants = {i.name: i.value for i in program.trace.constants}
+    given = {i.name: i.term.params["name"] for i in (*program.trace.constants, *program.trace.inputs)}
+    for arguments, results, loose in samples(program, None):
+        row = [(a, v) for a, v in zip(program.arguments, arguments, strict=True) if a.shape != (...,)]
+        values = {given[a.name]: v for a, v in row}
+        sizes = dict(program.trace.sizes)
+        sizes.update((s, n) for a, v in row for s, n in zip(a.shape, np.shape(v), strict=True) if isinstance(s, str))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = images([o.term for o in outputs], {**constants, **values}, sizes)
+        close = (
+            np.allclose(found[o.term], result, rtol=loose[0], atol=loose[0], equal_nan=True)
+            for o, result in zip(outputs, results, strict=True)
+        )
+        if all(close):
+            return arguments, results, loose
+    raise CompileError(
+        f"{program.name}() is not written in {language}: written in ops that are there, it does not give what the "
+        "program gives at any sample. Save the program as a Python file."
+    )
+
+
 def _steady(program: Any, arguments: Sequence[Any], results: Sequence[Any], loose: tuple[float, float]) -> bool:
     """Whether the results stay what they are where the arguments change in their last digits."""
-    near = [a * a.dtype.type(1 + 8 * finfo(a.dtype).eps) if is_real_floating(a.dtype) else a for a in arguments]
+    near = [a * a.dtype.type(1 + 8 * finfo(a.dtype).eps) if is_floating(a.dtype) else a for a in arguments]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -366,8 +426,8 @@ def _steady(program: Any, arguments: Sequence[Any], results: Sequence[Any], loos
 
 
 def _tolerances(arguments: Sequence[Any], results: Sequence[Any]) -> tuple[float, float]:
-    floats = [a for a in arguments if is_floating(a.dtype)]
-    double = all(np.asarray(r).dtype.itemsize >= 8 for r in (*results, *floats))
+    found = [np.asarray(a).dtype for a in (*results, *arguments)]
+    double = all(finfo(dtype).eps < 1e-15 for dtype in found if is_floating(dtype))
     return (1e-9, 1e-5) if double else (1e-3, 5e-2)
 
 

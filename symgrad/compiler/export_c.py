@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler import schedule
-from symgrad.compiler.export import described, samples
+from symgrad.compiler.export import described, sample_for
 from symgrad.compiler.program import Compiled, optimised
 from symgrad.compiler.targets.c.library import LIBRARY, with_theirs
-from symgrad.compiler.targets.c.rewrites import paired, written_out
 from symgrad.compiler.targets.c.texts import c_name, literal, type_of
-from symgrad.compiler.targets.c.writer import Writer, once
+from symgrad.compiler.targets.c.writer import Writer, has_form, once
+from symgrad.compiler.targets.rewrites import paired, written_out
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, postorder
@@ -57,7 +57,7 @@ def text_of(program: Compiled) -> str:
     outputs = _outputs(program)
     looked, way = _way(program, writer)
     body = _function(program, writer, inputs, outputs, way)
-    arguments, results, (rtol, _) = next(samples(program, None))
+    arguments, results, (rtol, _) = sample_for(program, outputs, "C")
     test = _selftest(program, writer, arguments, results, rtol)
     constants = _constants(program, writer, inputs)
     helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
@@ -146,7 +146,7 @@ def _inputs(program: Compiled) -> list[Input]:
 def _outputs(program: Compiled) -> list[Output]:
     trace = program.trace
     assert trace is not None
-    terms = paired(written_out(optimised(trace, program.stable)[1], program.name), trace.sizes)
+    terms = paired(written_out(optimised(trace, program.stable)[1], program.name, has_form, "C"), trace.sizes)
     return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
 
 

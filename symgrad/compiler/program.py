@@ -270,6 +270,8 @@ class Compiled:
         ``python -I file.py --selftest`` runs the self-test and exits with 0 when it passes.  A path that ends in ``.c``
         gets C99: a function of the sizes, the arrays row by row, and memory for the results, that gives 0 or a code
         which the head of the file explains; ``cc -std=c99 -DSELFTEST file.c -lm`` makes a program of its self-test.
+        One that ends in ``.m`` gets the function for GNU Octave and MATLAB, which find it by the file's name: on whole
+        arrays, a vector being a column; ``octave-cli --eval "NAME('selftest')"`` runs its self-test.
         One that ends in ``.json`` gets the program as data, for :func:`symgrad.compiler.load`.
 
         With ``target="torch"`` or ``"jax"`` the Python file takes and gives that library's arrays and imports nothing
@@ -280,8 +282,8 @@ class Compiled:
         not, and C gives 5.
 
         Raises ``CompileError`` for what cannot leave the library: in C that are complex numbers, half precision, and
-        functions such as eigenvalues, which it names; for torch, JAX and Numba branches on values and functions without
-        a form there.  Raises ``ArgumentError`` for other targets.
+        functions such as Bessel's, which it names; for torch, JAX, Numba and Octave branches on values and functions
+        without a form there.  Raises ``ArgumentError`` for other targets, and for a path where no file can be written.
         """
         from symgrad.compiler.export import save
 

@@ -1,4 +1,4 @@
-"""The command ``python -m symgrad export``: a derivative as one file that needs only NumPy, or a C compiler."""
+"""The command ``python -m symgrad export``: a derivative as one file for NumPy alone, a C compiler, or Octave."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.export import SUFFIXES
 from symgrad.errors import ArgumentError
 from symgrad.guide.arguments import add_point, floating, point_of
 from symgrad.guide.loading import module_of, named
 
 KINDS = ("value", "grad", "value-and-grad", "jacobian", "hessian")
-TARGETS = ("numpy", "c", "torch", "jax", "numba")
-SUFFIXES = (".py", ".c", ".json")
+TARGETS = ("numpy", "c", "octave", "torch", "jax", "numba")
 
 
 def add_export(commands: Any) -> None:
     """Add the parser of the command."""
     parser = commands.add_parser(
         "export",
-        help="write a function or its derivative as a file: for NumPy, torch, JAX or Numba, or in C",
+        help="write a function or its derivative as a file: for NumPy, torch, JAX or Numba, in C or for Octave",
         description="Trace FUNCTION once, derive it, and write the program with its formula and a self-test. "
         "A file .py needs NumPy alone: python -I FILE --selftest. A file .c is C99: cc -std=c99 -DSELFTEST FILE -lm. "
-        "A file .json holds the program as data. The same function gives the same bytes. Exit code 0; 2 for what "
-        "cannot leave the library.",
+        "A file NAME.m is for Octave and MATLAB: octave-cli --eval \"NAME('selftest')\". A file .json holds the "
+        "program as data. The same function gives the same bytes. Exit code 0; 2 for what cannot leave the library.",
         epilog="example: python -m symgrad export losses.py:loss --grad --wrt w --shapes 'X=20,5 w=5 y=20' -o grad.py",
     )
     parser.add_argument("function", metavar="FUNCTION", help="file.py:function or package.module:function")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="a path that ends in .py, .c or .json")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="a path that ends in .py, .c, .m or .json"
+    )
     what = parser.add_mutually_exclusive_group()
     for kind in KINDS:
         shown = "the gradient (this is the default)" if kind == "grad" else f"the {kind.replace('-', ' ')}"
@@ -47,13 +49,11 @@ def _run(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.suffix not in SUFFIXES:
         raise ArgumentError(f"-o {options.output}: a file ends in {', '.join(SUFFIXES)}.")
-    if options.target == "c" and path.suffix != ".c":
-        raise ArgumentError(f"-o {options.output}: a file of C ends in .c.")
+    by_end = {"c": ".c", "octave": ".m"}.get(options.target)
+    if by_end is not None and path.suffix != by_end:
+        raise ArgumentError(f"-o {options.output}: a file for {options.target} ends in {by_end}.")
     program = _program(options)
-    try:
-        program.save(path, target=None if options.target == "c" else options.target)
-    except OSError as error:
-        raise ArgumentError(f"-o {path}: {error.strerror or error}.") from error
+    program.save(path, target=None if by_end else options.target)
     lines = len(path.read_text(encoding="utf-8").splitlines())
     if options.json:
         arguments = {a.name: list(a.shape) for a in program.arguments}

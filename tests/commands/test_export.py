@@ -99,9 +99,15 @@ def test_the_same_bytes_under_all_hash_seeds(seeds, folder):
 def test_errors(folder, capsys):
     for asked, words in (
         (["losses.py:lost", "-o", "g.py"], "no function 'lost'; it has loss, residual"),
-        (["losses.py:loss", "-o", "g.txt"], "a file ends in .py, .c, .json"),
+        (["losses.py:loss", "-o", "g.txt"], "a file ends in .py, .c, .m, .json"),
         (["losses.py:loss", "-o", "g.py", "--wrt", "v"], "'v'; the arguments are w, X, y, rate"),
-        (["losses.py:loss", "-o", "nowhere/g.py"], "No such file or directory"),
+        (
+            ["losses.py:loss", "-o", "nowhere/g.py"],
+            "the folder nowhere does not exist, so g.py cannot be written there",
+        ),
+        (["losses.py:loss", "-o", "."], "a file ends in"),
+        (["losses.py:loss", "-o", "losses.py/g.py"], "the folder losses.py is a file, so g.py cannot be written"),
+        (["losses.py:loss", "-o", "g.c", "--target", "octave"], "a file for octave ends in .m"),
         (["losses.py:residual", "-o", "g.py"], "needs one scalar result"),
         (["losses", "-o", "g.py"], "file.py:name or package.module:name"),
     ):

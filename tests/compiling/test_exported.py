@@ -574,5 +574,19 @@ def test_a_size_that_the_program_composes_is_composed_everywhere():
 
 def test_endings_that_say_nothing_are_refused(tmp_path):
     program = sg.compile(lambda x: x * 2, np.ones(3))
-    with pytest.raises(ArgumentError, match="ends in .py, .c or .json"):
+    with pytest.raises(ArgumentError, match=r"ends in .py, .c, .m or .json"):
         program.save(tmp_path / "f.txt")
+
+
+def test_paths_where_no_file_can_be_are_told_before_the_program_is_written(tmp_path):
+    program = sg.compile(lambda x: x * 2, np.ones(3))
+    with pytest.raises(ArgumentError, match="the folder .*nowhere does not exist, so f.py cannot be written there"):
+        program.save(tmp_path / "nowhere" / "f.py")
+    (tmp_path / "folder.c").mkdir()
+    with pytest.raises(ArgumentError, match=r"folder.c is a folder; give the path of a file in it"):
+        program.save(tmp_path / "folder.c")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArgumentError, match="file is a file, so f.json cannot be written there"):
+        program.save(tmp_path / "file" / "f.json")
+    with pytest.raises(ArgumentError, match="cannot be written: File name too long"):
+        program.save(tmp_path / f"{'x' * 300}.py")

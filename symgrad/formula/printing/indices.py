@@ -237,7 +237,9 @@ class _Entries:
         rows = t.params["inputs"]
         if len(name) < len(output):
             return None
-        bound = {x: next(self.more) for x in dict.fromkeys(y for row in rows for y in row) if x not in name}
+        bound = {x: next(self.more, "") for x in dict.fromkeys(y for row in rows for y in row) if x not in name}
+        if not all(bound.values()):
+            return None  # more sums within one another than there are letters
         name |= bound
         found = len(self.deltas)
         factors: list[Term] = []

@@ -24,7 +24,7 @@ LIBRARY = {
 }""",
     "sign": """static double sign(double x)
 {
-    return x > 0 ? 1 : x < 0 ? -1 : x;
+    return x > 0 ? 1 : x < 0 ? -1 : 0;
 }""",
     "logaddexp": """static double logaddexp(double x, double y)
 {
@@ -51,7 +51,9 @@ LIBRARY = {
 }""",
     "floor_divide": """static double floor_divide(double x, double y)
 {
-    return floor(x / y);
+    double rest = fmod(x, y), whole = (x - rest) / y;
+    if (y == 0) return x / y;
+    return floor(whole - (rest != 0 && (rest < 0) != (y < 0)) + 0.5);
 }""",
     "wrap": """static ptrdiff_t wrap(int64_t place, ptrdiff_t size)
 {

@@ -364,6 +364,12 @@ def _places(term: Term) -> list[tuple[int, Any]]:
     return [(k, whole[axis]) for k, axis in enumerate((a for a, p in enumerate(parts) if p is HOLE), 1)]
 
 
+def has_form(term: Term) -> bool:
+    """Whether a term can be written in C as it is."""
+    op = term.op
+    return op.kind in ("leaf", "multilinear") or op.c is not None or op.name in ENTRIES or op.name in LOOPS
+
+
 def lazy(term: Term) -> bool:
     """Whether an entry of a term is an expression of entries of its operands."""
     op = term.op

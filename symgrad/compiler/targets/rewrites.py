@@ -1,4 +1,4 @@
-"""What is done to formulas before they become loops: definitions of ops that C has not, and products in pairs."""
+"""What is done to formulas before other languages write them: definitions of ops they lack, and products in pairs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.targets.c.entries import ENTRIES
-from symgrad.compiler.targets.c.loops import LOOPS
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term, make, postorder, rebuilt
 from symgrad.op import lookup
@@ -38,14 +36,8 @@ def _std(x: Any, **params: Any) -> Any:
 _DEFINITIONS: dict[str, Callable[..., Any]] = {"softmax": _softmax, "logsumexp": _logsumexp, "std": _std}
 
 
-def has_form(term: Term) -> bool:
-    """Whether the C target can write a term as it is."""
-    op = term.op
-    return op.kind in ("leaf", "multilinear") or op.c is not None or op.name in ENTRIES or op.name in LOOPS
-
-
-def written_out(outputs: Sequence[Term], name: str) -> list[Term]:
-    """The outputs in ops that C programs have; ``CompileError`` that names the first one of the others."""
+def written_out(outputs: Sequence[Term], name: str, has_form: Callable[[Term], bool], language: str) -> list[Term]:
+    """The outputs in terms that ``has_form`` accepts; ``CompileError`` that names the first of the others."""
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if not has_form(term):
@@ -61,8 +53,8 @@ def written_out(outputs: Sequence[Term], name: str) -> list[Term]:
             return found
         found = rebuilt(found, change)
     raise CompileError(
-        f"{name}() is not written in C: {missing[0].op.name}() has no form there. Save the program as a Python file, "
-        "or write the function without it."
+        f"{name}() is not written in {language}: {missing[0].op.name}() has no form there. Save the program as "
+        "a Python file, or write the function without it."
     )
 
 
