@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler import axes, merged
+from symgrad.compiler.contracted import with_contractions
 from symgrad.compiler.diagonals import without_identities
 from symgrad.compiler.kept import kept_sum, without_kept_axes
 from symgrad.compiler.merged import known_by, moved_constant
@@ -54,7 +55,8 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
     single = with_singles(found, order)
     known = order if single == found else postorder(single)
     last = rebuilt(single, change, known)
-    return without_kept_axes(last, known if last == single else postorder(last))
+    last, before = without_kept_axes(last, order := known if last == single else postorder(last)), last
+    return with_contractions(last, order if last == before else postorder(last), _changed) if derived else last
 
 
 def _alike(a: Term, b: Term) -> bool:

@@ -258,3 +258,48 @@ def test_slopes_use_the_functions_of_the_value():
         assert program.program.source.count(f"np.{name}(") == 1
         for got, want in zip(program(*args), both(*map(sg.tensor, args)), strict=True):
             np.testing.assert_allclose(got, want.numpy(), rtol=1e-13)
+
+
+CONTRACTED = {
+    "row by row": (lambda p, X, y: (((X * p[0]) * (X - p[1])).sum(1) * y).sum(), 'np.einsum("ab,ab->a", '),
+    "all entries": (lambda p, X, y: p[0] * (X * X).sum() + p[1] * y.sum(), ".ravel() @ "),
+    "a vector beside columns": (lambda p, X, y: p[0] * ((X * y[:, None]).sum(0) ** 2).sum() + p[1], "X.T @ y"),
+    "scalars": (lambda p, X, y: (p[0] * sg.exp(-p[1] * y)).sum(), " @ y"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTED)
+def test_sums_of_products_in_gradients_are_contractions(name):
+    f, text = CONTRACTED[name]
+    p, X, y = np.array([0.7, 0.3]), np.random.default_rng(0).standard_normal((4, 3)), np.arange(1.0, 5)
+    wrt = (0, 2)
+    program = sg.compile(sg.func.value_and_grad(f, argnums=wrt), p, X, y)
+    assert text in program.program.source
+    for rows in (4, 1, 0):
+        args = p, X[:rows], y[:rows]
+        leaves = [sg.tensor(a, requires_grad=True) for a in args]
+        loss = f(*leaves)
+        loss.backward()
+        value, slopes = program(*args)
+        np.testing.assert_allclose(value, loss.item(), rtol=1e-14)
+        for k, slope in zip(wrt, slopes, strict=True):
+            np.testing.assert_allclose(slope, leaves[k].grad.numpy(), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore")  # of 0 / 0
+def test_a_contraction_is_not_multiplied_by_what_is_infinite_without_entries():
+    def f(w, x):
+        return (w * (x * x)).sum() / x.shape[0] + (w * x).mean()
+
+    program = sg.compile(sg.func.grad(f), 2.0, np.ones(3))
+    for n in (3, 0):
+        w, x = sg.tensor(2.0, requires_grad=True, dtype=np.float64), np.ones(n)
+        f(w, sg.tensor(x)).backward()
+        np.testing.assert_equal(program(2.0, x), w.grad.numpy())
+
+
+def test_values_and_single_precision_are_added_in_their_own_order():
+    x = np.random.default_rng(0).standard_normal(1001)
+    assert sg.compile(lambda x: (x * x).sum(), x)(x) == sg.tensor(x * x).sum().item()
+    single = sg.compile(sg.func.grad(lambda a, x: (a * x * x).sum()), np.float32(1), x.astype(np.float32))
+    assert "@" not in single.program.source

@@ -108,8 +108,11 @@ def _matmul(a: Piece, b: Piece, batch: Labels, inner: Labels, keep: set[int]) ->
     return None
 
 
-def _pair(a: Piece, b: Piece, keep: set[int], order: Labels) -> Piece:
-    """Contract two pieces, keeping the labels in ``keep``; ``order`` is the output order that is hoped for."""
+def _pair(a: Piece, b: Piece, keep: set[int], order: Labels, single: bool) -> Piece:
+    """Contract two pieces, keeping the labels in ``keep``; ``order`` is the output order that is hoped for.
+
+    ``single``: only by ``@`` and ``np.einsum``, of which the order of additions is known.
+    """
     a = _sum_out(_diagonals(a), keep | set(b.labels))
     b = _sum_out(_diagonals(b), keep | set(a.labels))
     shared = [x for x in a.labels if x in b.labels]
@@ -128,15 +131,39 @@ def _pair(a: Piece, b: Piece, keep: set[int], order: Labels) -> Piece:
     product = _matmul(a, b, batch, inner, keep)
     if product is not None:
         return product
+    if not single and (quick := _without_einsum(a, b, batch, inner, order)) is not None:
+        return quick
     free = tuple(x for x in dict.fromkeys(a.labels + b.labels) if x in keep)
     letters = {x: chr(97 + k) for k, x in enumerate(dict.fromkeys(a.labels + b.labels))}
     spec = f"{''.join(letters[x] for x in a.labels)},{''.join(letters[x] for x in b.labels)}"
     spec += "->" + "".join(letters[x] for x in free)
-    return Piece(f'np.einsum("{spec}", {a.text}, {b.text}, optimize=True)', free)
+    apart = single or a.labels != b.labels  # entry by entry, there is nothing to optimise
+    return Piece(f'np.einsum("{spec}", {a.text}, {b.text}{", optimize=True" if apart else ""})', free)
 
 
-def plan_text(inputs: tuple[Labels, ...], output: Labels, names: Sequence[str], shape: str, order: Any = None) -> str:
+def _without_einsum(a: Piece, b: Piece, batch: Labels, inner: Labels, order: Labels) -> Piece | None:
+    """Sums over several labels as ``np.einsum`` computes them after it has looked for a way, which takes it longer."""
+    if batch:
+        return None
+    if len(inner) == len(a.labels) == len(b.labels):
+        return Piece(f"{a.closed()}.ravel() @ {_permuted(b, a.labels).closed()}.ravel()", (), False)
+    if b.labels and order[:1] and order[0] in b.labels:
+        a, b = b, a
+    axes = ", ".join(str(tuple(map(x.labels.index, inner))) for x in (a, b))
+    return Piece(f"np.tensordot({a.text}, {b.text}, ({axes}))", tuple(x for x in a.labels + b.labels if x not in inner))
+
+
+def plan_text(
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    names: Sequence[str],
+    shape: str,
+    order: Any = None,
+    single: bool = False,
+) -> str:
     """The NumPy expression of a contraction; ``shape`` is the text of the shape of the output's labels, each once.
+
+    ``single``: for entries in single precision, which are added in the order of torch.
 
     >>> plan_text(((0, 1), (2, 1)), (0, 2), ["a", "b"], "")
     'a @ b.T'
@@ -148,7 +175,7 @@ def plan_text(inputs: tuple[Labels, ...], output: Labels, names: Sequence[str], 
     for i, j in order or [(0, 1)] * (len(pieces) - 1):
         b, a = pieces.pop(max(i, j)), pieces.pop(min(i, j))
         keep = set(wanted).union(*(p.labels for p in pieces))
-        pieces.append(_pair(a, b, keep, wanted))
+        pieces.append(_pair(a, b, keep, wanted, single))
     piece = _sum_out(_diagonals(pieces[0]), set(wanted))
     if len(wanted) > len(piece.labels):
         piece = Piece(f"np.broadcast_to({_aligned(piece, wanted).text}, {shape})", wanted)
@@ -169,7 +196,7 @@ def _diagonal_text(piece: Piece, output: Labels, wanted: Labels) -> str:
 @functools.lru_cache(maxsize=4096)
 def _compiled(inputs: tuple[Labels, ...], output: Labels, order: Any, single: bool = False) -> Callable[..., Any]:
     names = [f"x{k}" for k in range(len(inputs))]
-    text = plan_text(inputs, output, names, "shape", order).replace("np.broadcast_to(", "spread(")
+    text = plan_text(inputs, output, names, "shape", order, single).replace("np.broadcast_to(", "spread(")
     # The text is made from integer labels alone; nothing of a user's reaches it.
     source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
     known = {"np": np, "_delta": _delta, "spread": kernels.spread}

@@ -136,6 +136,7 @@ METHODS = {
     "astype": lambda x, dtype: f"({x}).astype({dtype})",
     "copy": lambda x: x,
     "reshape": lambda x, *sizes: f"({x}).reshape({', '.join(sizes)})",
+    "ravel": lambda x: f"({x}).ravel()",
     "transpose": lambda x, *axes: f"({x}).transpose({', '.join(axes)})",
     "swapaxes": lambda x, one, other: f"({x}).swapaxes({one}, {other})",
 }

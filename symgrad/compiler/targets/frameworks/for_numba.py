@@ -77,9 +77,23 @@ def _typed(x: Text, kind: str, _device: str) -> str:
     return f"np.{kind}({x})" if x.plain else f"np.asarray({x}).astype(np.{kind})"
 
 
+def _einsum(spec: str, *xs: str, optimize: str = "") -> str:
+    """A contraction entry by entry, as a sum of a product."""
+    given, _, out = spec.strip("\"'").partition("->")
+    rows = set(given.split(","))
+    axes = [k for k, letter in enumerate(given.split(",")[0]) if letter not in out]
+    if len(rows) > 1 or optimize or [x for x in given.split(",")[0] if x in out] != list(out):
+        raise Missing("np.einsum")
+    text = " * ".join(f"({x})" for x in xs)
+    for k in reversed(axes):
+        text = f"np.sum({text}, {k})"
+    return text
+
+
 CALLS: dict[str, Any] = {
     "sum": _over("np.sum", "np.sum"),
     "prod": _over("np.prod", "prod_over"),
+    "einsum": _einsum,
     "max": _over("np.max", "max_over"),
     "min": _over("np.min", "min_over"),
     "amax": _over("np.max", "max_over"),
@@ -153,6 +167,7 @@ METHODS = {
     "astype": lambda x, dtype: f"np.asarray({x}).astype({dtype})",
     "copy": lambda x: f"np.ascontiguousarray({x})",
     "reshape": lambda x, *sizes: f"np.ascontiguousarray({x}).reshape(({', '.join(sizes)},))",
+    "ravel": lambda x: f"np.ascontiguousarray({x}).ravel()",
     "transpose": lambda x, *axes: f"np.transpose({x}, ({', '.join(axes)},))",
     "swapaxes": lambda x, one, other: f"np.swapaxes({x}, {one}, {other})",
     "sum": lambda x: f"np.sum({x})",

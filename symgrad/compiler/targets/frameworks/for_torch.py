@@ -276,6 +276,7 @@ CALLS = {
     "roll": lambda x, shift, axis: f"torch.roll({x}, {shift}, {axis})",
     "multiply.outer": lambda x, y: f"torch.tensordot({x}, {y}, dims=0)",
     "einsum": lambda axes, *xs, optimize="": f"torch.einsum({axes}, {', '.join(xs)})",
+    "tensordot": lambda x, y, axes: f"torch.tensordot({x}, {y}, dims={axes})",
     "pad": _pad,
     "take_along_axis": _take_along,
     "full": lambda shape, value, dtype=None: f"torch.full({shape}, {value}{_dtype(dtype)}{DEVICE})",
@@ -352,6 +353,7 @@ METHODS = {
     "astype": lambda x, dtype: f"{_closed(x)}.to({dtype if dtype[0] not in _QUOTES else f'torch.{dtype[1:-1]}'})",
     "copy": lambda x: f"{_closed(x)}.clone()",
     "reshape": lambda x, *sizes: f"{_closed(x)}.reshape({', '.join(sizes)})",
+    "ravel": lambda x: f"{_closed(x)}.reshape(-1)",
     "transpose": lambda x, *axes: f"{_closed(x)}.permute({', '.join(axes)})",
     "swapaxes": lambda x, one, other: f"{_closed(x)}.transpose({one}, {other})",
 }
