@@ -10,13 +10,12 @@ Patterns after Blanchard, Higham and Higham, "Accurately computing the log-sum-e
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.term import Term, number
+from symgrad.formula.term import Term, full, number
 from symgrad.op import lookup
 from symgrad.ops.reductions.products import QUOTIENTS, made_of
 
@@ -171,7 +170,7 @@ def _nested_power(term: Term) -> Found | None:
     whole = int(c) if c == int(c) else c
     if a % 2 == 0:
         return _raised(x if whole % 2 == 0 else lookup("abs")(x), whole), [x]
-    inside = lookup("where")(x >= 0, _raised(x, whole), x * number(math.nan))  # type: ignore[operator]
+    inside = _raised(x, whole) * lookup("defined")(full(x.shape, 1, x.dtype), x >= 0)  # type: ignore[operator]
     return lookup("by_pieces")(inside, x), [x]
 
 

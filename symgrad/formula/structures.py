@@ -8,7 +8,7 @@ Formulas use it (A + Aᵀ is 2A); numbers do not.  A derivative stays the deriva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,13 @@ LONGEST = 24
 """Products of more matrices are not looked at."""
 
 
-def known_structure(name: Any) -> str:
-    """The name of a structure that formulas know; an error for others, which would be promises that nobody keeps."""
+def known_structure(name: Any, more: Iterable[str] = ()) -> str:
+    """The name of a structure that formulas know; an error for others, which would be promises that nobody keeps.
+
+    ``more`` are other words that would do where it was stated.
+    """
     if name not in KNOWN:
-        raise ArgumentError(f"a structure is one of {', '.join(KNOWN)}, not {name!r}.")
+        raise ArgumentError(f"a structure is one of {', '.join((*KNOWN, *more))}, not {name!r}.")
     return str(name)
 
 

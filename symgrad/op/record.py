@@ -94,6 +94,7 @@ class Op:
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)
     rises       True where no entry of the result falls when an entry of an operand grows
     bounds      the numbers between which the values lie where the operands are real: ``(lowest, highest)``
+    halves      what the op is where its operand is below 0 and where it is above, as functions of it or numbers
     identity    True where the values are those of the operand: what differs is the memory, or the history
     entrywise   True where each entry of the result is made of the operands' entries at its place: elementwise ops, and
                 those primitives that have rules of their own only because of dtypes or parameters
@@ -202,6 +203,7 @@ class Op:
     parity: str | None
     rises: bool | None
     bounds: tuple[float, float] | None
+    halves: tuple[Any, Any] | None
     identity: bool | None
     entrywise: bool | None
     linear: bool | None

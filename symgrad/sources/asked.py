@@ -21,12 +21,12 @@ from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERA
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES
 from symgrad.formula.resizing import resized
+from symgrad.formula.signs import ASSUMED, with_signs
 from symgrad.formula.structures import known_structure
 from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol, symbols
 from symgrad.op import FRONTS, TABLE
 from symgrad.sources import hints
 from symgrad.sources.runs import run_on, run_on_examples
-from symgrad.sources.sampling import POSITIVE
 from symgrad.sources.shapes import TRIALS, Reached, Shapes, infer_shapes, parse_shapes, reached
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.record import Recorded
@@ -98,7 +98,7 @@ class Source:
         for name in names:
             target = self.target(name)
             term = jacobian(term, target) if term.shape else gradient(term, [target])[0]
-        return term
+        return with_signs(term) if names else term
 
 
 def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
@@ -121,10 +121,13 @@ def assuming(term: Term, symbols: Sequence[Term], structures: dict[str, str]) ->
     made = {}
     for name, structure in structures.items():
         target = named(symbols, name, "assume")
-        known = structure if structure == POSITIVE else known_structure(structure)
+        known = structure if structure in ASSUMED else known_structure(structure, ASSUMED)
+        if known in ASSUMED and target.dtype is not None and target.dtype.kind == "c":
+            raise ArgumentError(f"assume: {name} is a complex array; {known!r} is said of real ones.")
         made[target] = symbol(str(target.name), target.shape, target.dtype, known)
     if made:
         (term,) = substitute([term], made)
+        term = with_signs(term)
     return term, [made.get(s, s) for s in symbols]
 
 

@@ -9,15 +9,12 @@ import numpy as np
 
 from symgrad.dtypes import is_number
 from symgrad.errors import SymgradError
+from symgrad.formula.signs import ASSUMED
 from symgrad.formula.term import Term, evaluate, postorder
 from symgrad.ops.shapes.sizes import size_value
 
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays."""
-
-
-POSITIVE = "positive"
-"""What is assumed of arrays whose entries are positive numbers."""
 
 
 def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
@@ -105,8 +102,8 @@ def _draw(s: Term, shape: tuple[int, ...], kind: str, rng: Any) -> Any:
 def with_structure(array: Any, s: Term) -> Any:
     """The array made to have the structure that a symbol states."""
     structure = s.params.get("structure")
-    if structure == POSITIVE:
-        return np.where(array == 0, 1, np.abs(array)).astype(np.asarray(array).dtype)[()]
+    if structure in ASSUMED:
+        return _with_sign(array, structure)
     if structure is None or np.ndim(array) != 2:
         return array
     turned = array.T
@@ -125,3 +122,17 @@ def with_structure(array: Any, s: Term) -> Any:
         "upper_triangular": lambda: np.triu(array),
     }
     return made[structure]() if structure in made else array
+
+
+def _with_sign(array: Any, assumed: str) -> Any:
+    """The array with entries of the signs, and of the kind of numbers, that are assumed of it."""
+    signs, whole = ASSUMED[assumed], np.asarray(array)
+    if assumed == "integer":
+        whole = np.round(2 * whole)
+    if 0 not in signs:
+        whole = np.where(whole == 0, 1, whole)
+    if signs <= {0, 1}:
+        whole = np.abs(whole)
+    if signs <= {-1, 0}:
+        whole = -np.abs(whole)
+    return whole.astype(np.asarray(array).dtype)[()]
