@@ -196,3 +196,24 @@ def test_back_from_sympy():
         assert evaluate(from_sympy_expr(e), {"x": value}) == pytest.approx(float(e.subs(x0, value)))
     X = heads.ArraySymbol("X", ("n", "m"))
     assert from_sympy_expr(sp.exp(X) + 1).shape == ("n", "m")
+
+
+@pytest.mark.parametrize("value", [2, sp.Rational(1, 2), sp.Symbol("c"), 2.5], ids=str)
+def test_a_number_in_the_place_of_an_array_stands_in_all_its_entries(value):
+    """``subs`` keeps shapes inside of what is no function of entries: the mean of twos is 2, and not 2/n."""
+    x = sg.tensor([1.0, 2.0, 5.0], name="x")
+    A = sg.tensor(np.eye(3) + 1, name="A")
+    at = 0.75 if value == sp.Symbol("c") else float(value)
+    texts = {"mean": x.mean(), "product": x @ A @ sg.sin(x), "norm": sg.linalg.vector_norm(x), "entry": x[1],
+             "transposed": (A.T @ x).sum(), "softmax": sg.softmax(x, 0)[0]}  # fmt: skip
+    wanted = {"mean": at, "product": 12 * at * np.sin(at), "norm": np.sqrt(3) * at, "entry": at, "transposed": 12 * at,
+              "softmax": 1 / 3}  # fmt: skip
+    for name, t in texts.items():
+        old = next(s for s in t.expr.free_symbols if s.name == "x")
+        changed = t.expr.subs(old, value)
+        assert old not in changed.free_symbols
+        arrays = [s for s in changed.free_symbols if s.name == "A"]
+        rest = {s: 3 if s.name == "n" else at for s in changed.free_symbols if s.name != "A"}
+        found = sp.lambdify(arrays, changed.subs(rest), "numpy")(*([A.numpy()] * len(arrays)))
+        np.testing.assert_allclose(found, wanted[name], rtol=1e-12)
+    assert str((x * 3 + 1).expr.subs(next(iter(x.expr.free_symbols)), 2)) == "7"

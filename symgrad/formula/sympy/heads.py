@@ -22,6 +22,7 @@ from symgrad.formula.sympy.entries import Indexable
 from symgrad.op import TABLE, Op, broadcast_shapes, lookup
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.indexing.getitem import Index, beside_index
+from symgrad.ops.shapes.sizes import letters_of
 
 _MATMUL_LEVEL = PRECEDENCE["Add"]  # brackets inside products, also negative ones, and none inside sums
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -94,8 +95,16 @@ class SizeSymbol(sp.Symbol):  # type: ignore[misc]
         """The array the size is read from: the size itself is no unknown."""
         return {self.array}
 
+    def _eval_subs(self, old: Any, new: Any) -> Any:
+        """Where a number takes the place of the array, nothing has its size any more: a letter is left."""
+        return _size(self.name) if old == self.array and not shape_of(new) else None
+
     def _numpycode(self, printer: Any) -> str:
         return f"{printer._module_format('numpy.shape')}({printer._print(self.array)})[{self.axis}]"
+
+
+def _size(letter: str) -> Any:
+    return sp.Symbol(letter, integer=True, positive=True)
 
 
 class Static(sp.Atom):  # type: ignore[misc]
@@ -175,6 +184,19 @@ class Head(Indexable, sp.Expr):  # type: ignore[misc]
         """Operations that this node stands for: none for an identity matrix and for constant arrays."""
         return 0 if self.op_name in ("eye", "full") else 1
 
+    def _eval_subs(self, old: Any, new: Any) -> Any:
+        """A number in the place of an array stands for all its entries: operands keep their shapes."""
+        if not isinstance(old, ArraySymbol) or shape_of(new):
+            return None
+        shapes = [shape_of(a) for a in self.operands]
+        changed = [a._subs(old, new) for a in self.operands]
+        if [shape_of(a) for a in changed] == shapes:
+            return None
+        sizes = {s.name: s for s in self.atoms(SizeSymbol) if s.array != old}
+        sizes = {n: SizeSymbol(n, a, k) for a in self.atoms(ArraySymbol) - {old} for k, n in enumerate(a.shape)} | sizes
+        filled = [a if shape_of(a) else _filled(a, shape, sizes) for a, shape in zip(changed, shapes, strict=True)]
+        return self.func(*filled, *(a._subs(old, new) for a in self.args[self._static :]))
+
     def _eval_derivative(self, s: Any) -> Any:
         if s in self.free_symbols:
             raise _refuse(str(s))
@@ -200,6 +222,15 @@ class Head(Indexable, sp.Expr):  # type: ignore[misc]
             for letter, size in zip(self.args[static].letters, self.args[static + 1 :], strict=True)
         }
         return op_code(self.op, self.operands, self.params, letters, printer)
+
+
+def _filled(value: Any, shape: tuple[Any, ...], sizes: dict[str, Any]) -> Any:
+    """An array of a shape with one value everywhere."""
+    if not shape:
+        return value
+    letters = tuple(dict.fromkeys(w for n in shape if isinstance(n, str) for w in sorted(letters_of(n))))
+    static = Static([("dtype", "float64"), ("shape", shape), ("value", 1)], letters)
+    return value * head("full")(static, *(sizes.get(w) or _size(w) for w in letters))
 
 
 class Elementwise(sp.Function):  # type: ignore[misc]
