@@ -8,6 +8,7 @@ backward-stable operations: N. J. Higham, Accuracy and Stability of Numerical Al
 
 from __future__ import annotations
 
+import functools
 import html
 import math
 from collections.abc import Callable
@@ -208,6 +209,12 @@ def _program(t: Any) -> Callable[[Any, Any], Any]:
     return run
 
 
+@functools.cache
+def _precision(dtype: Any) -> float:
+    """The step beside 1; kept, as it is asked for at every node of every run."""
+    return float(finfo(dtype).eps)
+
+
 def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[..., Any]:
     """Relative changes at random: up to ``size`` times the precision of each array, or (``scaled`` off) up to it.
 
@@ -216,7 +223,7 @@ def _noise(rng: Any, size: float, scaled: bool = True) -> Callable[..., Any]:
     """
 
     def change(value: Any, terms: int = 1) -> Any:
-        unit = float(finfo(value.dtype).eps) * math.sqrt(1 + (terms - 1) / _LANES) if scaled else 1.0
+        unit = _precision(value.dtype) * math.sqrt(1 + (terms - 1) / _LANES) if scaled else 1.0
         wide = np.asarray(value).astype(complex if value.dtype.kind == "c" else float)
         return (wide * (1 + size * unit * rng.uniform(-1, 1, wide.shape))).astype(value.dtype)[()]
 

@@ -177,7 +177,7 @@ def _decided(t: Term, known: dict[Term, Signs]) -> Term | None:
     if op.name in ("logical_and", "logical_or", "logical_not"):
         return _decided_logic(t)
     if op.halves is not None:
-        return _on_one_side(t, signs_of(args[0], known))
+        return _on_one_side(t, op.halves, signs_of(args[0], known))
     if op.name == "sqrt" or (op.name == "pow" and args[1].number in (Fraction(1, 2), 0.5)):
         return _root_of_square(t, known)
     if op.name in _WHOLE and _is_whole(args[0]):
@@ -212,9 +212,9 @@ def _compared(t: Term, known: dict[Term, Signs]) -> Term | None:
     return next((_spread(x, t) for x, values in ends if values == found), None)
 
 
-def _on_one_side(t: Term, own: Signs) -> Term | None:
+def _on_one_side(t: Term, halves: tuple[Any, Any], own: Signs) -> Term | None:
     """|x|, sign(x) and their kin on one side of 0, with 0 itself where they are the same there."""
-    for side, rule in zip((-1, 1), t.op.halves, strict=True):
+    for side, rule in zip((-1, 1), halves, strict=True):
         if own <= {0, side}:
             at_zero = rule(np.float64(0)) if callable(rule) else rule
             if 0 not in own or t.op.kernel(np.float64(0)) == at_zero:
@@ -229,7 +229,7 @@ def _root_of_square(t: Term, known: dict[Term, Signs]) -> Term | None:
     if not twice and square.op.name != "square" and not (square.op.name == "mul" and square.args[0] is square.args[1]):
         return None
     x = square.args[0]
-    return lookup("abs")(x) if signs_of(x, known) != ANY else None  # type: ignore[no-any-return]
+    return lookup("abs")(x) if signs_of(x, known) != ANY else None
 
 
 def _truth(t: Term) -> bool | None:
@@ -252,4 +252,4 @@ def _spread(x: Any, t: Term) -> Term:
     """An operand in the place of a term."""
     if not isinstance(x, Term):
         return full(t.shape, x, t.dtype or np.float64)
-    return x if x.shape == t.shape else lookup("expand")(x, shape=t.shape)  # type: ignore[no-any-return]
+    return x if x.shape == t.shape else lookup("expand")(x, shape=t.shape)

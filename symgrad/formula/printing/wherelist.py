@@ -142,7 +142,7 @@ def where_list(term: Term, names: Any = None) -> list[tuple[Any, Any]]:
     letters = Builder([*found.symbols, *symbols]).letters
     pairs = []
     for name, statement in [*((str(z.name), part) for z, part in chosen), *found.parts]:
-        builder = Builder((), evaluate=len(found) <= CANONICAL_BUDGET)
+        builder = Builder((), evaluate=len(found.order) <= CANONICAL_BUDGET)
         builder.letters = letters
         left = make(SYMBOL, (), {"name": name}, statement.shape, statement.dtype or np.dtype(float))
         pairs.append((symbol_expr(left), builder.built(postorder([statement]))))
