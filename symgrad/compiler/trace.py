@@ -25,11 +25,11 @@ from symgrad.formula.term import Term, as_term, symbol
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
-from symgrad.tape.graph import Node, Source, sequence
-from symgrad.tape.memory.alone import WATCHERS
+from symgrad.tape.graph import Source, sequence
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
 
@@ -215,7 +215,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
             row.append(tensor)
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
-    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else _arguments_kept(watch)):
+    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else arguments_kept(watch)):
         result = function(*call_args)
         note_rewritten(watch)
     if watch.problems:
@@ -223,40 +223,6 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     leaves, made.structure = containers.flatten(result)
     _read(made, tensors, names, leaves, watch, start)
     return made
-
-
-@contextlib.contextmanager
-def changes_seen(see: Callable[..., None]) -> Iterator[None]:
-    """Changes in place are looked at while the function runs, and recorded also of what requires no grad."""
-    WATCHERS.append(see)
-    try:
-        yield
-    finally:
-        WATCHERS.remove(see)
-
-
-def _arguments_kept(watch: Watch) -> Callable[..., None]:
-    """A look at changes in place: of an argument they are refused, since a program gives results and nothing else."""
-
-    def see(root: Any, tensor: Any, new: Any, recording: bool) -> None:  # noqa: ARG001
-        if id(root) in watch.inputs:
-            note_problem("it changes an argument in place; work on a copy of it, x.clone()")
-        elif root._requires_grad and not recording:
-            note_problem(
-                "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that "
-                "of the old ones; change a copy, y.clone(), or leave no_grad() out"
-            )
-        _note_shared(root)
-
-    return see
-
-
-def _note_shared(root: Any) -> None:
-    """What shares its memory with a tensor whose history does not show the change."""
-    if isinstance(root._node, Node) and root._node.op.shares:
-        note_problem(
-            "it changes a detached tensor in place, and with it the one it was detached from; clone() it first"
-        )
 
 
 def note_rewritten(watch: Watch) -> None:
@@ -272,7 +238,7 @@ def note_rewritten(watch: Watch) -> None:
 
 def note_unrepeatable(root: Any, tensor: Any, new: Any, recording: bool) -> None:
     """Whether a program of the tape's nodes makes the change with the same digits."""
-    _note_shared(root)
+    note_shared(root)
     if root._node is None or not recording:
         note_problem("it changes a tensor in place that it did not compute, or without a record")
     elif new._value.dtype != tensor._value.dtype or not root._array().flags.c_contiguous:

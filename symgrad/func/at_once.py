@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.trace import changes_seen, note_rewritten, note_unrepeatable
+from symgrad.compiler.trace import note_rewritten, note_unrepeatable
 from symgrad.compiler.verbatim import KINDS
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import SymgradError
@@ -28,6 +28,7 @@ from symgrad.tape.modes import enable_grad
 from symgrad.tape.operands import as_operand
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.captured import captured
+from symgrad.tape.watching.changes import changes_seen
 from symgrad.tape.watching.watch import WATCH, Watch
 from symgrad.tensor import Tensor
 

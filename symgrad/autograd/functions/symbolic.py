@@ -9,18 +9,23 @@ need not agree, and the number comes from ``backward``.  Where that cannot be ru
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import operator
 from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, stripped, values_seen
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
-from symgrad.formula.term import Term, as_term, make, substitute, symbol
+from symgrad.formula.term import Term, as_term, full, make, substitute, symbol, symbols
 from symgrad.op import Op
-from symgrad.tape.formulas.formal import Formal, formula_of
+from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.watch import WATCH
 
 _KEPT = 32
 """How many formulas of one call are kept."""
@@ -43,17 +48,23 @@ class Signature:
     """How a function was called, without its tensors: hashable, so that equal calls give equal formulas.
 
     pattern  the arguments of ``apply``, with ``HERE`` for tensors
-    shapes   per argument the shape of the tensor, None for other things
+    shapes   per argument the shape of the tensor, None for other things; ``dtypes`` those of the tensors
     count    number of outputs, or None where ``forward`` returned one thing that is no tuple
+    values   what the tensors held, where a tracer saw it; else None
+    stood    ``(symbols, outputs, rows)``, the formulas from stand-ins where a run on formulas gives none; as they may
+             depend on the sizes, equal calls have equal ones
     """
 
-    __slots__ = ("_key", "cache", "count", "function", "pattern", "shapes")
+    __slots__ = ("_key", "cache", "count", "dtypes", "function", "pattern", "shapes", "stood", "values")
 
     def __init__(self, function: Any, args: tuple[Any, ...], count: int | None):
         self.function = function
         self.pattern = tuple(HERE if isinstance(a, Recorded) else a for a in args)
         self.shapes = tuple(a._value.shape if isinstance(a, Recorded) else None for a in args)
+        self.dtypes = tuple(a._value.dtype for a in args if isinstance(a, Recorded))
         self.count = count
+        self.values = values_seen([a for a in args if isinstance(a, Recorded)]) if WATCH.count else None
+        self.stood: tuple[Any, Any, Any] | None = None
         self._key: Any = None
         self.cache: dict[Any, Any] = {}
 
@@ -70,7 +81,7 @@ class Signature:
             hash(key)
         except TypeError:
             return id(self)  # an argument that cannot be compared (a list, an array): every call is its own
-        return (*key, self.count)
+        return (*key, self.count, self.stood)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -93,11 +104,11 @@ class Signature:
         return f"{self.function.__name__}{self.pattern}"
 
     def __getstate__(self) -> Any:
-        return (self.function, self.pattern, self.shapes, self.count)
+        return (self.function, self.pattern, self.shapes, self.dtypes, self.count, self.stood)
 
     def __setstate__(self, state: Any) -> None:
-        self.function, self.pattern, self.shapes, self.count = state
-        self._key = None
+        self.function, self.pattern, self.shapes, self.dtypes, self.count, self.stood = state
+        self._key = self.values = None
         self.cache = {}
 
     def filled(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -219,13 +230,16 @@ def _symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
     params = {"signature": signature, "shape": shape, "dtype": dtype.name}
     ops = _ops(signature.function)
     role = "opaque"
-    if _rule(signature, args) is not None:
+    rule = _rule(signature, args)
+    if signature.stood is None and rule_of(signature.function) is None:
+        signature.stood = _stood(signature, args)
+    if rule is not None:
         run.point.prove(signature)
         role = "ruled" if run.point.agrees(signature) else "opaque" if several else "term"
         role += " outputs" if several and role == "ruled" else ""
     elif not several:
         inside = forward_formula(signature, args)
-        if inside is not None and inside[1].term.shape == shape and inside[1].term.dtype == dtype:
+        if inside is not None and inside[0].shape == shape and inside[0].dtype == dtype:
             role = "term"
     made = make(ops[role], args, params, shape, dtype)
     if made.op.define is not None:
@@ -245,23 +259,91 @@ def _rule(signature: Signature, args: tuple[Term, ...]) -> tuple[Term | None, ..
     return signature.cache[key]  # type: ignore[no-any-return]
 
 
-def forward_formula(signature: Signature, args: tuple[Term, ...]) -> Any:
-    """``(context, output formulas)`` of ``forward`` run on formulas; None where it needs values."""
-    if args not in signature.cache:
-        contexts = []
+def forward_formula(signature: Signature, args: tuple[Term, ...]) -> tuple[Term, ...] | None:
+    """The outputs of ``forward``: run on formulas, or on tensors that stand for its arguments.
+
+    None where it needs values; None stands among them for what is no tensor.
+    """
+    key = ("forward", args)
+    if key not in signature.cache:
+        if len(signature.cache) > _KEPT:
+            signature.cache.clear()
+        inside = _on_formulas(signature, args)
+        signature.cache[key] = stripped(inside[2]) if inside else _from_stand_ins(signature, args, {}, 1)
+    return signature.cache[key]  # type: ignore[no-any-return]
+
+
+def _on_formulas(signature: Signature, args: tuple[Term, ...]) -> Any:
+    """``(context, what forward gives, the terms of that)``, run on formulas; None where that cannot be."""
+    key = ("inside", args)
+    if key not in signature.cache:
+        runs: list[tuple[Any, Any]] = []
 
         def run() -> Any:
-            ctx, out = signature.run(tuple(map(Formal, args)))
-            contexts.append(ctx)
+            with computed_still():
+                ctx, out = signature.run(tuple(map(Formal, args)))
+            runs[:] = [(ctx, out)]  # what is saved is this run's output
             parts = out if isinstance(out, tuple) else (out,)
             if any(isinstance(p, Recorded) for p in parts) or not any(isinstance(p, Formal) for p in parts):
                 raise FormulaError("forward made its result from values")
             return out
 
-        out = formula_of(run)
-        signature.cache.clear()
-        signature.cache[args] = None if out is None else (contexts[-1], out)
-    return signature.cache[args]
+        found = None
+        if formula_of(run) is not None:
+            ctx, out = runs[0]
+            parts = out if isinstance(out, tuple) else (out,)
+            found = (ctx, out, tuple(p.term if isinstance(p, Formal) else None for p in parts))
+        signature.cache[key] = found
+    return signature.cache[key]
+
+
+def _stood(signature: Signature, args: tuple[Term, ...]) -> tuple[Any, Any, Any]:
+    """What tensors that stand for the arguments tell, where a run on formulas does not."""
+    inside = _on_formulas(signature, args)
+    stand_ins = outputs = rows = None
+    if inside is not None:
+        seeds = {k: symbol(f"{COTANGENT}{k}", t.shape, t.dtype) for k, t in enumerate(inside[2]) if t is not None}
+        g = seeds[0] if signature.count is None else _summed(seeds)
+        if formula_of(lambda: _backward(signature, inside, g)) is not None:
+            return (), None, None
+    with contextlib.suppress(Exception):  # anything a user's function may raise when it meets values that are none
+        stand_ins = StandIns(signature, args)
+        outputs = stand_ins.outputs()
+        rows = stand_ins.rows()
+    return () if stand_ins is None else stand_ins.symbols, outputs if inside is None else None, rows
+
+
+def _summed(parts: dict[int, Term]) -> Term:
+    """Gradients of several outputs as the sweep gives them to a function's node."""
+    terms = [make(PARTS, (part,), {"index": k}, (), None) for k, part in parts.items()]
+    return functools.reduce(operator.add, terms)
+
+
+def _from_stand_ins(signature: Signature, args: tuple[Term, ...], others: dict[str, Any], which: int) -> Any:
+    """The outputs (1) or the rows of gradients (2), or None; with terms for the symbols, the ``others`` by name."""
+    if signature.stood is None or signature.stood[which] is None:
+        return None
+    found = signature.stood[which]
+    terms = [term for term in found if term is not None]
+    known = dict(zip(signature.stood[0], args, strict=True))
+    rest = iter(substitute(terms, {s: known[s] if s in known else others[str(s.name)] for s in symbols(*terms)}))
+    return tuple(None if term is None else next(rest) for term in found)
+
+
+def _pulled(signature: Signature, args: tuple[Term, ...], g: Term, out: Term) -> Any:
+    """The gradients from stand-ins, or None; linear as they are, what has no cotangent has a zero."""
+    if signature.stood is None or signature.stood[2] is None:
+        return None
+    parts = {0: g} if signature.count is None else _collected(g)
+    others: dict[str, Any] = {}
+    for s in symbols(*(term for term in signature.stood[2] if term is not None)):
+        name = str(s.name)
+        if name.startswith(COTANGENT):
+            others[name] = parts.get(int(name.removeprefix(COTANGENT)), full(s.shape, 0, s.dtype))
+        elif name.startswith(RESULT):
+            k = int(name.removeprefix(RESULT))
+            others[name] = out if signature.count is None else output_term(out, k, s.shape, s.dtype)
+    return _from_stand_ins(signature, args, others, 2)
 
 
 def _define(*args: Any, signature: Signature, shape: Any, dtype: Any, index: int | None = None) -> Any:
@@ -280,8 +362,8 @@ def _output_formula(signature: Signature, args: tuple[Term, ...], index: int | N
     inside = forward_formula(signature, args)
     if inside is None:
         return None
-    found = (inside[1] if index is None else inside[1][index]).term
-    return found if found.shape == shape and found.dtype == dtype else None
+    found = inside[index or 0]
+    return found if found is not None and found.shape == shape and found.dtype == dtype else None
 
 
 def _forward_kernel(*values: Any, signature: Signature, **_: Any) -> Any:
@@ -399,29 +481,35 @@ def _pull_ruled(i: int, g: Any, out: Any, *args: Any, signature: Signature, **pa
 
 
 def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term, out: Any) -> Any:
-    """The answers of ``backward`` run on formulas; None where it needs values.
+    """The answers of ``backward``, run on formulas or on tensors that stand for them; None where it needs values.
 
     Where ``forward`` needs values, a ``setup_context`` is given what the rule says of the outputs, or else the one
     output ``out`` as a function with a name.
     """
     key = ("backward", g, args)
     if key not in signature.cache:
-        inside = forward_formula(signature, args)
+        inside = _on_formulas(signature, args)
         if inside is not None:
-            signature.cache[key] = formula_of(lambda: _backward(signature, inside, g))
+            found = formula_of(lambda: _backward(signature, inside, g, out))
         else:
             row = _rule(signature, args)
             if row is None and signature.count is None:
                 row = (out,)
             known = row is not None and None not in row
-            signature.cache[key] = (
-                formula_of(lambda: _backward(signature, signature.set_up(args, row), g)) if known else None
-            )
+            found = formula_of(lambda: _backward(signature, signature.set_up(args, row), g)) if known else None
+        if found is None:
+            found = _pulled(signature, args, g, out)
+        signature.cache[key] = found
     return signature.cache[key]
 
 
-def _backward(signature: Signature, inside: Any, g: Term) -> tuple[Any, ...]:
-    ctx, out = inside
+def _backward(signature: Signature, inside: Any, g: Term, made: Any = None) -> tuple[Any, ...]:
+    """``backward`` on formulas; saved outputs are the results ``made`` of the function, with its derivative."""
+    ctx, out = inside[:2]
+    outputs = out if signature.count is not None else (out,)
+    for k, o in enumerate(outputs if made is not None else ()):
+        if isinstance(o, Formal) and o.term.op.name == "unrecorded":
+            o.term = made if signature.count is None else output_term(made, k, o.term.shape, o.term.dtype)
     if signature.count is None:
         grads: tuple[Any, ...] = (Formal(g),)
     else:

@@ -252,7 +252,7 @@ def _clamp(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), operator("clip"), *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
-@writes("cast", "clone", "beside", "by_pieces")
+@writes("cast", "clone", "unrecorded", "beside", "by_pieces")
 def _transparent(w: Writer, t: Term) -> Piece | None:
     source = t.args[0].dtype
     if (

@@ -7,9 +7,12 @@ and the caller falls back to an opaque function; a formula is never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, size_letter
 from symgrad.op import FRONTS, TABLE, Op, lookup, register_carrier
@@ -76,7 +79,7 @@ class Formal:
     @property
     def T(self) -> Any:  # noqa: N802  (the tensor's name)
         """The axes in reverse order."""
-        return Formal(self.term.T)
+        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
 
     @property
     def mT(self) -> Any:  # noqa: N802  (the tensor's name)
@@ -120,10 +123,25 @@ class Formal:
 bind_operators(Formal)
 
 
+_STILL: ContextVar[bool] = ContextVar("results are constants to derivatives", default=False)
+
+
+@contextmanager
+def computed_still() -> Iterator[None]:
+    """Inside, results are constants to derivatives, as they are under ``no_grad``."""
+    token = _STILL.set(True)
+    try:
+        yield
+    finally:
+        _STILL.reset(token)
+
+
 def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     # Whatever is no formula and no number is refused by as_term: a tensor here would be a value frozen into a formula.
-    found = op(*(a.term if isinstance(a, Formal) else as_term(a) for a in args), **params)
-    return Formal(as_term(found))
+    found = as_term(op(*(a.term if isinstance(a, Formal) else as_term(a) for a in args), **params))
+    if _STILL.get() and found.dtype is not None and is_floating(found.dtype):
+        found = lookup("unrecorded")(found)
+    return Formal(found)
 
 
 register_carrier(Formal, 3, _apply)

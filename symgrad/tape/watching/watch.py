@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symgrad.errors import CompileError
+from symgrad.errors import CompileError, FormulaError
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
@@ -43,10 +43,13 @@ class Watch:
     of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
     ``variables`` are those of derivatives inside, by which nobody outside differentiates.
     ``marks`` has checksums of arrays when they were read: of writes with NumPy nobody is told.
+    ``refuses``: what no formula can repeat does not happen, it raises ``FormulaError``; with ``"reads"`` looks at
+    values, too, since they are not those of a real run.
     """
 
-    def __init__(self, everything: bool = False) -> None:
+    def __init__(self, everything: bool = False, refuses: tuple[str, ...] = ()) -> None:
         self.everything = everything
+        self.refuses = refuses
         self.reads: list[Read] = []
         self.kept: list[Any] = []
         self.marks: list[tuple[Any, int]] = []
@@ -107,6 +110,8 @@ def note_read(tensor: Any, how: str) -> None:
         note_look(tensor, how)
     for watch in WATCH.local.stack:
         if tensor._node is not None or id(tensor) in watch.inputs or watch.everything:
+            if "reads" in watch.refuses:
+                raise FormulaError(f"{how} takes the value of what has no value here")
             watch.reads.append(Read(tensor, how))
 
 
@@ -137,5 +142,7 @@ def note_problem(text: str) -> None:
     """
     for watch in WATCH.local.stack:
         watch.problems.append(text)
+        if "problems" in watch.refuses:
+            raise FormulaError(text)
     if watches_everything():
         raise CompileError(text)
