@@ -1,8 +1,11 @@
 """Kernels that take another way on large arrays: the numbers and the layout are those of the way of small ones."""
 
+import math
+
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad import kernels
 
 STRETCHED = {
@@ -17,6 +20,7 @@ STRETCHED = {
     "erfinv": (),
     "ndtri": (),
     "ndtri_slope": (2,),
+    "erf": (),
     "erfcx": (),
     "erfcx_slope": (2,),
     "log_ndtr": (),
@@ -63,6 +67,88 @@ def test_scatter_by_lines(dim: int, shape: tuple[int, ...], count: int) -> None:
     grids[dim] = index
     np.add.at(want, tuple(grids), g)
     np.testing.assert_array_equal(kernels.scatter(g, index, dim, shape), want)
+
+
+_RNG = np.random.default_rng(1)
+PLACES = {
+    "rows": ((40, 5), _RNG.integers(-40, 40, 300)),
+    "long rows": ((9, 400), _RNG.integers(-9, 9, 30)),
+    "rows by a table of places": ((40, 5), _RNG.integers(0, 40, (30, 4))),
+    "entries": ((12, 9), (_RNG.integers(-12, 12, 300), _RNG.integers(0, 9, 300))),
+    "columns": ((12, 9), (slice(None), _RNG.integers(-9, 9, 50))),
+    "a vector": ((12,), _RNG.integers(-12, 12, 300)),
+    "blocks": ((6, 3, 7), (_RNG.integers(0, 6, 50), slice(None), _RNG.integers(0, 7, 50))),
+    "few of many": ((300, 300), (_RNG.integers(0, 300, 90), _RNG.integers(0, 300, 90))),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex64, np.int64])
+@pytest.mark.parametrize("name", PLACES)
+def test_what_falls_on_one_place_is_added_in_order(name: str, dtype: type) -> None:
+    shape, index = PLACES[name]
+    want = np.zeros(shape, dtype)
+    g = (np.random.default_rng(2).normal(size=want[index].shape) * 100).astype(dtype)
+    np.add.at(want, index, g)
+    assert kernels.put(g, index, shape).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_slices_are_added_in_order(dim: int, order: str) -> None:
+    rng = np.random.default_rng(0)
+    x = np.asarray(rng.normal(size=(5, 6, 7)), order=order)
+    size = tuple(40 if k == dim else n for k, n in enumerate(x.shape))
+    row = rng.integers(0, x.shape[dim], 40).reshape([40 if k == dim else 1 for k in range(3)])
+    src = rng.normal(size=size)
+    want = np.array(x)
+    grids = list(np.ogrid[tuple(slice(n) for n in size)])
+    grids[dim] = np.broadcast_to(row, size)
+    np.add.at(want, tuple(grids), src)
+    got = kernels.scatter_plus(x, src, np.broadcast_to(row, size), dim)
+    np.testing.assert_array_equal(got, want)
+    assert got.strides == want.strides
+
+
+@pytest.mark.parametrize("kind", ["few ties", "many ties", "nan"])
+@pytest.mark.parametrize("largest", [False, True])
+def test_the_first_of_many_are_those_of_the_whole_order(kind: str, largest: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(30, 200)).round(1 if kind == "many ties" else 6)
+    if kind == "nan":
+        x[::3, 5] = np.nan
+    for k in (1, 3, 40, 199):
+        turned = -x if largest else x
+        order = np.argsort(turned, -1, kind="stable")
+        if kind == "nan" and largest:  # the largest of all
+            order = np.lexsort((np.broadcast_to(np.arange(200), x.shape), -x, ~np.isnan(x)), -1)
+        places = kernels.argtop(x, 1, k, largest)
+        np.testing.assert_array_equal(
+            np.take_along_axis(x, places, 1), np.take_along_axis(x, order[:, :k], 1), strict=True
+        )
+        if not largest:
+            place = kernels.argkth(x, 1, k)
+            np.testing.assert_array_equal(np.take_along_axis(x, place, 1), np.sort(x, 1)[:, k - 1 : k])
+
+
+def test_error_function_of_many() -> None:
+    x = np.concatenate([np.linspace(-7, 7, 4001), np.geomspace(1e-300, 9, 500), [np.inf, -np.inf, 0.0, -0.0]])
+    want = np.array([math.erf(v) for v in x])
+    np.testing.assert_array_less(np.abs(kernels.erf(x) - want), 2.5 * np.spacing(np.abs(want)))
+    assert np.signbit(kernels.erf(x)[-1])
+    assert np.isnan(kernels.erf(np.full(50, np.nan))).all()
+
+
+@pytest.mark.parametrize("spread", [1, 30, 300])
+def test_running_log_sums_pull_back_in_linear_time(spread: float) -> None:
+    """Narrow and wide ranges take ways of their own; a table of 100,000 by 100,000 weights would not fit."""
+    rng = np.random.default_rng(0)
+    x, g, t = rng.normal(size=(3, 4, 60)) * np.array([spread, 1, 1]).reshape(3, 1, 1)
+    out = kernels.logcumsumexp(x, 1)
+    weights = np.triu(np.exp(np.minimum(x[:, :, None] - out[:, None, :], 0)))
+    np.testing.assert_allclose(kernels.logcumsumexp_slope(g, out, x, 1), (weights * g[:, None]).sum(2), rtol=1e-11)
+    np.testing.assert_allclose(kernels.logcumsumexp_moved(t, out, x, 1), (weights * t[..., None]).sum(1), rtol=1e-11)
+    long = sg.tensor(rng.normal(size=100_000) * spread, requires_grad=True)
+    sg.logcumsumexp(long, 0)[-1].backward()
+    np.testing.assert_allclose(long.grad, sg.softmax(long.detach(), 0), rtol=1e-9, atol=1e-300)
 
 
 def test_log_gamma_at_its_ends() -> None:

@@ -93,12 +93,50 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     return np.moveaxis(out, 0, dim)
 
 
+def logcumsumexp_slope(g: Any, out: Any, x: Any, dim: int) -> Any:
+    """Sums of g_j times the conjugate of e^(x_i - out_j) over j >= i, in linear time where ``out`` is finite."""
+    g, out, x = (np.moveaxis(np.asarray(a), dim, -1) for a in (g, np.conj(out), np.conj(x)))
+    if np.isfinite(out).all():
+        made = np.exp(x - out) * _running(g[..., ::-1], -out[..., ::-1])[..., ::-1]
+    else:
+        later = np.triu(np.ones((out.shape[-1],) * 2, bool))
+        weights = np.where(out == -np.inf, 0, out)[..., None, :]  # where both are -inf, e^(x - out) is 0
+        made = np.sum(g[..., None, :] * np.exp(x[..., :, None] - np.where(later, weights, np.inf)), -1)
+    return np.moveaxis(made, -1, dim)
+
+
+def logcumsumexp_moved(t: Any, out: Any, x: Any, dim: int) -> Any:
+    """Sums of t_i e^(x_i - out_j) over i <= j, in linear time where ``out`` is finite."""
+    t, out, x = (np.moveaxis(np.asarray(a), dim, -1) for a in (t, out, x))
+    if np.isfinite(out).all():
+        made = _running(t * np.exp(x - out), out)
+    else:
+        later = np.triu(np.ones((out.shape[-1],) * 2, bool))
+        weights = np.where(out == -np.inf, 0, out)[..., None, :]
+        made = np.sum(t[..., :, None] * np.exp(x[..., :, None] - np.where(later, weights, np.inf)), -2)
+    return np.moveaxis(made, -1, dim)
+
+
+def _running(u: Any, s: Any) -> Any:
+    """Sums of u_i e^(s_i - s_j) over i <= j along the last axis."""
+    real = s.real
+    if s.size and real.max() - real.min() <= 16:  # so that the shift costs no digits
+        middle = (real.max() + real.min()) / 2
+        return np.cumsum(u * np.exp(s - middle), -1) * np.exp(middle - s)
+    made = np.array(np.broadcast_arrays(u, s)[0], np.result_type(u, s))
+    steps = np.exp(s[..., :-1] - s[..., 1:])
+    for k in range(1, made.shape[-1]):
+        made[..., k] += steps[..., k - 1] * made[..., k - 1]
+    return made
+
+
 def argkth(x: Any, dim: int, k: int) -> Any:
     """Place (kept as an axis of size 1) of the k-th smallest entry; among equal ones torch's choice."""
     rows = np.moveaxis(x, dim, -1)
-    places = np.argsort(rows, -1, kind="stable")[..., k - 1 : k]
-    chosen = np.take_along_axis(rows, places, -1)
-    tied = np.sum((rows == chosen) | (np.isnan(rows) & np.isnan(chosen)), -1) > 1
+    chosen = np.partition(rows, k - 1, -1)[..., k - 1 : k]
+    equal = (rows == chosen) | (np.isnan(rows) & np.isnan(chosen))
+    places = np.argmax(equal, -1, keepdims=True)
+    tied = np.sum(equal, -1) > 1
     for row in zip(*np.nonzero(tied), strict=True) if tied.ndim else [()] * int(tied):
         places[row] = _selected(rows[row].tolist(), k - 1)
     return np.moveaxis(places, -1, dim)
@@ -141,7 +179,7 @@ def _selected(values: list[Any], k: int) -> int:
 def argtop(x: Any, dim: int, k: int, largest: bool) -> Any:
     """Places of the k largest (smallest) entries in order, nan counting as largest; among equal ones torch's choice."""
     rows = np.moveaxis(x, dim, -1)
-    places = np.array(np.moveaxis(argsort(x, dim, largest), dim, -1)[..., : k + 1])
+    places = _first(rows, k + 1, largest)
     chosen = np.take_along_axis(rows, places, -1)
     tied = np.any((chosen[..., 1:] == chosen[..., :-1]) | np.isnan(chosen[..., 1:] + chosen[..., :-1]), -1)
     places = places[..., :k]
@@ -149,6 +187,20 @@ def argtop(x: Any, dim: int, k: int, largest: bool) -> Any:
         for row in zip(*np.nonzero(tied), strict=True) if tied.ndim else [()] * int(tied):
             places[row] = _best(rows[row].tolist(), k, largest)
     return np.moveaxis(places, -1, dim)
+
+
+def _first(rows: Any, count: int, descending: bool) -> Any:
+    """The first ``count`` places of every row in its stable order; few of many are parted from the rest beforehand."""
+    size = rows.shape[-1]
+    if count * 4 < size:
+        part = np.argpartition(rows, size - count if descending else count - 1, -1)
+        part = np.sort(part[..., size - count :] if descending else part[..., :count], -1)
+        picked = np.take_along_axis(rows, part, -1)
+        last = np.min(picked, -1, keepdims=True) if descending else np.max(picked, -1, keepdims=True)
+        reached = rows >= last if descending else rows <= last
+        if np.all(np.sum(reached, -1) == count):  # else equals or a nan are at the border
+            return np.take_along_axis(part, argsort(picked, rows.ndim - 1, descending), -1)
+    return np.array(argsort(rows, rows.ndim - 1, descending)[..., :count])
 
 
 def _best(values: list[Any], k: int, largest: bool) -> list[int]:

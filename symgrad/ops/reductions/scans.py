@@ -14,6 +14,7 @@ from symgrad.ops.elementwise.arithmetic import clone, static_number
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.select import divided_where, eq, ge, where
 from symgrad.ops.indexing.getitem import getitem
+from symgrad.ops.linalg.triangles import triu_op
 from symgrad.ops.reductions.products import divisible_op, made_of
 from symgrad.ops.reductions.softmax import shifted_exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
@@ -236,18 +237,59 @@ cumprod_op: Op = primitive(
 )
 
 
-def _logcumsumexp_vjp(g: Any, out: Any, x: Any, dim: int) -> Any:
-    places = _positions(x, dim)
-    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
-    # e^(x_i - out_j) <= 1 for j >= i, so nothing overflows where it counts.
-    weights = shifted_exp(unsqueeze_op(x, dim=dim + 1), where(ge(theirs, mine), unsqueeze_op(out, dim=dim), np.inf))
-    return sum_op(unsqueeze_op(g, dim=dim) * conj(weights), dim=(dim + 1,), keepdim=False)
+def _log_weighted(t: Any, out: Any, x: Any, dim: int, moves: bool) -> Any:
+    """The sum of t_j conj(e^(x_i - out_j)) over j >= i or, where it ``moves``, of t_i e^(x_i - out_j) over i <= j."""
+    t, out, x = (movedim(a, dim, -1) for a in (t, out, x))
+    last = len(shape_of(x))
+    weights = triu_op(shifted_exp(unsqueeze_op(x, dim=last), unsqueeze_op(out, dim=last - 1)), k=0)
+    terms = unsqueeze_op(t, dim=last) * weights if moves else unsqueeze_op(t, dim=last - 1) * conj(weights)
+    return movedim(sum_op(terms, dim=(last - 1 if moves else last,), keepdim=False), -1, dim)
 
 
+_log_samples = [sampling.small(sampling.many(*[("real", "n", "m")] * 3, dim=dim)) for dim in (0, 1)]
+
+logcumsumexp_slope_op: Op = primitive(
+    "logcumsumexp_slope",
+    kernels.logcumsumexp_slope,
+    (
+        lambda h, pulled, g, out, x, *, dim: logcumsumexp_moved_op(h, out, x, dim=dim),
+        lambda h, pulled, g, out, x, *, dim: -g * conj(logcumsumexp_moved_op(h, out, x, dim=dim)),
+        lambda h, pulled, g, out, x, *, dim: conj(h) * pulled,
+    ),
+    infer=lambda g, out, x, dim: x,
+    define=lambda g, out, x, *, dim: _log_weighted(g, out, x, dim, False),
+    mixes="dim",
+    domain="real",
+    expanded=True,
+    single=rounded(kernels.logcumsumexp_slope),
+    example=("vector", "vector", "vector", {"dim": 0}),
+    samples=_log_samples,
+    stacks=True,
+    doc="The pullback of a log of running sums of e^x: the sum of g_j e^(x_i - out_j) from i on.",
+)
+logcumsumexp_moved_op: Op = primitive(
+    "logcumsumexp_moved",
+    kernels.logcumsumexp_moved,
+    (
+        lambda k, moved, t, out, x, *, dim: logcumsumexp_slope_op(k, out, x, dim=dim),
+        lambda k, moved, t, out, x, *, dim: -k * conj(moved),
+        lambda k, moved, t, out, x, *, dim: conj(t) * logcumsumexp_slope_op(k, out, x, dim=dim),
+    ),
+    infer=lambda t, out, x, dim: x,
+    define=lambda t, out, x, *, dim: _log_weighted(t, out, x, dim, True),
+    mixes="dim",
+    domain="real",
+    expanded=True,
+    single=rounded(kernels.logcumsumexp_moved),
+    example=("vector", "vector", "vector", {"dim": 0}),
+    samples=_log_samples,
+    stacks=True,
+    doc="The tangent of a log of running sums of e^x: the sum of t_i e^(x_i - out_j) up to j.",
+)
 logcumsumexp_op: Op = primitive(
     "logcumsumexp",
     kernels.logcumsumexp,
-    (lambda g, out, x, *, dim: _logcumsumexp_vjp(g, out, x, dim),),
+    (lambda g, out, x, *, dim: logcumsumexp_slope_op(g, out, x, dim=dim),),
     infer=lambda shape, dim: shape,
     refuses="bui",
     mixes="dim",
