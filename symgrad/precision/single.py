@@ -77,7 +77,9 @@ def _in_turn(a: Any) -> Any:
         return a[0]
     if a[0].size < 8:
         return np.add.accumulate(a)[-1]
-    return np.add.reduce(np.ascontiguousarray(a))
+    inner = min(hop for hop, size in zip(a.strides[1:], a.shape[1:], strict=True) if size > 1)
+    turned = 0 < inner < min(a.strides[0], a.strides[-1])  # NumPy then adds along neighbours, a copy would cost more
+    return np.add.reduce(a if turned else np.ascontiguousarray(a))
 
 
 def _cascade(a: Any) -> Any:
