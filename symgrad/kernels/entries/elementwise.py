@@ -177,38 +177,66 @@ def power(x: Any, y: Any) -> Any:
 
 
 def erf(x: Any) -> Any:
-    """The error function: few numbers through ``math.erf``, many by polynomials.
-
-    These are Chebyshev interpolants, of erf(x)/x in x² below 1, and of e^(x²) erfc(x) in 1/(x + 3) above.
-    """
+    """The error function: few numbers through ``math.erf``, many by polynomials."""
     x = np.asarray(x)
     if x.size <= 32:
         return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)[()]
     if x.size > 32768:
         return in_stretches(erf, x)
-    near = (
+    y = x.astype(np.float64)
+    size = np.abs(y)
+    out = y * erf_ratio(np.minimum(size, 1))
+    above = size > 1
+    if above.any():
+        out[above] = np.copysign(1 - erfc_tail(size[above]), y[above])
+    return out.astype(x.dtype, copy=False)
+
+
+def erfc(x: Any) -> Any:
+    """The complementary error function: few numbers through ``math.erfc``, many by polynomials."""
+    x = np.asarray(x)
+    if x.size <= 32:
+        return np.fromiter(map(math.erfc, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)[()]
+    if x.size > 32768:
+        return in_stretches(erfc, x)
+    y = x.astype(np.float64)
+    size = np.abs(y)
+    out = 1 - y * erf_ratio(np.minimum(size, 0.65))
+    above = size > 0.65
+    if above.any():
+        tail = erfc_tail(size[above])
+        out[above] = np.where(y[above] > 0, tail, 2 - tail)
+    return out.astype(x.dtype, copy=False)
+
+
+def erf_ratio(x: Any) -> Any:
+    """erf(x)/x for x up to 1: the Chebyshev interpolant in x²."""
+    coefs = (
         -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
         -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692, 0.0052239776071164225,
         -0.02686617064323777, 0.11283791670945006, -0.37612638903183543, 1.1283791670955126,
     )  # fmt: skip
-    far = (
-        6.0857915906870915e-12, -6.047405945991704e-12, -2.571511429603255e-10, 2.6381508985080735e-10,
-        1.1339538061744706e-08, 4.526700764248741e-09, -5.541274478467714e-07, -2.4255574719050315e-06,
-        1.9563583246137112e-05, 0.0003316029605764125, 0.002479314697078186, 0.012713147695692198,
-        0.04969844540339464, 0.15436117429436919, 0.20798329133342885,
+    return polynomial(x * x, coefs)
+
+
+def erfc_tail(x: Any) -> Any:
+    """erfc(x) from 0.65 on: e^(-x²) times the Chebyshev interpolant, in 1/(x + 2), of the rest."""
+    coefs = (
+        -2.898802540943646e-11, 3.6731191904305564e-11, 2.52516787402007e-10, -5.977632381172524e-10,
+        -6.51395361208764e-10, 4.607091255466537e-09, -4.710490433183797e-09, -2.0155468041029238e-08,
+        6.985133685853393e-08, 1.4389946163916426e-08, -5.366096702421938e-07, 7.397904155166412e-07,
+        3.2688449161348708e-06, -1.0411469959502486e-05, -1.9043104412812937e-05, 0.00011637930839312587,
+        0.00015880742391316313, -0.0013662411429790683, -0.0032200787427442952, 0.01589638695660195,
+        0.12065803122415235, 0.4062701208781077, 0.9088930905741902,
     )  # fmt: skip
-    y = x.astype(np.float64)
-    size = np.abs(y)
-    out = y * _polynomial(np.minimum(size, 1) ** 2, near)
-    above = size > 1
-    if above.any():
-        big = np.minimum(size[above], 6)
-        tail = np.exp(-big * big) * _polynomial(14.4 / (big + 3) - 2.6, far)
-        out[above] = np.copysign(1 - tail, y[above])
-    return out.astype(x.dtype, copy=False)
+    x = np.minimum(x, 27.3)  # of what is larger, and of this, it is 0
+    s = 1 / (x + 2)
+    top = np.round(x * 16) / 16  # e^(-x²) in two factors: the rounding of x² would cost digits
+    bell = np.exp(-top * top) * np.exp((top - x) * (top + x))
+    return bell * (s * polynomial(5.8330170777988615 * s - 1.2011385199240987, coefs))
 
 
-def _polynomial(x: Any, coefs: tuple[float, ...]) -> Any:
+def polynomial(x: Any, coefs: tuple[float, ...]) -> Any:
     """A polynomial by Horner's rule, the highest power first."""
     out = x * coefs[0]
     for c in coefs[1:-1]:
@@ -218,21 +246,15 @@ def _polynomial(x: Any, coefs: tuple[float, ...]) -> Any:
     return out
 
 
-def erfc(x: Any) -> Any:
-    """The complementary error function, entry by entry through ``math.erfc``."""
-    x = np.asarray(x)
-    return np.fromiter(map(math.erfc, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)[()]
-
-
 def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
     """A kernel of many steps on a large array, a stretch at a time: what the steps make then stays in the cache."""
     order: Any = "F" if x.flags.fnc else "C"
     flat = x.ravel(order)
-    parts = [kernel(flat[k : k + 16384], *params) for k in range(0, flat.size, 16384)]
+    parts = [kernel(flat[k : k + 8192], *params) for k in range(0, flat.size, 8192)]
     return np.concatenate(parts).reshape(x.shape, order=order)
 
 
-def in_stretches_of(kernel: Any, xs: Any, *params: Any, size: int = 16384) -> Any:
+def in_stretches_of(kernel: Any, xs: Any, *params: Any, size: int = 8192) -> Any:
     """:func:`in_stretches` for a kernel of several arrays, which are broadcast, and of ``size`` entries at a time."""
     shape = np.broadcast_shapes(*(np.shape(x) for x in xs))
     count = math.prod(shape)
