@@ -30,7 +30,7 @@ def title(name: str) -> str:
 
 
 class Op:
-    """One operation: everything symgrad knows about it, as data.
+    r"""One operation: everything symgrad knows about it, as data.
 
     name        the table's key and the formula's function name
     kind        "elementwise", "multilinear" or "primitive"
@@ -61,7 +61,8 @@ class Op:
                 of arrays where the op is not elementwise; "kernel" where the kernel takes any numbers (those of views
                 and multilinear ops do), "order" where it only asks which are larger; "floats" where
                 it has none, as its value is a matter of floats; None: as defined, or as in SymPy
-    latex       format text with ``{0}``, ``{1}`` … for the LaTeX printer, where it is not the SymPy function's
+    called      what formulas call the function, in LaTeX, where it is not its name as an upright word: ``\arcsin``,
+                ``\mathrm{Si}``, ``\log \Gamma``; the printers and the readers of formulas follow
     dtypes      "float": integers and bool become the default dtype first; "number": bool becomes int64
     refuses     dtypes that the op has no kernel for: their kinds (NumPy's letters, "b" bool, "u" and "i" integers, "f"
                 floats, "c" complex; "h" float16 and bfloat16), or a dict from kinds to the words of the error, "?" for
@@ -195,7 +196,7 @@ class Op:
     underived: str | None
     sympy: str | None
     digits: Rule | str | None
-    latex: str | None
+    called: str | None
     numbers: str | None
     settings: tuple[int, ...] | None
     node: Any

@@ -40,6 +40,7 @@ def entries():
             refuses="c",
             domain="real",
             define=lambda x: x / (1 + absolute(x)),
+            called=r"\mathrm{Ss}",
             doc="x/(1 + |x|).",
         ),
         elementwise(
@@ -113,7 +114,8 @@ def test_formulas(loss):
     y = sg.tensor(Y, name="y", requires_grad=True)
     value = loss(x, y)
     value.backward()
-    assert "soft" in x.grad.latex()
+    assert r"\mathrm{Ss}\left(x\right)" in x.grad.latex()
+    assert sg.from_latex(r"\mathrm{Ss}\left(x\right)", x).tolist() == TABLE["soft_sign"](x).tolist()
     digits = x.grad.evalf(30)
     assert abs(float(digits[0]) - x.grad[0].item()) < 1e-15
     assert sg.latex("sum(soft_sign(x)**2)", wrt="x") == sg.latex(

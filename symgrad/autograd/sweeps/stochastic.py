@@ -40,7 +40,6 @@ REINFORCED: Op = register(
         (_score, None, None),
         infer=lambda log_p, sample, reward: sample,
         result=lambda log_p, sample, reward: sample,
-        latex="{1}",
         doc="A sample; the cotangent of its log-probability is the reward, whatever comes from above.",
     )
 )

@@ -152,14 +152,14 @@ class Writer:
 
     def _piece(self, t: Term) -> Piece:
         from symgrad.formula.printing.indices import by_its_entry
-        from symgrad.formula.printing.ops import WRITERS, called
+        from symgrad.formula.printing.ops import WRITERS, called, named
 
         if t.op is SYMBOL or t.op is SIZE:
             return self._name(t)
         if t.op is NUMBER:
             return pieces.number_piece(t.number)
         self._close_identities(t)
-        rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name)
+        rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name, named if t.op.called else None)
         found = by_its_entry(self, t) if t.ndim > 2 and t.op.entrywise else None
         if found is None and rule is not None:
             found = rule(self, t)

@@ -145,9 +145,3 @@ FOURIER: dict[tuple[bool, str], tuple[str, str]] = {
 that; and the unitary one, of which the adjoint is the inverse."""
 SCRIPT = {"F": "𝓕", "U": "𝓤"}
 """These letters in Unicode."""
-LETTERS = {
-    "gamma": r"\Gamma", "beta": "B", "ellipk": "K", "ellipe": "E", "ellipkinc": "F",
-    "expi": "Ei", "sine_integral": "Si", "cosine_integral": "Ci",
-    "fresnels": "S", "fresnelc": "C", "airy_ai": "Ai", "airy_bi": "Bi", "airy_ai_slope": "Ai'", "airy_bi_slope": "Bi'",
-}  # fmt: skip
-"""Functions of one upright letter or two; an accent behind them means the derivative."""

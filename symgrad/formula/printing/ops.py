@@ -118,23 +118,22 @@ def _pow(w: Writer, t: Term) -> Piece:
 
 # ---------------------------------------------------------------------------------------------- functions
 
-_NAMED = {
-    **{n: rf"\{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log")},
-    "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "erf": operator("erf"), "erfc": operator("erfc"),
-    "digamma": r"\psi", "ndtr": r"\Phi", "lambertw": "W", "relu": operator("relu"), "sign": operator("sign"),
-    "asinh": operator("asinh"), "acosh": operator("acosh"), "atanh": operator("atanh"), "sinc": operator("sinc"),
-}  # fmt: skip
 
-
-@writes(*_NAMED)
-def _named(w: Writer, t: Term) -> Piece | None:
-    name = _NAMED[t.op.name]
-    if w.taken(name):
+def named(w: Writer, t: Term) -> Piece | None:
+    """A function by what its entry says it is called, with its order below; None where a symbol is written so."""
+    name = t.op.called or ""
+    head, _, inner = name.rpartition(" ")
+    if w.taken(inner.removesuffix("'")):
         return None
-    argument = text_of(w.operand(t.args[0]))
-    # ψ² before an argument would look like a derivative of ψ.
-    call = None if name == r"\psi" else (name, argument)
-    return Piece(kind_of(t.shape), name + brackets(argument), call=call)
+    args = [text_of(w.operand(x, t.shape)) for x in t.args]
+    if "n" in t.params:
+        name = f"{name}_{{{t.params['n']}}}"
+    whole = name + brackets(", ".join(args))
+    if head:
+        return Piece(kind_of(t.shape), whole, OPEN)
+    # ψ² before an argument would look like a derivative of ψ, and exponents of upright letters are theirs.
+    alone = len(args) == 1 and name != r"\psi" and not name.startswith(r"\mathrm")
+    return Piece(kind_of(t.shape), whole, call=(name, args[0]) if alone else None)
 
 
 @writes("sigmoid")
@@ -172,16 +171,11 @@ def _cbrt(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), rf"\sqrt[3]{{{text_of(w.operand(t.args[0]))}}}", POWER)
 
 
-_LOGS = {"logsigmoid": r"\sigma", "lgamma": r"\Gamma", "log_softmax": operator("softmax"), "log_ndtr": r"\Phi"}
-
-
-@writes(*_LOGS)
-def _log_of(w: Writer, t: Term) -> Piece | None:
-    inner = _LOGS[t.op.name]
-    if w.taken(inner) or ("dim" in t.params and t.params["dim"] != t.ndim - 1):
+@writes("log_softmax")
+def _log_softmax(w: Writer, t: Term) -> Piece | None:
+    if t.params["dim"] != t.ndim - 1:
         return None
-    argument = exact(w, t.args[0]) if t.op.name == "log_softmax" else w.operand(t.args[0])
-    return Piece(kind_of(t.shape), rf"\log {inner}" + brackets(text_of(argument)), OPEN)
+    return Piece(kind_of(t.shape), rf"\log {operator('softmax')}" + brackets(text_of(exact(w, t.args[0]))), OPEN)
 
 
 @writes("ndtri")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symgrad.formula.printing.calls import exact, function, operator, writes
+from symgrad.formula.printing.calls import exact, function, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.names import FOURIER, LETTERS
-from symgrad.formula.printing.pieces import OPEN, Piece, text_of
+from symgrad.formula.printing.names import FOURIER
+from symgrad.formula.printing.pieces import Piece, text_of
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -17,16 +17,6 @@ _FAMILY: dict[str, dict[float, str]] = {
     "gegenbauer_polynomial": {0.5: "P", 1: "U"},
 }
 """The letters of polynomials, by their second parameter."""
-_BESSEL = {
-    "bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K", "spherical_jn": "j", "spherical_yn": "y",
-    "expn": "E",
-}  # fmt: skip
-
-
-@writes(*_BESSEL)
-def _bessel(w: Writer, t: Term) -> Piece:
-    name = rf"\mathrm{{{_BESSEL[t.op.name]}}}_{{{t.params['n']}}}"
-    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
 
 
 @writes(*_FAMILY)
@@ -45,24 +35,10 @@ def _zeta(w: Writer, t: Term) -> Piece | None:
     return function(kind_of(t.shape), r"\zeta", *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
-@writes(*LETTERS)
-def _letters(w: Writer, t: Term) -> Piece:
-    letters, accent, _ = LETTERS[t.op.name].partition("'")
-    name = rf"\mathrm{{{letters}}}"
-    name = operator(t.op.name) if w.taken(name) else name + accent
-    return function(kind_of(t.shape), name, *(text_of(w.operand(x, t.shape)) for x in t.args))
-
-
 @writes("ellipeinc")
 def _incomplete_second_kind(w: Writer, t: Term) -> Piece:
     """E of two arguments."""
     return function(kind_of(t.shape), r"\mathrm{E}", *(text_of(w.operand(x, t.shape)) for x in t.args))
-
-
-@writes("betaln")
-def _log_beta(w: Writer, t: Term) -> Piece:
-    made = function(kind_of(t.shape), r"\log \mathrm{B}", *(text_of(w.operand(x, t.shape)) for x in t.args))
-    return made.replaced(level=OPEN)
 
 
 @writes("betainc")

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.printing.names import FOURIER, LETTERS
+from symgrad.formula.printing.names import FOURIER
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
@@ -16,22 +17,22 @@ from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.rules.constants import PI
 
-ORDERS: dict[str, tuple[str, dict[str, float]]] = {
-    **{letter: (f"bessel_{letter.lower()}", {}) for letter in "JYIK"},
+_POLYNOMIALS: dict[str, tuple[str, dict[str, float]]] = {
     "T": ("chebyshev_polynomial_t", {}),
     "H": ("hermite_polynomial_h", {}),
     "He": ("hermite_polynomial_he", {}),
     "L": ("laguerre_polynomial", {"a": 0}),
     "U": ("gegenbauer_polynomial", {"a": 1.0}),
     "P": ("gegenbauer_polynomial", {"a": 0.5}),
-    "j": ("spherical_jn", {}),
-    "y": ("spherical_yn", {}),
-    "E": ("expn", {}),
 }
-"""Functions written with an order below, and their other parameters."""
-_LETTERS = {text: name for name, text in LETTERS.items()}
-UPRIGHT = {"Li", *ORDERS, *(text.removesuffix("'") for text in _LETTERS)}
-"""The upright letters of functions."""
+"""Polynomials, which are written with an order below, and their other parameters."""
+
+
+def is_upright(text: str) -> bool:
+    """Whether upright letters are those of a function."""
+    return text == "Li" or text in _POLYNOMIALS or text in called().orders or text in called().letters
+
+
 _FENCES = {
     r"\left\lfloor": (r"\right\rfloor", "floor"),
     r"\left\lceil": (r"\right\rceil", "ceil"),
@@ -138,13 +139,14 @@ def _word_atom(r: Any, text: str) -> Any:
     if word(text) == "Li" and r.tokens.found("_"):
         r.axes()
         return entrywise(lambda x: op("spence", op("sub", 1, x)), r.bracketed())
-    if word(text) in ORDERS and r.tokens.found("_"):
-        return _of_order(r, *ORDERS[word(text)])
+    family = _POLYNOMIALS.get(word(text)) or (called().orders.get(word(text), ""), {})
+    if family[0] and r.tokens.found("_"):
+        return _of_order(r, *family)
     upright = word(text) + ("'" if r.tokens.peek() == "'" else "")
-    if upright in _LETTERS and r.tokens.peek(upright.count("'")) == "(":
+    if upright in called().letters and r.tokens.peek(upright.count("'")) == "(":
         r.tokens.at += upright.count("'")
         found = r.arguments()[0]
-        name = "ellipeinc" if upright == "E" and len(found) > 1 else _LETTERS[upright]
+        name = "ellipeinc" if upright == "E" and len(found) > 1 else called().letters[upright]
         return entrywise(lookup(name), *found)
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:

@@ -20,6 +20,7 @@ from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.options import OptionReader, literal_of, picked
 from symgrad.formula.reading.text import (
@@ -94,12 +95,6 @@ def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tu
 
 
 _RELATIONS = {"=": "eq", r"\ne": "ne", "<": "lt", r"\le": "le", ">": "gt", r"\ge": "ge"}
-_FUNCTIONS = {
-    **{rf"\{n}": n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")},
-    r"\arcsin": "asin", r"\arccos": "acos", r"\arctan": "atan", r"\sigma": "sigmoid", r"\psi": "digamma",
-    r"\Phi": "ndtr", "W": "lambertw",
-}  # fmt: skip
-_LOGS = {r"\sigma": "logsigmoid", r"\Gamma": "lgamma", r"\Phi": "log_ndtr"}
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
@@ -320,8 +315,8 @@ class _TexReader(OptionReader):
         rule = ATOMS.get(text) or KINDS.get(kind)
         if rule is not None:
             return rule(self, text)
-        if text in _FUNCTIONS:
-            return self.function(_FUNCTIONS[text])
+        if text in called().commands:
+            return self.function(called().commands[text])
         if text in self.letters:
             return Value("s", size_letter(text))
         tokens.at -= 1
@@ -369,12 +364,9 @@ class _TexReader(OptionReader):
         r"""``\log`` of a function for which the table has one op."""
         tokens = self.tokens
         following = tokens.peek()
-        if following in _LOGS and tokens.peek(1) == "(" and self.symbol_free():
+        if following in called().logarithms and tokens.peek(1) == "(" and self.symbol_free():
             tokens.at += 1
-            return entrywise(lookup(_LOGS[following]), self.bracketed())
-        if following == r"\mathrm{B}" and tokens.peek(1) == "(":
-            tokens.at += 1
-            return entrywise(lookup("betaln"), *self.arguments()[0])
+            return entrywise(lookup(called().logarithms[following]), *self.arguments()[0])
         if following == r"\operatorname{softmax}" and tokens.peek(1) == "(":
             tokens.at += 1
             return self.along_last("log_softmax", self.bracketed())

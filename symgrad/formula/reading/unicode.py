@@ -13,7 +13,7 @@ from typing import Any
 from symgrad.formula.printing.decompositions import parts
 from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
 from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT, bolded, texts
-from symgrad.formula.reading.atoms import UPRIGHT
+from symgrad.formula.reading.atoms import is_upright
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.tex import STOP, _TexReader
 from symgrad.formula.reading.text import Tokens, symbol_table
@@ -122,7 +122,7 @@ class _Tokens:
         elif text in ("for", "otherwise") and "{" in self.open:
             self.put("&")
             self.put(rf"\text{{{text}}}", kind="word")
-        elif text in UPRIGHT and self.called():
+        elif is_upright(text) and self.called():
             self.put(rf"\mathrm{{{text}}}", kind="word")
         elif text.startswith("I_") and self.called():
             self.put(r"\mathrm{I}", kind="word")

@@ -357,7 +357,6 @@ ratio: Op = elementwise(
     dtypes="float",
     domain="nonzero",
     kinks=(0,),
-    latex=r"\frac{{{0}}}{{{1}}}",
     digits=lambda mp, x, y: digits.div(mp, x, y) if y != 0 else mp.mpf(0),
     quiet="invalid",
     chooses=True,

@@ -26,6 +26,7 @@ asin: Op = _inverse(
     parity="odd",
     regular=(0, "abs({}) < 1"),
     c="asin({0})",
+    called=r"\arcsin",
     doc="Inverse sine.",
 )
 acos: Op = _inverse(
@@ -38,6 +39,7 @@ acos: Op = _inverse(
     regular=(0, "abs({}) < 1"),
     c="acos({0})",
     loses="digits",
+    called=r"\arccos",
     doc="Inverse cosine.",
 )
 atan: Op = _inverse(
@@ -51,6 +53,7 @@ atan: Op = _inverse(
     loses="digits",
     c="atan({0})",
     rises=True,
+    called=r"\arctan",
     doc="Inverse tangent.",
 )
 asinh: Op = _inverse(
@@ -62,6 +65,7 @@ asinh: Op = _inverse(
     single=libms(np.arcsinh),
     parity="odd",
     c="asinh({0})",
+    called=r"\operatorname{asinh}",
     doc="Inverse hyperbolic sine.",
 )
 acosh: Op = _inverse(
@@ -74,6 +78,7 @@ acosh: Op = _inverse(
     regular=(0, "{} > 1"),
     c="acosh({0})",
     loses="digits",
+    called=r"\operatorname{acosh}",
     doc="Inverse hyperbolic cosine.",
 )
 atanh: Op = _inverse(
@@ -86,6 +91,7 @@ atanh: Op = _inverse(
     parity="odd",
     regular=(0, "abs({}) < 1"),
     c="atanh({0})",
+    called=r"\operatorname{atanh}",
     doc="Inverse hyperbolic tangent.",
 )
 

@@ -207,7 +207,6 @@ guard: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, 0)",
     weak=False,
     domain=("real", "bool"),
-    latex="{0}",
     condition=1,
     digits="kernel",
     example=(0.5, True, {}),
@@ -251,7 +250,6 @@ excepted: Op = elementwise(
     public=(),
     define=lambda x, keep: masked(x, keep),
     domain=("real", "bool"),
-    latex="{0}",
     doc="masked at points that a rule excepts: formulas hold beside them and do not show them.",
 )
 excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])
@@ -266,7 +264,6 @@ defined: Op = elementwise(
     code=lambda x, keep: f"np.where({keep}, {x}, np.nan)",
     weak=False,
     domain=("real", "bool"),
-    latex="{0}",
     digits=lambda mp, x, keep: x if keep else mp.nan,
     c="{1} ? {0} : NAN",
     samples=[lambda make: ((make("real", "n", "m"), make("bool", "m") | True), {})],
@@ -300,6 +297,7 @@ real_sign: Op = elementwise(
     rises=True,
     bounds=(-1, 1),
     halves=(-1, 1),
+    called=r"\operatorname{sign}",
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(
@@ -406,10 +404,10 @@ relu: Op = by_parts(
         domain="off-zero",
         kinks=(0,),
         fused=("ThresholdBackward", -1),
-        latex=r"\operatorname{{relu}}\left({0}\right)",
         digits=lambda mp, x: digits.larger(mp, x, mp.mpf(0)),
         twins=("sign",),
         c="maximum({0}, 0)",
+        called=r"\operatorname{relu}",
         doc="max(x, 0); derivative 0 at 0.",
     )
 )
@@ -422,7 +420,6 @@ step: Op = elementwise(
     refuses="c",
     domain="off-zero",
     kinks=(0,),
-    latex=r"\mathbf{{1}}_{{{0} > {1}}}",
     digits=lambda mp, x, y: mp.mpf(0 if x < y else 0.5 if x == y else 1),
     numbers="setting",
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
@@ -480,7 +477,6 @@ clamp_op: Op = by_parts(
         code=lambda x, lo, hi: f"np.minimum(np.maximum({x}, {lo}), {hi})",
         domain="real",
         kinks=("x = lo", "x = hi"),
-        latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
         digits=lambda mp, x, lo, hi: digits.smaller(mp, digits.larger(mp, x, lo), hi),
         numbers="setting",
         example=(2.0, -1, 1, {}),

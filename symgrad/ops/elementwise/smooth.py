@@ -45,6 +45,7 @@ exp: Op = _smooth(
     c="exp({0})",
     rises=True,
     bounds=(0, math.inf),
+    called=r"\exp",
     doc="e to the x.",
 )
 exp2: Op = _smooth(
@@ -90,6 +91,7 @@ log: Op = _smooth(
     loses="digits",
     c="log({0})",
     rises=True,
+    called=r"\log",
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -193,6 +195,7 @@ sin: Op = _smooth(
     loses="digits",
     c="sin({0})",
     bounds=(-1, 1),
+    called=r"\sin",
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -207,6 +210,7 @@ cos: Op = _smooth(
     loses="digits",
     c="cos({0})",
     bounds=(-1, 1),
+    called=r"\cos",
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -220,6 +224,7 @@ tan: Op = _smooth(
     overflows=True,
     c="tan({0})",
     loses="digits",
+    called=r"\tan",
     doc="Tangent (radians).",
 )
 sinh: Op = _smooth(
@@ -234,6 +239,7 @@ sinh: Op = _smooth(
     loses="digits",
     c="sinh({0})",
     rises=True,
+    called=r"\sinh",
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -248,6 +254,7 @@ cosh: Op = _smooth(
     loses="digits",
     c="cosh({0})",
     bounds=(1, math.inf),
+    called=r"\cosh",
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -264,6 +271,7 @@ tanh: Op = _smooth(
     c="tanh({0})",
     rises=True,
     bounds=(-1, 1),
+    called=r"\tanh",
     doc="Hyperbolic tangent.",
 )
 
@@ -344,7 +352,6 @@ sigmoid: Op = _smooth(
     public=("sigmoid", "expit"),
     sympy=None,
     domain="real",
-    latex=r"\sigma\left({0}\right)",
     fused=("SigmoidBackward", -1),
     single=single.real(single.sigmoid, kernels.sigmoid),
     imaginary=kernels.complex_sigmoid,
@@ -355,6 +362,7 @@ sigmoid: Op = _smooth(
     c="sigmoid({0})",
     rises=True,
     bounds=(0, 1),
+    called=r"\sigma",
     doc="The logistic function 1/(1 + e^-x).",
 )
 gated: Op = _elementwise(
@@ -384,7 +392,6 @@ softplus: Op = _smooth(
     sympy=None,
     refuses="buic",
     domain="real",
-    latex=r"\operatorname{{softplus}}\left({0}\right)",
     fused=("SoftplusBackward", 0),
     single=single.softplus,
     digits=digits.softplus,
@@ -412,7 +419,6 @@ logsigmoid: Op = _smooth(
     sympy=None,
     refuses="buic",
     domain="real",
-    latex=r"\log\sigma\left({0}\right)",
     fused=("LogSigmoidBackward", 0),
     single=single.logsigmoid,
     digits=lambda mp, x: -digits.softplus(mp, -x),
@@ -420,6 +426,7 @@ logsigmoid: Op = _smooth(
     c="-softplus(-{0})",
     rises=True,
     bounds=(-math.inf, 0),
+    called=r"\log \sigma",
     doc="log of the logistic function.",
 )
 

@@ -512,7 +512,6 @@ one_hot_op: Op = primitive(
     result=lambda _, classes, dtype: np.dtype(dtype),
     size_params=("classes",),
     domain="index",
-    latex=r"\operatorname{{onehot}}\left({0}\right)",
     digits="kernel",
     example=([1, 0], {"classes": 3, "dtype": "int64"}),
     doc="A new last axis with a 1 at the index; no derivative.",

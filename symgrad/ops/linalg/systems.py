@@ -218,7 +218,6 @@ pinv_op: Op = primitive(
     dtypes="float",
     mixes=2,
     domain="matrix",
-    latex=r"{0}^{{+}}",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),

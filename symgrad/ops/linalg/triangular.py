@@ -60,7 +60,6 @@ lu_op: Op = primitive(
     dtypes="float",
     mixes=2,
     domain="distinct",
-    latex=r"\operatorname{{LU}}\left({0}\right)",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.lu),
     work=work.elimination,

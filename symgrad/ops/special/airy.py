@@ -12,7 +12,7 @@ from symgrad.ops.rules.constants import exact
 from symgrad.precision import digits
 
 
-def _airy(name: str, kernel: Any, partial: Any, sympy: str, latex: str, doc: str) -> Op:
+def _airy(name: str, kernel: Any, partial: Any, sympy: str, called: str, doc: str) -> Op:
     return elementwise(
         name,
         kernel,
@@ -23,7 +23,7 @@ def _airy(name: str, kernel: Any, partial: Any, sympy: str, latex: str, doc: str
         sympy=sympy,
         domain="real",
         digits=_DIGITS[name],
-        latex=latex,
+        called=called,
         doc=doc,
     )
 
@@ -39,7 +39,7 @@ airy_ai: Op = _airy(
     kernels.airy_ai,
     lambda out, x: airy_ai_slope(x),
     "airyai",
-    r"\mathrm{{Ai}}\left({0}\right)",
+    r"\mathrm{Ai}",
     "Airy's function Ai(x), the solution of y'' = xy that vanishes far to the right.",
 )
 airy_ai_slope: Op = _airy(
@@ -47,7 +47,7 @@ airy_ai_slope: Op = _airy(
     kernels.airy_ai_slope,
     lambda out, x: x * airy_ai(x),
     "airyaiprime",
-    r"\mathrm{{Ai}}'\left({0}\right)",
+    r"\mathrm{Ai}'",
     "The derivative of Airy's function Ai.",
 )
 airy_bi: Op = _airy(
@@ -55,7 +55,7 @@ airy_bi: Op = _airy(
     kernels.airy_bi,
     lambda out, x: airy_bi_slope(x),
     "airybi",
-    r"\mathrm{{Bi}}\left({0}\right)",
+    r"\mathrm{Bi}",
     "Airy's function Bi(x), the solution of y'' = xy that grows to the right.",
 )
 airy_bi_slope: Op = _airy(
@@ -63,7 +63,7 @@ airy_bi_slope: Op = _airy(
     kernels.airy_bi_slope,
     lambda out, x: x * airy_bi(x),
     "airybiprime",
-    r"\mathrm{{Bi}}'\left({0}\right)",
+    r"\mathrm{Bi}'",
     "The derivative of Airy's function Bi.",
 )
 within("special")(airy_ai)
@@ -94,7 +94,7 @@ def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) ->
         refuses="c",
         domain="off-zero",
         digits=digits.by_entry(in_digits),
-        latex=rf"\mathrm{{{{{letter}}}}}_{{{{{{n}}}}}}\left({{0}}\right)",
+        called=rf"\mathrm{{{letter}}}",
         example=(0.5, {"n": 1}),
         samples=sampling.orders("off-zero", 0, 2, 1),
         doc=doc,

@@ -22,7 +22,7 @@ def _order(
     name: str,
     kernel: Any,
     slope: Any,
-    latex: str,
+    letter: str | None,
     doc: str,
     domain: str = "off-zero",
     define: Any = None,
@@ -38,7 +38,7 @@ def _order(
         define=define,
         expanded=define is not None,
         digits=in_digits and digits.by_entry(in_digits),
-        latex=latex,
+        called=letter and rf"\mathrm{{{letter}}}",
         example=(0.5, {"n": 1}),
         samples=sampling.orders(domain, 0, 2, 1),
         doc=doc,
@@ -89,7 +89,7 @@ bessel_j = _order(
     "bessel_j",
     kernels.bessel_j,
     _bessel_j_slope,
-    r"J_{{{n}}}\left({0}\right)",
+    "J",
     "Bessel function of the first kind, integer order n >= 0.",
     in_digits=lambda mp, x, n: mp.besselj(n, x),
 )
@@ -97,7 +97,7 @@ bessel_y = _order(
     "bessel_y",
     kernels.bessel_y,
     _bessel_y_slope,
-    r"Y_{{{n}}}\left({0}\right)",
+    "Y",
     "Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
     in_digits=lambda mp, x, n: mp.bessely(n, x),
@@ -106,7 +106,7 @@ bessel_k = _order(
     "bessel_k",
     kernels.bessel_k,
     _bessel_k_slope,
-    r"K_{{{n}}}\left({0}\right)",
+    "K",
     "Modified Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
     in_digits=lambda mp, x, n: mp.besselk(n, x) if x != 0 else mp.inf,
@@ -115,7 +115,7 @@ bessel_ke: Op = _order(
     "bessel_ke",
     kernels.bessel_ke,
     lambda x, n: bessel_ke_slope(x, n=n, k=1),
-    r"e^{{{0}}} K_{{{n}}}\left({0}\right)",
+    None,
     "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
     in_digits=lambda mp, x, n: mp.exp(x) * mp.besselk(n, x) if x != 0 else mp.inf,
@@ -137,7 +137,7 @@ bessel_i = _order(
     "bessel_i",
     kernels.bessel_i,
     _bessel_i_slope,
-    r"I_{{{n}}}\left({0}\right)",
+    "I",
     "Modified Bessel function of the first kind, integer order n >= 0.",
     in_digits=lambda mp, x, n: mp.besseli(n, x),
 )
@@ -145,7 +145,7 @@ bessel_ie: Op = _order(
     "bessel_ie",
     kernels.bessel_ie,
     lambda x, n: bessel_ie_slope(x, n=n, k=1),
-    r"e^{{-\left|{0}\right|}} I_{{{n}}}\left({0}\right)",
+    None,
     "e^(-|x|) times the modified Bessel function of the first kind, integer order n >= 0.",
     define=lambda x, *, n: exp(-abs_(x)) * bessel_i(x, n=n),
     saves=(-1,),  # as torch's rule, which reads the value too
@@ -171,7 +171,7 @@ lambertw_op: Op = elementwise(
     sympy="LambertW",
     refuses="c",
     domain="positive",
-    latex=r"W\left({0}\right)",
+    called="W",
     doc="Principal branch of Lambert's W: the solution w of w e^w = x.",
 )
 lambertw_lower: Op = elementwise(
@@ -183,7 +183,6 @@ lambertw_lower: Op = elementwise(
     refuses="c",
     domain="above-branch",
     digits=lambda mp, x: mp.re(mp.lambertw(x, -1)) if -mp.exp(-1) <= x < 0 else mp.nan,
-    latex=r"W_{{-1}}\left({0}\right)",
     doc="The branch -1 of Lambert's W: the solution w <= -1 of w e^w = x, for -1/e <= x < 0.",
 )
 
@@ -325,8 +324,8 @@ ndtr: Op = _special(
     copies=True,
     refuses="c",
     domain="real",
-    latex=r"\Phi\left({0}\right)",
     digits=digits.ndtr,
+    called=r"\Phi",
     doc="Standard normal distribution function.",
 )
 
@@ -344,8 +343,8 @@ log_ndtr: Op = _special(
     lambda out, x: inverse_mills(x),
     refuses="c",
     domain="real",
-    latex=r"\log\Phi\left({0}\right)",
     digits=lambda mp, x: mp.log(digits.ndtr(mp, x)),
+    called=r"\log \Phi",
     doc="log of the standard normal distribution function, accurate far to the left.",
 )
 inverse_mills: Op = elementwise(
@@ -392,7 +391,6 @@ ndtri: Op = _special(
     refuses="c",
     domain="probability",
     kinks=(0, 1),
-    latex=r"\Phi^{{-1}}\left({0}\right)",
     digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
     doc="Standard normal quantile: the inverse of ndtr.",
 )
@@ -403,7 +401,6 @@ erfcx: Op = _special(
     refuses="c",
     domain="real",
     define=lambda x: exp(x**2) * erfc(x),
-    latex=r"\operatorname{{erfcx}}\left({0}\right)",
     expanded=True,
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
@@ -439,7 +436,6 @@ erfinv: Op = elementwise(
     refuses={"c": "erfinv_vml_cpu"},
     domain="unit",
     kinks=(-1, 1),
-    latex=r"\operatorname{{erf}}^{{-1}}\left({0}\right)",
     digits=digits.erfinv,
     doc="Inverse of the error function, on (-1, 1).",
 )
@@ -453,7 +449,6 @@ erfcinv: Op = _special(
     refuses="c",
     domain="probability",
     kinks=(0, 2),
-    latex=r"\operatorname{{erfc}}^{{-1}}\left({0}\right)",
     doc="Inverse of the complementary error function, on (0, 2), with its digits near 0.",
 )
 

@@ -24,12 +24,12 @@ erf: Op = _special(
     half=halves.erf,
     sympy="erf",
     domain="real",
-    latex=r"\operatorname{{erf}}\left({0}\right)",
     parity="odd",
     twins=("erfc",),
     c="erf({0})",
     rises=True,
     bounds=(-1, 1),
+    called=r"\operatorname{erf}",
     doc="Error function.",
 )
 erfc: Op = _special(
@@ -38,10 +38,10 @@ erfc: Op = _special(
     lambda out, x: -2 / sqrt(PI) * exp(-(x**2)),
     sympy="erfc",
     domain="real",
-    latex=r"\operatorname{{erfc}}\left({0}\right)",
     overflows=True,
     twins=("erf",),
     c="erfc({0})",
+    called=r"\operatorname{erfc}",
     doc="Complementary error function 1 - erf(x).",
 )
 lgamma: Op = _special(
@@ -51,10 +51,10 @@ lgamma: Op = _special(
     public=("lgamma", "gammaln"),
     sympy="loggamma",
     domain="positive",
-    latex=r"\log\Gamma\left({0}\right)",
     kinks=(0, -1),
     digits=lambda mp, x: mp.re(mp.loggamma(x)),
     c="lgamma({0})",
+    called=r"\log \Gamma",
     doc="log|Γ(x)|.",
 )
 digamma: Op = _special(
@@ -66,8 +66,8 @@ digamma: Op = _special(
     kinks=(0, -1),
     decided="at -1, -2 …, π²/sin²(πx) of the nearest floats, a large number, as in torch",
     domain="positive",
-    latex=r"\psi\left({0}\right)",
     single=single.digamma,
+    called=r"\psi",
     doc="Derivative of log Γ.",
 )
 polygamma_op: Op = family(
@@ -76,7 +76,6 @@ polygamma_op: Op = family(
     lambda x, n: polygamma_op(x, n=n + 1),
     refuses={"c": "polygamma"},
     domain="positive",
-    latex=r"\psi^{{({n})}}\left({0}\right)",
     single=single.polygamma,
     digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
     example=(2.0, {"n": 1}),
@@ -140,10 +139,10 @@ sinc: Op = _special(
     lambda out, x: dsinc(x),
     refuses="",
     domain="real",
-    latex=r"\operatorname{{sinc}}\left({0}\right)",
     single=single.real(single.sinc, kernels.sinc),
     digits=lambda mp, x: mp.sincpi(x),
     c="sinc({0})",
+    called=r"\operatorname{sinc}",
     doc="sin(πx)/(πx), and 1 at 0.",
 )
 dsinc: Op = _special(
@@ -153,7 +152,6 @@ dsinc: Op = _special(
     public=(),
     refuses="",
     domain="real",
-    latex=r"\operatorname{{sinc}}'\left({0}\right)",
     single=single.real(single.dsinc, kernels.dsinc),
     half=halves.dsinc,
     digits=digits.dsinc,

@@ -49,7 +49,7 @@ ellipkinc: Op = _elliptic(
     lambda out, x, m: 1 / sqrt(_square(x, m)),
     lambda out, x, m: ellipginc(x, m) / 2,
     sympy="elliptic_f",
-    latex=r"\mathrm{{F}}\left({0}, {1}\right)",
+    called=r"\mathrm{F}",
     doc="The incomplete elliptic integral of the first kind F(φ, m), of the parameter m = k².",
 )
 ellipeinc: Op = _elliptic(
@@ -58,7 +58,6 @@ ellipeinc: Op = _elliptic(
     lambda out, x, m: sqrt(_square(x, m)),
     lambda out, x, m: -ellipdinc(x, m) / 2,
     digits=lambda mp, x, m: mp.ellipe(x, m),
-    latex=r"\mathrm{{E}}\left({0}, {1}\right)",
     doc="The incomplete elliptic integral of the second kind E(φ, m), of the parameter m = k².",
 )
 ellipdinc: Op = _elliptic(

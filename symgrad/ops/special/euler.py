@@ -75,8 +75,8 @@ gamma: Op = elementwise(
     refuses="c",
     sympy="gamma",
     domain="positive",
-    latex=r"\Gamma\left({0}\right)",
     c="tgamma({0})",
+    called=r"\mathrm{\Gamma}",
     doc="Γ(x).",
 )
 beta: Op = elementwise(
@@ -89,7 +89,7 @@ beta: Op = elementwise(
     refuses="c",
     sympy="beta",
     domain="positive",
-    latex=r"\mathrm{{B}}\left({0}, {1}\right)",
+    called=r"\mathrm{B}",
     doc="Euler's beta function Γ(a) Γ(b)/Γ(a + b).",
 )
 betaln: Op = elementwise(
@@ -102,7 +102,7 @@ betaln: Op = elementwise(
     refuses="c",
     domain="positive",
     digits=_log_beta,
-    latex=r"\log\mathrm{{B}}\left({0}, {1}\right)",
+    called=r"\log \mathrm{B}",
     doc="log|B(a, b)|.",
 )
 betainc: Op = elementwise(
@@ -116,7 +116,6 @@ betainc: Op = elementwise(
     refuses="c",
     domain=("positive", "positive", "probability"),
     digits=lambda mp, a, b, x: mp.betainc(a, b, 0, x, regularized=True),
-    latex=r"\mathrm{{I}}_{{{2}}}\left({0}, {1}\right)",
     samples=[
         sampling.many(("positive", 2, 1), ("positive", 3), ("probability",)),
         sampling.many(("positive",), ("positive",), ("probability",)),
@@ -158,7 +157,6 @@ poch: Op = elementwise(
     refuses="c",
     domain="positive",
     digits=lambda mp, z, m: mp.rf(z, m),
-    latex=r"\left({0}\right)_{{{1}}}",
     doc="The rising factorial z (z + 1) … (z + m - 1), as a function of real numbers: Γ(z + m)/Γ(z).",
 )
 for _op in (gamma, beta, betaln, betainc, poch):

@@ -66,7 +66,6 @@ gammainc: Op = elementwise(
     dtypes="float",
     refuses={"c": "igamma_cpu"},
     domain="positive",
-    latex=r"P\left({0}, {1}\right)",
     digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
     doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
@@ -81,7 +80,6 @@ gammaincc: Op = elementwise(
     dtypes="float",
     refuses={"c": "igammac_cpu"},
     domain="positive",
-    latex=r"Q\left({0}, {1}\right)",
     digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
     doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
@@ -96,7 +94,6 @@ zeta: Op = elementwise(
     sympy="zeta",
     refuses="c",
     domain="above-one",
-    latex=r"\zeta\left({0}, {1}\right)",
     doc="Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1.",
 )
 

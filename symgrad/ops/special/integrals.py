@@ -33,13 +33,13 @@ expn_op: Op = family(
     refuses="c",
     domain="positive",
     digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
-    latex=r"\mathrm{{E}}_{{{n}}}\left({0}\right)",
     example=(0.5, {"n": 1}),
     samples=[
         sampling.one("positive", "n", "m", n=1),
         sampling.one("positive", "n", n=3),
         sampling.one("positive", n=2),
     ],
+    called=r"\mathrm{E}",
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
 )
 expi: Op = _special(
@@ -48,7 +48,7 @@ expi: Op = _special(
     lambda out, x: exp(x) / x,
     sympy="Ei",
     domain="off-zero",
-    latex=r"\mathrm{{Ei}}\left({0}\right)",
+    called=r"\mathrm{Ei}",
     doc="The exponential integral Ei(x), the principal value of the integral of e^t/t up to x.",
 )
 sine_integral: Op = _special(
@@ -57,7 +57,7 @@ sine_integral: Op = _special(
     lambda out, x: spherical_jn_op(x, n=0),  # whose angle is not rounded
     sympy="Si",
     domain="real",
-    latex=r"\mathrm{{Si}}\left({0}\right)",
+    called=r"\mathrm{Si}",
     doc="The sine integral Si(x), the integral of sin(t)/t from 0.",
 )
 cosine_integral: Op = _special(
@@ -66,7 +66,7 @@ cosine_integral: Op = _special(
     lambda out, x: cos(x) / x,
     sympy="Ci",
     domain="positive",
-    latex=r"\mathrm{{Ci}}\left({0}\right)",
+    called=r"\mathrm{Ci}",
     doc="The cosine integral Ci(x) = γ + log x + the integral of (cos(t) - 1)/t from 0, x > 0.",
 )
 
@@ -116,7 +116,6 @@ dawsn: Op = _special(
     lambda out, x: dawsn_slope(x, n=1),
     domain="real",
     digits=lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
-    latex=r"\operatorname{{dawsn}}\left({0}\right)",
     doc="Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to x.",
 )
 
@@ -148,7 +147,7 @@ fresnels: Op = _special(
     lambda out, x: fresnel_slope(x, cosine=False),
     sympy="fresnels",
     domain="real",
-    latex=r"\mathrm{{S}}\left({0}\right)",
+    called=r"\mathrm{S}",
     doc="Fresnel's sine integral S(x), the integral of sin(πt²/2) from 0 to x.",
 )
 fresnelc: Op = _special(
@@ -157,7 +156,7 @@ fresnelc: Op = _special(
     lambda out, x: fresnel_slope(x, cosine=True),
     sympy="fresnelc",
     domain="real",
-    latex=r"\mathrm{{C}}\left({0}\right)",
+    called=r"\mathrm{C}",
     doc="Fresnel's cosine integral C(x), the integral of cos(πt²/2) from 0 to x.",
 )
 fresnel_slope: Op = family(
@@ -178,7 +177,6 @@ spence: Op = _special(
     lambda out, x: spence_slope(x, n=0),
     domain="positive",
     digits=lambda mp, x: mp.polylog(2, 1 - x),
-    latex=r"\mathrm{{Li}}_{{2}}\left(1 - {0}\right)",
     doc="Spence's function, the integral of log(t)/(1 - t) from 1 to x: the dilogarithm of 1 - x.",
 )
 
@@ -227,7 +225,7 @@ ellipk: Op = _special(
     lambda out, m: ellipb(m) / (2 * (1 - m)),
     sympy="elliptic_k",
     domain="probability",
-    latex=r"\mathrm{{K}}\left({0}\right)",
+    called=r"\mathrm{K}",
     doc="The complete elliptic integral of the first kind K(m), of the parameter m = k² <= 1.",
 )
 ellipe: Op = _special(
@@ -236,7 +234,7 @@ ellipe: Op = _special(
     lambda out, m: -ellipd(m) / 2,
     sympy="elliptic_e",
     domain="probability",
-    latex=r"\mathrm{{E}}\left({0}\right)",
+    called=r"\mathrm{E}",
     doc="The complete elliptic integral of the second kind E(m), of the parameter m = k² <= 1.",
 )
 ellipb: Op = _special(

@@ -48,7 +48,6 @@ bessel_kv: Op = elementwise(
     refuses="c",
     domain="positive",
     digits=lambda mp, v, x: mp.besselk(v, x) if x != 0 else mp.inf,
-    latex=r"K_{{{0}}}\left({1}\right)",
     doc="Modified Bessel function of the second kind of real order: K_v(x), x > 0.",
 )
 bessel_kv_slope: Op = _of_two(
@@ -72,7 +71,6 @@ bessel_kve: Op = elementwise(
     refuses="c",
     domain="positive",
     define=lambda v, x: exp(x) * bessel_kv(v, x),
-    latex=r"e^{{{1}}} K_{{{0}}}\left({1}\right)",
     doc="e^x K_v(x) of real order, x > 0.",
 )
 bessel_kve_slope: Op = _of_two(
@@ -89,7 +87,7 @@ bessel_kve_slope: Op = _of_two(
 )
 
 
-def _by_number(name: str, kernel: Any, slope: Any, latex: str, in_digits: Any, doc: str, **params: Any) -> Op:
+def _by_number(name: str, kernel: Any, slope: Any, in_digits: Any, doc: str, **params: Any) -> Op:
     return family(
         name,
         kernel,
@@ -97,7 +95,6 @@ def _by_number(name: str, kernel: Any, slope: Any, latex: str, in_digits: Any, d
         refuses="c",
         domain="positive",
         digits=digits.by_entry(in_digits),
-        latex=latex,
         example=(0.5, {"v": 0.5, **params}),
         samples=[
             sampling.one("positive", "n", "m", v=0.5, **params),
@@ -112,7 +109,6 @@ bessel_iv: Op = _by_number(
     "bessel_iv",
     kernels.iv_number,
     lambda x, v: (bessel_iv(x, v=v - 1) + bessel_iv(x, v=v + 1)) / 2,
-    r"I_{{{v}}}\left({0}\right)",
     lambda mp, x, v: mp.besseli(v, x),
     "Modified Bessel function of the first kind I_v(x) of an order v that is a real number.",
 )
@@ -120,7 +116,6 @@ bessel_ive: Op = _by_number(
     "bessel_ive",
     kernels.ive_number,
     lambda x, v, k: bessel_ive(x, v=v, k=k + 1),
-    "",
     lambda mp, x, v, k: mp.diff(lambda y: mp.exp(-y) * mp.besseli(v, y), x, k),
     "The k-th derivative of e^(-x) I_v(x) for x > 0, of an order v that is a real number.",
     k=0,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from symgrad.errors import FormulaError, NameProblem, ShapeError
 from symgrad.formula.printing.names import GREEK, texts
 from symgrad.formula.reading.atoms import ATOMS
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import BATCH
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people import powers
@@ -25,7 +26,6 @@ from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes
 from symgrad.formula.reading.people.names import plain_subscript
 from symgrad.formula.reading.people.products import Products
 from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, tokenize
-from symgrad.formula.reading.tex import _FUNCTIONS
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
 from symgrad.formula.reading.values import Value, entrywise, op, value_of
 from symgrad.formula.reading.values import as_term as settled
@@ -284,7 +284,7 @@ class PeopleReader(Products):
             return Value("s", size_letter(self.sizes[tokens.take()]))
         if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
             raise self.unknown(f"{text!r}", text)
-        if text[1:] in GREEK and text not in (*_FUNCTIONS, *ATOMS) and text[0] == "\\":
+        if text[1:] in GREEK and text not in (*called().commands, *ATOMS) and text[0] == "\\":
             raise self.unknown(text, text)
         if text == r"\bar" and self.others.get("means"):
             tokens.take()
