@@ -52,8 +52,9 @@ def vmap(
     functions are refused unless ``randomness`` is ``"different"`` (other numbers for every example) or ``"same"``.
     ``chunk_size`` is how many examples go together at most, for batches that are larger than memory.
 
-    The function runs on one example, and what it did is repeated on all of them together; a function that sees other
-    values in another example (branches, ``item()``), draws random numbers or gives nan runs on one after the other.
+    The function runs on one example, and what it did is repeated on all of them together.  It may look at values
+    (branches, ``item()``): where the examples answer differently they run one after the other, as they do where the
+    function draws random numbers or gives nan.
     Raises ``ValueError`` for batches of different sizes or none at all.
 
     >>> import symgrad as sg, numpy as np
