@@ -125,7 +125,7 @@ _MODULES = (
 
 def _transposed(*call: Any) -> Any:
     """What forward mode asks of an op without a tangent rule; the functions of functions are loaded only then."""
-    from symgrad.func.transforms import transposed
+    from symgrad.func.forward import transposed
 
     return transposed(*call)
 

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from symgrad.func.batching import vmap
+from symgrad.func.forward import jvp, linearize
 from symgrad.func.operators import LinearOperator, hessian_operator, jacobian_operator
 from symgrad.func.sparse import sparse_hessian, sparse_jacobian
 from symgrad.func.structured import structured_hessian
@@ -21,8 +22,6 @@ from symgrad.func.transforms import (
     jacfwd,
     jacobian,
     jacrev,
-    jvp,
-    linearize,
     value_and_grad,
     vjp,
 )

@@ -16,7 +16,8 @@ from symgrad.formula.derive import jacobian as derived
 from symgrad.formula.derive import wirtinger
 from symgrad.formula.term import SYMBOL, postorder
 from symgrad.func.bound import Bound, as_tensor, check_function, deriving, results, run
-from symgrad.func.transforms import grad, jacfwd, jacrev, linearize, vjp
+from symgrad.func.forward import linearize
+from symgrad.func.transforms import grad, jacfwd, jacrev, vjp
 from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import containers

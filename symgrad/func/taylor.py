@@ -14,7 +14,7 @@ from symgrad.autograd.sweeps.rescue import carried
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.func.bound import as_result, as_tensor, check_function, results, run, watched
-from symgrad.func.transforms import lost, mended, same_values
+from symgrad.func.forward import lost, mended, same_values
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.fitting import fit
 from symgrad.ops.rules.kinks import steepest
