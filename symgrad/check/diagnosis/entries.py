@@ -1,12 +1,11 @@
-"""Mistakes in what moves entries or sums them up, which several edges of the graph share.
+"""Mistakes in what stretches entries or sums them up, which several edges of the graph share.
 
-Windows that overwrite each other, a sum along the wrong axis, a weight that one of two paths goes without.
+A sum along the wrong axis, a weight that one of two paths goes without, parts in each other's place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations, product
 from typing import Any
@@ -14,20 +13,12 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.windows import Edges, Proposal, first_of, places_read
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import place_of
 from symgrad.check.report import Diagnosis
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
-
-Edges = dict[Any, Any]
-"""What happens on each edge of a sweep."""
-
-Proposal = tuple[Any, Callable[[Edges], Any], Callable[[], Diagnosis]]
-"""A value, what it receives besides, and the words for that."""
-
-MOST_TIMES = 100
-"""Reads of one value that may overwrite each other."""
 
 
 def entries_shared(case: Case) -> Diagnosis | None:
@@ -35,128 +26,13 @@ def entries_shared(case: Case) -> Diagnosis | None:
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    return _first_of(case, rows, (_sums, _stretches, _reductions, _weights, _exchanges))
+    return first_of(case, rows, (_sums, _stretches, _reductions, _weights, _exchanges))
 
 
-def windows_overwritten(case: Case) -> Diagnosis | None:
-    """Parts that overlap are read, and their gradients written over each other; asked before single entries are."""
-    rows = case.by_rows()
-    return None if rows.surgeon is None or not rows.surgeon.sweeps else _first_of(case, rows, (_windows,))
-
-
-def rounds_overwritten(case: Case) -> Diagnosis | None:
-    """The same where one expression in a loop reads the parts; elsewhere it may as well be a part that is missing."""
-    rows = case.by_rows()
-    looped = partial(_windows, looped=True)
-    return None if rows.surgeon is None or not rows.surgeon.sweeps else _first_of(case, rows, (looped,))
-
-
-def _first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator[Proposal]]]) -> Diagnosis | None:
-    assert rows.surgeon is not None
-    for propose in proposers:
-        for value, more, told in propose(case, rows):
-            if rows.meets(rows.added_to(value, more)):
-                return told()
-    return None
-
-
-# ---------------------------------------------------------------------------------------------- windows
-
-
-def places_read(case: Case, node: Any) -> Any:
-    """Which entry of its first argument each entry of a node is; None for operations that compute.
-
-    Other arguments may be indices only.
-    """
-    if not node.args or node.op.kind == "elementwise" or case.replay is None:
-        return None
-    arg, others = node.args[0], [case.replay.constant(other) for other in node.args[1:]]
-    if any(other is None or other.dtype.kind not in "iub" for other in others):
-        return None
-    shape = getattr(arg, "raw_shape", ())
-    entries = np.arange(int(np.prod(shape))).reshape(shape)
-    try:
-        places = np.asarray(node.op.kernel(entries, *others, **(node.params or {})))
-    except Exception:  # noqa: BLE001  (an operation that computes)
-        return None
-    value, result = case.replay.value(arg), case.replay.value(node)
-    if value is None or places.shape != node.shape or places.dtype.kind not in "iu" or not places.size:
-        return None
-    if places.min() < 0 or places.max() >= value.size or not np.array_equal(value.ravel()[places], result):
-        return None
-    return places
-
-
-def _windows(case: Case, rows: Case, looped: bool = False) -> Iterator[Proposal]:
-    """Parts of one value are read in several places, and their gradients are written over each other."""
-    reads: dict[int, list[tuple[Any, Any]]] = {}
-    for node, i in rows.edges():
-        if isinstance(node.args[i], (Node, Recorded)) and len(reads.get(id(node.args[i]), ())) < MOST_TIMES:
-            places = places_read(case, node)
-            if places is not None:
-                reads.setdefault(id(node.args[i]), []).append((node, places))
-    for whole, found in ((all_, part) for all_ in reads.values() for part in (all_, *_by_expression(all_))):
-        every = np.concatenate([places.ravel() for _, places in found])
-        if len(found) < 2 or every.size == np.unique(every).size or (looped and not _overlap_in_loop(found)):
-            continue
-        arg = found[0][0].args[0]
-
-        def told(arg: Any = arg, node: Any = found[0][0]) -> Diagnosis:
-            return Diagnosis(
-                "overwritten",
-                f"Parts of {surgery.text_of(case.exact.output, arg)} that overlap are read in several places; an entry "
-                "gets the gradient of one of them only.",
-                "g[part] = v, which overwrites, for g[part] += v (np.add.at where an index repeats)",
-                case.line(node),
-            )
-
-        oldest_first = found[::-1]
-        for order, apart in ((oldest_first, False), (found, False), (found, True)):
-            yield arg, _Written(order, apart), told
-        if len(found) < len(whole):  # the others add to what is there, and lose it as well
-            assigned = frozenset(node for node, _ in found)
-            for order in (whole[::-1], whole):
-                yield arg, _Written(order, False, assigned), told
-
-
-def _by_expression(reads: list[tuple[Any, Any]]) -> list[list[tuple[Any, Any]]]:
-    """What each expression of the function reads in all rounds, where there are several expressions."""
-    rounds: dict[Any, list[Any]] = {}
-    for node, places in reads:
-        rounds.setdefault(place_of(node), []).append((node, places))
-    return list(rounds.values()) if len(rounds) > 1 else []
-
-
-def _overlap_in_loop(reads: list[tuple[Any, Any]]) -> bool:
-    """Whether parts overlap that the same expression reads in several rounds."""
-    rounds: dict[Any, list[Any]] = {}
-    for node, places in reads:
-        rounds.setdefault(place_of(node), []).append(np.unique(places))
-    return any(len(set().union(*parts)) < sum(map(len, parts)) for place, parts in rounds.items() if place is not None)
-
-
-class _Written:
-    """The difference when gradients are written to their places: all to one array, or those of each read ``apart``.
-
-    Reads that are not ``assigned`` add to what is there.
-    """
-
-    def __init__(self, reads: list[tuple[Any, Any]], apart: bool, assigned: AbstractSet[Any] | None = None):
-        self.reads, self.apart, self.assigned = reads, apart, assigned
-
-    def __call__(self, edges: Edges) -> Any:
-        made = np.zeros_like(edges[self.reads[0][0], 0].c)
-        added = made.copy()
-        for node, places in self.reads:
-            local = edges[node, 0]
-            if self.assigned is None or node in self.assigned:
-                made.reshape(-1)[places.ravel()] = local.g.ravel()
-            else:
-                made += local.c
-            added = added - local.c
-            if self.apart:
-                added, made = added + made, np.zeros_like(made)
-        return added + made
+def _key(node: Any, *which: Any) -> Any:
+    """What is the same for one mistake in all rounds of a loop."""
+    place = place_of(node)
+    return None if place is None else (place, node.op.name, node.shape, *which)
 
 
 # ---------------------------------------------------------------------------------------------- sums
@@ -187,7 +63,12 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
                 more = partial(
                     _resummed, node=node, i=i, weight=weight, slope=slope, scale=scale, axes=axes, along=along
                 )
-                yield end, more, partial(_sum_told, case, node, arg, axes, along)
+                yield Proposal(
+                    end,
+                    more,
+                    partial(_sum_told, case, node, arg, axes, along),
+                    _key(node, weight is full, scale, axes, along),
+                )
 
 
 def _reaches(value: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -247,7 +128,7 @@ def _reductions(case: Case, rows: Case) -> Iterator[Proposal]:
                 continue
             stretched[i] = np.expand_dims(other, along)
             more = partial(_at_other_sum, node=node, i=i, values=stretched, axis=axis)
-            yield arg.args[0], more, partial(_axis_told, case, arg, along, axis)
+            yield Proposal(arg.args[0], more, partial(_axis_told, case, arg, along, axis), _key(node, i, along))
 
 
 def other_axes(replay: Any, node: Any) -> Iterator[tuple[int, Any, int]]:
@@ -301,7 +182,7 @@ def _stretches(case: Case, rows: Case) -> Iterator[Proposal]:
         for along in range(len(shape)) if stretched else ():
             if along not in axes and shape[along] == shape[axes[0]]:
                 more = partial(_summed_along, node=node, i=i, along=along)
-                yield arg, more, partial(_stretch_told, case, node, i, axes[0], along)
+                yield Proposal(arg, more, partial(_stretch_told, case, node, i, axes[0], along), _key(node, i, along))
 
 
 def _summed_along(edges: Edges, node: Any, i: int, along: int) -> Any:
@@ -337,7 +218,8 @@ def _exchanges(case: Case, rows: Case) -> Iterator[Proposal]:
     for found in reads.values():
         for one, two in combinations(found, 2):
             if one[1].shape == two[1].shape and not np.intersect1d(one[1], two[1]).size:
-                yield one[0].args[0], partial(_exchanged, one=one, two=two), partial(_exchange_told, case, one, two)
+                more = partial(_exchanged, one=one, two=two)
+                yield Proposal(one[0].args[0], more, partial(_exchange_told, case, one, two))
 
 
 MOST_PARTS = 20
@@ -376,7 +258,8 @@ def _weights(case: Case, rows: Case) -> Iterator[Proposal]:
         factor = next((a for k, a in enumerate(node.args) if k != j), None)
         for i in tracked if len(tracked) > 1 else ():
             more = partial(_without_factor, outer=(node, j), inner=(meeting, i))
-            yield meeting.args[i], more, partial(_weight_told, case, node, factor, meeting, i)
+            told = partial(_weight_told, case, node, factor, meeting, i)
+            yield Proposal(meeting.args[i], more, told, _key(node, j, i))
 
 
 def _without_factor(edges: Edges, outer: Any, inner: Any) -> Any:

@@ -16,15 +16,21 @@ import numpy as np
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
-from symgrad.check.diagnosis.entries import entries_shared, rounds_overwritten, windows_overwritten
+from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
-from symgrad.check.diagnosis.loops import constant_value, every_round, some_rounds
+from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
 from symgrad.check.diagnosis.rounds import rounds_mixed_up
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
 from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
+from symgrad.check.diagnosis.windows import (
+    parts_overwritten,
+    rounds_overwritten,
+    windows_elsewhere,
+    windows_overwritten,
+)
 from symgrad.check.graph.surgery import text_of as describe_edge
 from symgrad.check.report import Diagnosis, number_text, two_texts
 from symgrad.tape.graph import Node
@@ -37,7 +43,9 @@ def diagnose(case: Case) -> Diagnosis:
     for hypothesis in _HYPOTHESES:
         found = hypothesis(case)
         if found is not None:
-            return _of_one_number(case, found) if found.kind == "entry" else found
+            return _with_cause(case, found) if found.kind in _OF_ENTRIES else found
+    if case.surgeon is not None:
+        case.surgeon.patience *= PATIENCE
     found = _past_still(case)
     if found is not None:
         return found
@@ -473,6 +481,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _spread,
     inner_derivative,
     turned,
+    windows_elsewhere,
     entries_shared,
     _shape_of_values,
     _elsewhere,
@@ -484,9 +493,11 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     inside_rule,
     two_parts,
     constant_value,
+    parts_overwritten,
     other_values,
     _factor_by_slices,
     some_rounds,
+    rounds_scaled,
     _added_by_any_number,
     path_with_factor,
     _precision,
@@ -497,15 +508,22 @@ _EXACT: tuple[Callable[[Case], Diagnosis | None], ...] = (inner_derivative, ever
 """Those that leave no number open, and so can be told from one entry."""
 
 
-def _of_one_number(case: Case, found: Diagnosis) -> Diagnosis:
-    """What explains a single wrong entry of few, as one of a vector of parameters: it has to do so to all digits."""
+_OF_ENTRIES = ("entry", "slice", "zeros")
+"""Kinds of diagnosis that say which entries are wrong, where one mistake in the function may explain them."""
+
+PATIENCE = 0.25
+"""How much less is tried for the arguments after one that nothing explains: mostly the mistake is the same."""
+
+
+def _with_cause(case: Case, found: Diagnosis) -> Diagnosis:
+    """What explains wrong entries, as one of a vector of parameters: it has to do so to all digits."""
     if not 1 < case.g.size <= MOST_PARAMETERS:
         return found
     strict = replace(case, strict=True)
     cause = next((d for d in (hypothesis(strict) for hypothesis in _EXACT) if d is not None), None)
     if cause is None:
         return found
-    return Diagnosis("entry", f"{found.sentence} Probably: {cause.sentence}", cause.hint, cause.line)
+    return Diagnosis(found.kind, f"{found.sentence} Probably: {cause.sentence}", cause.hint, cause.line)
 
 
 MOST_PARAMETERS = 50

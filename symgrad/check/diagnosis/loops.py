@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import path_of, place_of
 from symgrad.check.graph.surgery import Change, Local
-from symgrad.check.report import Diagnosis
+from symgrad.check.report import Diagnosis, number_text
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
@@ -50,7 +51,7 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
     groups = groups_of(case, rows)
-    end = rows.surgeon.spent + BUDGET
+    end = rows.surgeon.until(BUDGET)
     for group in filter(wanted, groups):
         for found in _proposals(case, group, groups):
             if rows.surgeon.spent > end:
@@ -61,12 +62,77 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
     return None
 
 
+def rounds_scaled(case: Case) -> Diagnosis | None:
+    """A part of the gradient that has the same wrong factor in every round of its line."""
+    rows = case.by_rows()
+    if rows.surgeon is None or not rows.surgeon.sweeps or np.iscomplexobj(rows.g) or rows.g.size < FEWEST:
+        return None
+    end = rows.surgeon.until(BUDGET)
+    for group in groups_of(case, rows):
+        node = group[-1]
+        for i in range(len(node.args)) if len(group) > 1 else ():
+            if rows.surgeon.spent > end:
+                return None
+            edges = frozenset((n, i) for n in group if node.mask >> i & 1)
+            k = _factor_of(rows, edges) if edges else None
+            if k is not None:
+                part = surgery.describe(case.exact.output, node, i)
+                said = f"The part of the gradient that comes from {part} is {constant_name(k, case) or number_text(k)}"
+                said = f"{said} times what it should be, each time the line runs."
+                return Diagnosis("term", said, "its factor", case.line(node))
+    return None
+
+
+FEWEST = 3
+"""Entries that a factor has to explain: one or two are explained by too many."""
+
+MOST_STEPS = 8
+"""Factors that are tried on the way to the one that fits."""
+
+
+def _factor_of(rows: Case, edges: frozenset[tuple[Any, int]]) -> float | None:
+    """The factor on all of these edges that gives the gradient under check, by the secant method; mostly None."""
+
+    def at(k: float) -> Any:
+        return rows.changed_everywhere(edges, partial(_times, k=k))
+
+    before, k_before, k = rows.g, 1.0, 1.0 + 2.0**-10
+    left, found = np.linalg.norm(rows.off), False
+    for step in range(MOST_STEPS):
+        now = at(k)
+        slope, rest = (now - before).ravel() / (k - k_before), (rows.c - now).ravel()
+        size, remains = slope @ slope, np.linalg.norm(rest)
+        if not size or not np.isfinite(size):
+            return k if found else None
+        move = float(slope @ rest / size)
+        if found:  # one more step for the digits
+            return k + move
+        found = bool(step) and rows.meets(now)
+        remains = remains if step else np.linalg.norm(rest - move * slope)
+        if not found and (remains > PROGRESS * left or abs(k + move) > MOST_FACTOR):
+            return None
+        before, k_before, k, left = now, k, k + move, remains if step else left
+        if k == k_before:
+            return k if found else None
+    return None
+
+
+PROGRESS = 0.7
+"""The part of the difference that may be left after a step; most edges explain none of it."""
+
+MOST_FACTOR = 100.0
+
+
+def _times(local: Local, k: float) -> Any:
+    return local.c * k
+
+
 def some_rounds(case: Case) -> Diagnosis | None:
     """Rounds of a loop that bring nothing: the first, the last, or some between."""
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps or np.iscomplexobj(rows.g):
         return None
-    end = rows.surgeon.spent + BUDGET
+    end = rows.surgeon.until(BUDGET)
     for group in sorted(groups_of(case, rows), key=len):  # a round may do the same several times
         if not 1 < len(group) <= MOST_ROUNDS or rows.surgeon.spent > end:
             continue

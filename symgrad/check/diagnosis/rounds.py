@@ -42,7 +42,7 @@ def rounds_mixed_up(case: Case) -> Diagnosis | None:
         return None
     groups = [group for group in groups_of(case, rows) if 1 < len(group) <= MOST_ROUNDS]
     known = {count: _series(case, groups, count) for count in set(map(len, groups))}
-    end = rows.surgeon.spent + BUDGET
+    end = rows.surgeon.until(BUDGET)
     for propose in (_operands, _factors):
         for group in groups:
             for i, change, told in propose(case, rows, group, known[len(group)]):

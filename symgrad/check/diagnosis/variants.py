@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
-from symgrad.check.diagnosis.entries import places_read
+from symgrad.check.diagnosis.windows import places_read
 from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
@@ -307,12 +307,12 @@ def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Itera
         yield Variant(node, i, partial(_at, saved=(x, x)), told("takes the argument for the result", before_after))
         out = (saved[0], saved[0])
         yield Variant(node, i, partial(_at, saved=out), told("takes the result for the argument", before_after))
-        itself = partial(_by, w=saved[0])
-        yield Variant(node, i, itself, told("is taken to be its value", f"{node.op.name} itself for its derivative"))
         for twin in map(lookup, node.op.twins or ()):
             if twin.partials and len(twin.partials) == 1 and callable(twin.partials[0]):
                 said = f"is that of {twin.name}"
                 yield Variant(node, i, partial(_by_twin, twin=twin), told(said, f"{twin.name} for {node.op.name}"))
+    itself = partial(_by, w=saved[0])
+    yield Variant(node, i, itself, told("is taken to be its value", f"{node.op.name} itself for its derivative"))
     for factor, text in ((-1, "minus its argument"), (2, "twice its argument"), (0.5, "half its argument")):
         yield Variant(node, i, at(factor * x), told(f"is taken at {text}", "its argument"))
     for value in values:

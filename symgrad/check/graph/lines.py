@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dis
+import functools
 import linecache
 import os
 import sys
@@ -112,18 +114,35 @@ def written(node: Any) -> str | None:
 
 def place_of(node: Any) -> Any:
     """The code and instruction that recorded a node, which are the same in every round of a loop."""
-    return _WRITTEN.get(node)
+    place = _WRITTEN.get(node)
+    return None if place is None else _instruction(*place)
 
 
 def path_of(node: Any) -> Any:
     """The same with the calls that led there, which tell one call of a function from another."""
-    return _WRITTEN.get(node), _CALLED.get(node)
+    return place_of(node), tuple(_instruction(*call) for call in _CALLED.get(node, ()))
+
+
+def _instruction(code: Any, at: int) -> tuple[Any, int]:
+    """Where an instruction begins: after some rounds of a loop Python stands behind what it keeps with it."""
+    bytes_ = _bytes_of(code)
+    while at > 0 and bytes_[at] == _KEPT:
+        at -= 2
+    return code, at
+
+
+@functools.lru_cache(maxsize=1000)
+def _bytes_of(code: Any) -> bytes:
+    return code.co_code  # type: ignore[no-any-return]
+
+
+_KEPT = dis.opmap.get("CACHE", 0)
 
 
 def is_alone(node: Any, nodes: Iterable[Any]) -> bool:
     """Whether no other of some nodes was recorded by the same expression, in another round or call."""
-    place = _WRITTEN.get(node)
-    return all(other is node or _WRITTEN.get(other) != place for other in nodes)
+    place = place_of(node)
+    return all(other is node or place_of(other) != place for other in nodes)
 
 
 def constant_value(source: Source) -> Any:

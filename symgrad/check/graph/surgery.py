@@ -169,6 +169,7 @@ class Surgeon:
         self.nodes = nodes_below(output._node)
         self.sweeps: list[dict[tuple[Node, int], Local]] = []
         self.spent = 0
+        self.patience = 1.0
         self.slopes = slopes
         self._weights: dict[Any, int] = {}
         self._asked: dict[Any, int] = {}
@@ -186,13 +187,17 @@ class Surgeon:
 
     def edges(self, budget: int = BUDGET) -> Iterator[tuple[Node, int]]:
         """The edges that gradients flow along, from the output down, until so much more has been spent."""
-        end = self.spent + budget
+        end = self.until(budget)
         for node in self.nodes:
             for i in range(len(node.args)):
                 if self.spent > end:
                     return
                 if self.sweeps and all((node, i) in edges for edges in self.sweeps):
                     yield node, i
+
+    def until(self, budget: int) -> float:
+        """Where a hypothesis has to stop that may spend so much; less of it after arguments that nothing explains."""
+        return self.spent + budget * self.patience
 
     def moved(self, leaf: Any, node: Node, i: int, change: Any, still: Edges = NONE) -> list[Any] | None:
         """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""
