@@ -16,7 +16,6 @@ from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.locate import locate
 from symgrad.check.diagnosis.retry import asked_again, repeated_gradients, same_everywhere, second_look
-from symgrad.check.diagnosis.variants import suspected
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
@@ -92,8 +91,8 @@ def _compared_at(
                 )
             for case in cases:  # a mistake found for one argument may be that of those before it
                 found = case.argument.diagnosis
-                if exact.suspects and found is not None and found.kind in ("unknown", "entries"):
-                    case.argument.diagnosis = suspected(case) or found
+                if exact.suspects and found is not None and found.kind in ("unknown", "entries", "precision"):
+                    case.argument.diagnosis = case.suspected() or found
             locate(cases)
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from symgrad.check import check
 
@@ -112,3 +113,134 @@ def test_what_a_function_calls_again_and_again_is_run_on_its_own_arrays():
 
     assert check(f, grad, RNG.normal(size=3))
     assert calls["tensors"] < calls["arrays"], calls
+
+
+# ---------------------------------------------------------------------------------------------- windows
+
+
+def convolved(x, w, stride=2, gap=2):
+    out = np.zeros((len(w), (x.shape[1] - gap * (w.shape[2] - 1) - 1) // stride + 1))
+    for t in range(out.shape[1]):
+        part = x[:, t * stride : t * stride + gap * (w.shape[2] - 1) + 1 : gap]
+        for k in range(len(w)):
+            out[k, t] = np.sum(part * w[k])
+    return np.sum(np.tanh(out))
+
+
+def convolved_grad(x, w, m=""):
+    stride, gap, size = 2, 2, w.shape[2]
+    dx, dw = np.zeros_like(x), np.zeros_like(w)
+    for t in range((x.shape[1] - gap * (size - 1) - 1) // stride + 1):
+        right = slice(t * stride, t * stride + gap * (size - 1) + 1, gap)
+        start, step = t if m == "stride" else t * stride, 1 if m == "gap" else gap
+        there = slice(start, start + step * (size - 1) + 1, step)
+        for k in range(len(w)):
+            g = 1 - np.tanh(np.sum(x[:, right] * w[k])) ** 2
+            kernel = w[k][:, ::-1] if m == "turned" else w[k]
+            dx[:, there] = g * kernel + (0 if m == "=" else dx[:, there])
+            dw[k] += g * x[:, there]
+    return dx, dw
+
+
+@pytest.mark.parametrize(
+    ("m", "words"),
+    [
+        ("stride", "are added with stride 1 in place of 2 along axis 1"),
+        ("gap", "are added with step 1 in place of 2 along axis 1"),
+        ("turned", "are added turned round along axis 1"),
+        ("=", "that overlap are read in several places"),
+    ],
+)
+def test_windows_that_a_gradient_takes_otherwise_are_named(m, words):
+    """Some rounds run before Python specialises the loop, and some after: all count as the same line."""
+    x, w = RNG.normal(size=(2, 23)), RNG.normal(size=(2, 2, 3))
+    assert check(convolved, convolved_grad, x, w)
+    report = check(convolved, lambda x, w: convolved_grad(x, w, m), x, w)
+    assert words in report["x"].diagnosis.sentence
+    if m in ("stride", "gap"):
+        assert "In the gradient the windows of x are read with" in report["w"].diagnosis.sentence
+        assert "part = x[:, t * stride" in report["w"].diagnosis.line
+
+
+# ---------------------------------------------------------------------------------------------- every round
+
+
+def pendulum(q, p, k, step=0.1, rounds=5):
+    for _ in range(rounds):
+        p = p - step * k * np.sin(q)
+        q = q + step * p
+    return np.sum(q**2) + np.sum(p * q)
+
+
+def pendulum_grad(q, p, k, factor=1.0):
+    step, states = 0.1, []
+    for _ in range(5):
+        states.append(q)
+        p = p - step * k * np.sin(q)
+        q = q + step * p
+    dq, dp, dk = 2 * q + p, q, np.zeros_like(k)
+    for q in states[::-1]:
+        dp = dp + factor * step * dq
+        dk = dk - step * np.sin(q) * dp
+        dq = dq - step * k * np.cos(q) * dp
+    return dq, dp, dk
+
+
+def test_a_factor_in_every_round_is_named_once_for_all_arguments():
+    args = RNG.normal(size=(3, 4))
+    assert check(pendulum, pendulum_grad, *args)
+    report = check(pendulum, lambda *a: pendulum_grad(*a, factor=0.5), *args)
+    said = report["q"].diagnosis.sentence
+    assert "is 1/2 times what it should be, each time the line runs" in said
+    assert report["p"].diagnosis.sentence == report["k"].diagnosis.sentence == said
+    assert str(report).count("The same as for q.") == 2
+    assert "q = q + step * p" in report.diagnosis.line
+
+
+def heads(X, C):
+    total = 0.0
+    for x, c in zip(X, C, strict=True):
+        e = np.exp(x)
+        total += np.sum(c * e / e.sum(1, keepdims=True))
+    return total
+
+
+def test_an_axis_that_is_wrong_in_every_round_is_named():
+    def grad(X, C, axis=2):
+        P = np.exp(X) / np.exp(X).sum(2, keepdims=True)
+        return P * (C - (P * C).sum(axis, keepdims=True))
+
+    X, C = RNG.normal(size=(2, 2, 3, 3))
+    assert check(heads, grad, X, C)
+    found = check(heads, lambda X, C: grad(X, C, 1), X, C).diagnosis
+    assert found.kind == "axis"
+    assert found.sentence.endswith("the sum runs along axis 0, not along axis 1, each time the line runs.")
+
+
+def test_what_two_lines_read_in_every_round_is_missing_and_not_overwritten():
+    def f(x, c):
+        total = 0.0
+        for k in range(3):
+            total += np.exp(-np.sum((c - x[k]) ** 2)) * np.sum(x[k])
+        return total
+
+    def grad(x, c):
+        return np.array([np.full(2, np.exp(-np.sum((c - row) ** 2))) for row in x])
+
+    found = check(f, grad, RNG.normal(size=(3, 2)), RNG.normal(size=(4, 2))).diagnosis
+    assert "is missing, each time the line runs" in found.sentence
+    assert found.kind == "term"
+
+
+def test_rows_that_are_wrong_have_their_cause_beside_them():
+    def f(w, x):
+        new = np.tanh(w[0] * x)
+        return np.sum((new * w[1]) ** 2)
+
+    def grad(w, x):
+        new = np.tanh(w[0] * x)
+        return np.array([2 * new * w[1] ** 2 * (1 - new**2) * x, 2 * new * w[1] * x])  # x for new
+
+    found = check(f, grad, RNG.normal(size=(2, 3)), RNG.normal(size=3)).diagnosis
+    assert found.sentence.startswith("Only w[1, :] is wrong. Probably: ")
+    assert "x stands for" in found.sentence

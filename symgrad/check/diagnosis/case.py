@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,14 @@ from symgrad.check.graph.slopes import slopes
 from symgrad.check.graph.surgery import BUDGET, CHANGE, NONE, Change, Edges, Local, Surgeon
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.trust import symmetrised
-from symgrad.check.report import ArgumentReport
+from symgrad.check.report import ArgumentReport, Diagnosis
+
+
+class Suspect(NamedTuple):
+    """A mistake that has explained the derivative by one argument: what it makes of that by another, and the words."""
+
+    predict: Callable[[Case], Any]
+    found: Diagnosis
 
 
 @dataclass
@@ -145,6 +152,19 @@ class Case:
         assert self.surgeon is not None
         rows = self.surgeon.changed(self.exact.leaves[self.number], edges, change, self.still)
         return self.g + self._fitted(rows[0] if self.seeds is None else self._rows(rows))
+
+    def keep(self, predict: Callable[[Case], Any], found: Diagnosis) -> Diagnosis:
+        """Remember a mistake in the function that explains this derivative: it may explain those by other arguments."""
+        self.exact.suspects.append(Suspect(predict, found))
+        return found
+
+    def suspected(self) -> Diagnosis | None:
+        """A mistake that has explained the derivative by another argument, if it explains this one."""
+        rows = self.by_rows()
+        if rows.surgeon is None or not rows.surgeon.sweeps:
+            return None
+        suspects: list[Suspect] = self.exact.suspects
+        return next((s.found for s in suspects if rows.meets(s.predict(rows))), None)
 
     def line(self, edge: Any) -> str:
         """The line of the function under check that a value was computed in."""

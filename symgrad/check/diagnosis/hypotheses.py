@@ -18,7 +18,7 @@ from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
 from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
-from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, some_rounds
+from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, rounds_scaled_by_any, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
 from symgrad.check.diagnosis.rounds import rounds_mixed_up
@@ -40,7 +40,7 @@ def diagnose(case: Case) -> Diagnosis:
     """The first hypothesis that explains the given gradient; kind "unknown" when none does."""
     if case.c.shape != case.g.shape:
         return explain_shape(case)
-    for hypothesis in _HYPOTHESES:
+    for hypothesis in (Case.suspected, *_HYPOTHESES):
         found = hypothesis(case)
         if found is not None:
             return _with_cause(case, found) if found.kind in _OF_ENTRIES else found
@@ -486,6 +486,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _shape_of_values,
     _elsewhere,
     every_round,
+    rounds_scaled,
     variant,
     other_function,
     _permuted,
@@ -497,7 +498,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     other_values,
     _factor_by_slices,
     some_rounds,
-    rounds_scaled,
+    rounds_scaled_by_any,
     _added_by_any_number,
     path_with_factor,
     _precision,

@@ -58,12 +58,22 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
                 return None
             if rows.meets(rows.changed_everywhere(found.edges, found.change)):
                 often = "" if len(group) == 1 else ", each time the line runs"
-                return Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
+                told = Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
+                return case.keep(lambda rows, r=found: rows.changed_everywhere(r.edges, r.change), told)
     return None
 
 
 def rounds_scaled(case: Case) -> Diagnosis | None:
-    """A part of the gradient that has the same wrong factor in every round of its line."""
+    """A part of the gradient that has the same wrong factor in every round of its line: a number with a name."""
+    return _scaled(case, False)
+
+
+def rounds_scaled_by_any(case: Case) -> Diagnosis | None:
+    """The same with any number, asked when nothing else explains the gradient."""
+    return _scaled(case, True)
+
+
+def _scaled(case: Case, any_number: bool) -> Diagnosis | None:
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps or np.iscomplexobj(rows.g) or rows.g.size < FEWEST:
         return None
@@ -75,11 +85,12 @@ def rounds_scaled(case: Case) -> Diagnosis | None:
                 return None
             edges = frozenset((n, i) for n in group if node.mask >> i & 1)
             k = _factor_of(rows, edges) if edges else None
-            if k is not None:
+            name = None if k is None else constant_name(k, case) or (number_text(k, 6) if any_number else None)
+            if name is not None:
                 part = surgery.describe(case.exact.output, node, i)
-                said = f"The part of the gradient that comes from {part} is {constant_name(k, case) or number_text(k)}"
-                said = f"{said} times what it should be, each time the line runs."
-                return Diagnosis("term", said, "its factor", case.line(node))
+                said = f"The part of the gradient that comes from {part} is {name} times what it should be"
+                told = Diagnosis("term", f"{said}, each time the line runs.", "its factor", case.line(node))
+                return case.keep(lambda rows, e=edges, k=k: rows.changed_everywhere(e, partial(_times, k=k)), told)
     return None
 
 

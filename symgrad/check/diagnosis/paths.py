@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,15 @@ def path(case: Case) -> Diagnosis | None:
         # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
         name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
-            return _part_sentence(surgery.describe(output, node, i), name, case.line(node.args[i]) or case.line(node))
+            what = surgery.describe(output, node, i)
+            line = case.line(node.args[i]) or case.line(node)
+            return case.keep(_with_factor(node, i, 1 + k), _part_sentence(what, name, line))
     return None
+
+
+def _with_factor(node: Any, i: int, k: float) -> Callable[[Case], Any]:
+    """The gradient with a factor on one edge."""
+    return lambda rows: rows.altered(node, i, lambda local: (local.c * k).astype(local.c.dtype))
 
 
 def simple_path(case: Case) -> Diagnosis | None:
@@ -36,7 +44,8 @@ def simple_path(case: Case) -> Diagnosis | None:
         once = sum(arg is node.args[i] for arg in node.args) == 1  # of x * x one x is half of what comes from it
         if name is not None and once and abs(k - round(k)) <= 1e-6:
             what = surgery.describe(case.exact.output, node, i)
-            return _part_sentence(what, name, case.line(node.args[i]) or case.line(node))
+            line = case.line(node.args[i]) or case.line(node)
+            return case.keep(_with_factor(node, i, round(1 + k)), _part_sentence(what, name, line))
     return None
 
 
@@ -77,8 +86,13 @@ def inner_derivative(case: Case) -> Diagnosis | None:
         ):
             if rows.meets(rows.altered(node, i, change)):
                 said = f"The derivative of {node.op.name} is {said}, in {surgery.describe_node(output, node)}."
-                return Diagnosis("inner derivative", said, "the chain rule", case.line(node))
+                found = Diagnosis("inner derivative", said, "the chain rule", case.line(node))
+                return case.keep(partial(_changed, node=node, i=i, change=change), found)
     return None
+
+
+def _changed(rows: Case, node: Any, i: int, change: surgery.Change) -> Any:
+    return rows.altered(node, i, change)
 
 
 def _skip_negated(local: surgery.Local) -> Any:

@@ -59,13 +59,10 @@ class Value(NamedTuple):
 
 
 def variant(case: Case) -> Diagnosis | None:
-    """The first local change that explains the gradient; those that explained another argument are tried before."""
+    """The first local change that explains the gradient."""
     rows = case.by_rows()
     if rows.surgeon is None or not rows.surgeon.sweeps:
         return None
-    known = suspected(case)
-    if known is not None:
-        return known
     values = _values(case)
     for propose in (
         _turned_round,
@@ -90,24 +87,11 @@ def overwritten(case: Case) -> Diagnosis | None:
 
 
 def tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], values: list[Value]) -> Diagnosis | None:
-    """The first proposal for an edge that explains the gradient; it is kept as a suspect for other arguments."""
+    """The first proposal for an edge that explains the gradient."""
     for node, i in rows.edges(BUDGET):
         for found in propose(case, node, i, values):
             if rows.meets(rows.altered(node, i, found.change)):
-                case.exact.suspects.append(found)
-                return found.say()
-    return None
-
-
-def suspected(case: Case) -> Diagnosis | None:
-    """A local change that has explained the gradient by another argument, if it explains this one."""
-    rows = case.by_rows()
-    if rows.surgeon is None or not rows.surgeon.sweeps:
-        return None
-    suspects: list[Variant] = case.exact.suspects
-    for found in suspects:
-        if rows.meets(rows.altered(found.node, found.i, found.change)):
-            return found.say()
+                return case.keep(lambda rows, v=found: rows.altered(v.node, v.i, v.change), found.say())
     return None
 
 

@@ -50,7 +50,7 @@ def first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator[
         for value, more, told, key in propose(case, rows):
             found = rows.added_to(value, more)
             if rows.meets(found):
-                return told()
+                return case.keep(lambda rows, v=value, m=more: rows.added_to(v, m), told())
             if key is not None and found is not None:
                 together.setdefault(key, []).append((found - rows.g, told))
         for parts in together.values():
@@ -233,7 +233,8 @@ def windows_elsewhere(case: Case) -> Diagnosis | None:
             for said, hint, others in _other_places(windows, arg.raw_shape) if len(windows) > 1 else ():
                 part = f"windows of {surgery.text_of(case.exact.output, arg)}"
                 line = case.line(windows[0][0])
-                if rows.meets(rows.added_to(arg, partial(_moved_there, windows=windows, others=others))):
+                more = partial(_moved_there, windows=windows, others=others)
+                if rows.meets(rows.added_to(arg, more)):
                     return Diagnosis("windows", f"The gradients of the {part} are added {said}.", hint, line)
                 if rows.meets(_read_there(case, rows, windows, others)):
                     return Diagnosis("windows", f"In the gradient the {part} are read {said}.", hint, line)

@@ -23,7 +23,7 @@ class Exact:
     constants  the values of the graph's constants
     surgeons   the recorded sweeps that a diagnosis changes, by what they start from
     replay     the operations with their values
-    suspects   local changes that have explained the derivative by one of the arguments
+    suspects   mistakes in the function that have explained the derivative by one of the arguments
     sampled    by position of the argument, how many entries are known where the others are not
     measured   whether it is known from values of ``f`` only, and so not exact
     as_arrays  whether ``f`` was given tensors with the methods of arrays
