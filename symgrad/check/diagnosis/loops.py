@@ -59,7 +59,7 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
             if rows.meets(rows.changed_everywhere(found.edges, found.change)):
                 often = "" if len(group) == 1 else ", each time the line runs"
                 told = Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
-                return case.keep(lambda rows, r=found: rows.changed_everywhere(r.edges, r.change), told)
+                return case.keep(partial(Case.changed_everywhere, edges=found.edges, change=found.change), told)
     return None
 
 
@@ -85,12 +85,14 @@ def _scaled(case: Case, any_number: bool) -> Diagnosis | None:
                 return None
             edges = frozenset((n, i) for n in group if node.mask >> i & 1)
             k = _factor_of(rows, edges) if edges else None
-            name = None if k is None else constant_name(k, case) or (number_text(k, 6) if any_number else None)
+            if k is None:
+                continue
+            name = constant_name(k, case) or (number_text(k, 6) if any_number else None)
             if name is not None:
                 part = surgery.describe(case.exact.output, node, i)
                 said = f"The part of the gradient that comes from {part} is {name} times what it should be"
                 told = Diagnosis("term", f"{said}, each time the line runs.", "its factor", case.line(node))
-                return case.keep(lambda rows, e=edges, k=k: rows.changed_everywhere(e, partial(_times, k=k)), told)
+                return case.keep(partial(Case.changed_everywhere, edges=edges, change=partial(_times, k=k)), told)
     return None
 
 

@@ -31,7 +31,7 @@ def path(case: Case) -> Diagnosis | None:
 
 def _with_factor(node: Any, i: int, k: float) -> Callable[[Case], Any]:
     """The gradient with a factor on one edge."""
-    return lambda rows: rows.altered(node, i, lambda local: (local.c * k).astype(local.c.dtype))
+    return partial(Case.altered, node=node, i=i, change=lambda local: (local.c * k).astype(local.c.dtype))
 
 
 def simple_path(case: Case) -> Diagnosis | None:
@@ -87,12 +87,8 @@ def inner_derivative(case: Case) -> Diagnosis | None:
             if rows.meets(rows.altered(node, i, change)):
                 said = f"The derivative of {node.op.name} is {said}, in {surgery.describe_node(output, node)}."
                 found = Diagnosis("inner derivative", said, "the chain rule", case.line(node))
-                return case.keep(partial(_changed, node=node, i=i, change=change), found)
+                return case.keep(partial(Case.altered, node=node, i=i, change=change), found)
     return None
-
-
-def _changed(rows: Case, node: Any, i: int, change: surgery.Change) -> Any:
-    return rows.altered(node, i, change)
 
 
 def _skip_negated(local: surgery.Local) -> Any:

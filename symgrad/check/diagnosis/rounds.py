@@ -50,7 +50,7 @@ def rounds_mixed_up(case: Case) -> Diagnosis | None:
                     return None
                 edges = frozenset((node, i) for node in group)
                 if rows.meets(rows.changed_everywhere(edges, change)):
-                    return case.keep(lambda rows, e=edges, c=change: rows.changed_everywhere(e, c), told())
+                    return case.keep(partial(Case.changed_everywhere, edges=edges, change=change), told())
     return None
 
 

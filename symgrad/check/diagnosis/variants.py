@@ -91,7 +91,7 @@ def tried(case: Case, rows: Case, propose: Callable[..., Iterator[Variant]], val
     for node, i in rows.edges(BUDGET):
         for found in propose(case, node, i, values):
             if rows.meets(rows.altered(node, i, found.change)):
-                return case.keep(lambda rows, v=found: rows.altered(v.node, v.i, v.change), found.say())
+                return case.keep(partial(Case.altered, node=found.node, i=found.i, change=found.change), found.say())
     return None
 
 

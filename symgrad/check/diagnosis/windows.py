@@ -50,12 +50,12 @@ def first_of(case: Case, rows: Case, proposers: Sequence[Callable[..., Iterator[
         for value, more, told, key in propose(case, rows):
             found = rows.added_to(value, more)
             if rows.meets(found):
-                return case.keep(lambda rows, v=value, m=more: rows.added_to(v, m), told())
+                return case.keep(partial(Case.added_to, value=value, more=more), told())
             if key is not None and found is not None:
                 together.setdefault(key, []).append((found - rows.g, told))
         for parts in together.values():
             if len(parts) > 1 and rows.meets(rows.g + sum(part for part, _ in parts)):
-                one = parts[-1][1]()
+                one: Diagnosis = parts[-1][1]()
                 return replace(one, sentence=f"{one.sentence.removesuffix('.')}, each time the line runs.")
     return None
 
