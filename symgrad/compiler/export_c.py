@@ -14,7 +14,7 @@ from symgrad.compiler.program import Compiled, optimised
 from symgrad.compiler.targets.c.library import LIBRARY, with_theirs
 from symgrad.compiler.targets.c.texts import c_name, literal, type_of
 from symgrad.compiler.targets.c.writer import Writer, has_form, once
-from symgrad.compiler.targets.rewrites import paired, written_out
+from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, postorder
@@ -146,7 +146,9 @@ def _inputs(program: Compiled) -> list[Input]:
 def _outputs(program: Compiled) -> list[Output]:
     trace = program.trace
     assert trace is not None
-    terms = paired(written_out(optimised(trace, program.stable)[1], program.name, has_form, "C"), trace.sizes)
+    found = written_out(optimised(trace, program.stable)[1], program.name, has_form, "C")
+    refuse_free_signs(found, program.name, "C")
+    terms = paired(found, trace.sizes)
     return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
 
 

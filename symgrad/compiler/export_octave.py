@@ -14,7 +14,7 @@ from symgrad.compiler.program import Compiled, optimised
 from symgrad.compiler.targets.octave.library import LIBRARY, with_theirs
 from symgrad.compiler.targets.octave.spelling import number, octave_name
 from symgrad.compiler.targets.octave.writer import CLASSES, Writer, has_form, once
-from symgrad.compiler.targets.rewrites import paired, written_out
+from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.formula.term import postorder
@@ -120,12 +120,7 @@ def _outputs(program: Compiled) -> list[Output]:
     trace = program.trace
     assert trace is not None
     found = written_out(optimised(trace, program.stable)[1], program.name, has_form, "Octave")
-    free = [t for t in found if t.op.orthonormal is not None and t.op.decomposes]
-    if free:
-        raise CompileError(
-            f"{program.name}() gives what {free[0].op.name}() gives, whose signs are free: Octave may choose others. "
-            "Save the program as a Python file, or give what does not depend on the signs."
-        )
+    refuse_free_signs(found, program.name, "Octave")
     terms = paired(found, trace.sizes)
     return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
 

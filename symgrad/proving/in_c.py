@@ -49,7 +49,8 @@ def called(found: ctypes.CDLL, program: Compiled, text: str, *args: Any) -> tupl
     assert head is not None
     sizes: dict[str, int] = {}
     row = []
-    for a, value in zip(program.arguments, args, strict=True):
+    asked = [a for a in program.arguments if a.default is None]
+    for a, value in zip(asked, args, strict=True):
         array = np.asarray(value, a.dtype, order="C")
         sizes.update((s, n) for s, n in zip(a.shape, array.shape, strict=True) if isinstance(s, str))
         row.append(array)
@@ -57,7 +58,7 @@ def called(found: ctypes.CDLL, program: Compiled, text: str, *args: Any) -> tupl
     given: list[Any] = [ctypes.c_ssize_t(sizes[letter]) for letter in re.findall(r"ptrdiff_t (\w+)", head[1])]
     given += [
         ctypes.c_void_p(v.ctypes.data) if a.shape else _KINDS[v.dtype.name](v.item())
-        for a, v in zip(program.arguments, row, strict=True)
+        for a, v in zip(asked, row, strict=True)
     ]
     given += [ctypes.c_void_p(o.ctypes.data) for o in outs]
     return outs, getattr(found, program.name)(*given)

@@ -72,6 +72,30 @@ def chain(theta, double):
     return sg.stack([(double * sg.cos(angle)).sum(), (double * sg.sin(angle)).sum()])
 
 
+def ranked(x, y):
+    up, down = sg.sort(x, dim=0, stable=True).values, sg.sort(y, dim=1, descending=True, stable=True).values
+    return (up * down).sum() + (up[0] ** 2).sum() + F.max_pool1d(x, 2).pow(2).sum()
+
+
+def lengths(x, p):
+    some = sum(sg.linalg.vector_norm(x, k, dim=1).prod() for k in (0, 1, 2, 3, np.inf, -np.inf))
+    return some + x.norm() + sg.relu(x - p).pow(2).sum() + sg.div(x, p, rounding_mode="floor").sum()
+
+
+def modes(S, w):
+    values, vectors = sg.linalg.eigh(S + S.mT)
+    sign, size = sg.linalg.slogdet(S)
+    return (values**3).sum() + ((vectors * vectors)[..., 0] * w).sum() + (sign * size).sum()
+
+
+def stepped(x, y, rows):
+    z = x * 2
+    z[rows] = y
+    z[1:3, ::2] = x[:2, 1::2] ** 2
+    z[-1] = 1.5
+    return (z**3).sum()
+
+
 rng = np.random.default_rng(0)
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
 
@@ -104,6 +128,16 @@ CASES = {
     "stencil": (sg.func.grad(stencil), lambda k: (rng.random((5 + k, 7 + k)),)),
     "pieces": (sg.func.grad(pieces, argnums=(0, 1)), lambda k: (2 * rng.random(5 + k), 2 * rng.random(3 + k))),
     "image": (sg.func.grad(image), lambda k: (rng.random((6 + k, 8 + k)), rng.random((3, 3)))),
+    "ranked": (
+        sg.func.value_and_grad(ranked, argnums=(0, 1)),
+        lambda k: (rng.permutation(np.arange(48.0 + 16 * k) // 2).reshape(-1, 8), rng.random((6 + 2 * k, 8))),
+    ),
+    "lengths": (sg.func.value_and_grad(lengths), lambda k: (rng.random((4 + k, 5)) * ENDS[0, 1], np.float64(0.3))),
+    "modes": (sg.func.value_and_grad(modes, argnums=(0, 1)), lambda k: (stacks(2, 3 + k), rng.random(3 + k))),
+    "stepped": (
+        sg.func.value_and_grad(stepped, argnums=(0, 1)),
+        lambda k: (rng.random((5 + k, 6)), rng.random((2, 6)), np.array([-2, 1])),
+    ),
     "chain": (sg.func.jacobian(chain), lambda k: (rng.random(4 + k), rng.random(4 + k))),
 }
 
@@ -150,6 +184,24 @@ def test_c_tells_what_does_not_fit_by_its_code(compiled):
     assert called(found, programs["gaussian"], texts["gaussian"], -np.eye(3), np.ones(3))[1] == 4
     assert called(found, programs["systems"], texts["systems"], np.zeros((2, 3, 3)), np.ones((2, 3, 2)))[1] == 4
     assert "place in an array of places" in texts["truss"]
+
+
+@needs_cc
+def test_quotients_rounded_down_and_orders_with_nan(tmp_path):
+    def f(x, y):
+        return x // y, sg.sign(x), sg.argsort(x, stable=True), sg.argsort(x, descending=True, stable=True)
+
+    x = np.array([1.0, -1.0, 0.0, np.inf, np.nan, 5.5, 5.5, np.nan, -np.inf, 0.3])
+    y = np.array([0.1, 0.1, 3.0, 2.0, 1.0, 0.0, -2.0, 1.0, 1.0, 0.1])
+    with np.errstate(all="ignore"):
+        program = sg.compile(f, x, y).program
+    text = text_of(program, tmp_path)
+    for n in (10, 1, 0):
+        outs, status = called(library([text], tmp_path, "-O0"), program, text, x[:n], y[:n])
+        assert status == 0
+        with np.errstate(all="ignore"):
+            for a, b in zip(outs, program.function(x[:n], y[:n]), strict=True):
+                np.testing.assert_array_equal(a, b)
 
 
 @needs_cc
@@ -337,7 +389,8 @@ def test_places_that_were_looked_at_are_compared_one_by_one(tmp_path):
 # ---------------------------------------------------------------------------- what is not written
 
 REFUSED = {
-    "an op": (lambda x: sg.linalg.eigvalsh(x.outer(x)).sum(), np.ones(3), r"eigvalsh\(\) has no form there"),
+    "an op": (lambda x: sg.linalg.svdvals(x.outer(x)).sum(), np.ones(3), r"svdvals\(\) has no form there"),
+    "free signs": (lambda x: sg.linalg.eigh(x.outer(x))[1], np.ones(3), "eigh_vectors.. gives, whose signs are free"),
     "complex": (lambda x: (x * x.conj()).sum(), np.ones(3) * 1j, "complex128, which C programs do not have|no form"),
     "half": (lambda x: (x * x).sum(), np.ones(3, np.float16), "float16, which C programs do not have"),
     "many values": (lambda x: x[np.argsort(x)][:2].sum(), np.arange(5000.0), "looked at 5000 values"),

@@ -118,6 +118,20 @@ def embedding(E, places):
     return (E[places] ** 3).sum() + E[places[0], places[1]].sum()
 
 
+def stepped(x, y, rows):
+    z = x * 2
+    z[rows] = y
+    z[1:3, ::2] = x[:2, 1::2] ** 2
+    z[-1] = 1.5
+    return (z**3).sum() + x.norm() + F.max_pool1d(x, 2).pow(2).sum()
+
+
+def modes(S, w):
+    values, vectors = sg.linalg.eigh(S + S.mT)
+    sign, size = sg.linalg.slogdet(S)
+    return (values**3).sum() + ((vectors * vectors)[:, 0] * w).sum() + sign * size
+
+
 def mixed(w, X):
     return (sg.tanh(X @ w) * 0.1).sum() + (w.double() ** 2).sum()
 
@@ -135,6 +149,8 @@ FUNCTIONS = {
     stacks: (rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 4, 3)), rng.normal(size=(2, 3, 3))),
     spread: (rng.normal(size=4), rng.normal(size=(4, 4))),
     embedding: (rng.normal(size=(5, 4)), np.array([[0, 1, 1], [3, 2, 0]])),
+    stepped: (rng.normal(size=(5, 6)), rng.normal(size=(2, 6)), np.array([-2, 1])),
+    modes: (S, rng.normal(size=4)),
     mixed: (rng.normal(size=3).astype("f"), rng.normal(size=(4, 3)).astype("f")),
 }
 

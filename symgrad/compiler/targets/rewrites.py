@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,7 +34,25 @@ def _std(x: Any, **params: Any) -> Any:
     return lookup("sqrt")(lookup("var")(x, **params))
 
 
-_DEFINITIONS: dict[str, Callable[..., Any]] = {"softmax": _softmax, "logsumexp": _logsumexp, "std": _std}
+def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
+    size, over = lookup("abs")(x), {"dim": dim, "keepdim": keepdim}
+    if p in (math.inf, -math.inf):
+        return lookup("amax" if p > 0 else "amin")(size, **over)
+    if p == 0:
+        return lookup("sum")(lookup("cast")(lookup("ne")(size, 0), dtype=size.dtype.name), **over)
+    if p == 1:
+        return lookup("sum")(size, **over)
+    total = lookup("sum")(size * size if p == 2 else lookup("pow")(size, p), **over)
+    return lookup("sqrt")(total) if p == 2 else lookup("pow")(total, 1 / p)
+
+
+_DEFINITIONS: dict[str, Callable[..., Any]] = {
+    "softmax": _softmax,
+    "logsumexp": _logsumexp,
+    "std": _std,
+    "norm": _norm,
+}
+"""Ops without a definition of their own, whose kernels are what is written here; by their names."""
 
 
 def written_out(outputs: Sequence[Term], name: str, has_form: Callable[[Term], bool], language: str) -> list[Term]:
@@ -56,6 +75,16 @@ def written_out(outputs: Sequence[Term], name: str, has_form: Callable[[Term], b
         f"{name}() is not written in {language}: {missing[0].op.name}() has no form there. Save the program as "
         "a Python file, or write the function without it."
     )
+
+
+def refuse_free_signs(outputs: Sequence[Term], name: str, language: str) -> None:
+    """Raise ``CompileError`` where a result is the vectors of a decomposition: another language has other signs."""
+    for term in outputs:
+        if term.op.orthonormal is not None and term.op.decomposes:
+            raise CompileError(
+                f"{name}() gives what {term.op.name}() gives, whose signs are free: {language} may choose others. Save "
+                "the program as a Python file, or give what does not depend on the signs."
+            )
 
 
 def paired(outputs: Sequence[Term], sizes: dict[str, int]) -> list[Term]:

@@ -430,7 +430,7 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
-def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str) -> Op:
+def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str, c: str | None = None) -> Op:
     return elementwise(
         name,
         kernel,
@@ -443,6 +443,7 @@ def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: st
         refuses="bc",
         domain="nonzero",
         digits=in_digits,
+        c=c,
         doc=doc,
     )
 
@@ -453,7 +454,12 @@ def _multiple(y: Any, factor: Any) -> sampling.Case:
 
 
 div_floor: Op = _rounded_quotient(
-    "div_floor", np.floor_divide, halves.div_floor, digits.div_floor, "x / y rounded down; derivative 0."
+    "div_floor",
+    np.floor_divide,
+    halves.div_floor,
+    digits.div_floor,
+    "x / y rounded down; derivative 0.",
+    c="floor_divide({0}, {1})",
 )
 div_trunc: Op = _rounded_quotient(
     "div_trunc", kernels.div_trunc, halves.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."

@@ -416,6 +416,7 @@ step: Op = elementwise(
     kernels.step,
     None,
     None,
+    c="1 - ({0} < {1}) - ({0} == {1}) * 0.5",
     public=(),
     refuses="c",
     domain="off-zero",

@@ -153,6 +153,95 @@ static double log_determinant(ptrdiff_t n, double *a)
     }
     return sign < 0 && sum > -INFINITY ? NAN : sum;
 }""",
+    "log_abs_determinant": """static double log_abs_determinant(ptrdiff_t n, double *a)
+{
+    double sum = 0;
+    lu(n, 0, a, a);
+    for (ptrdiff_t k = 0; k < n; k++) sum += log(fabs(a[k * n + k]));
+    return sum;
+}""",
+    "sign_of_determinant": """static double sign_of_determinant(ptrdiff_t n, double *a)
+{
+    double sign = lu(n, 0, a, a);
+    for (ptrdiff_t k = 0; k < n; k++) sign *= a[k * n + k] > 0 ? 1 : a[k * n + k] < 0 ? -1 : a[k * n + k];
+    return sign;
+}""",
+    "behind": """/* Whether x stands behind y in ascending or descending order; nan counts as largest. */
+static bool behind(double x, double y, bool down)
+{
+    return down ? y > x || (y != y && x == x) : x > y || (x != x && y == y);
+}""",
+    "order_of": """/* The places of n entries, step apart, in their order; equal ones stay. from and to: n places. */
+static void order_of(ptrdiff_t n, ptrdiff_t step, const double *x, bool down, int64_t *order, int64_t *from,
+                     int64_t *to)
+{
+    for (ptrdiff_t k = 0; k < n; k++) from[k] = k;
+    for (ptrdiff_t width = 1; width < n; width *= 2) {
+        for (ptrdiff_t low = 0; low < n; low += 2 * width) {
+            ptrdiff_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+            for (ptrdiff_t i = low, j = middle, k = low; k < high; k++) {
+                bool first = i < middle && (j == high || !behind(x[from[i] * step], x[from[j] * step], down));
+                to[k] = first ? from[i++] : from[j++];
+            }
+        }
+        int64_t *other = from;
+        from = to;
+        to = other;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) order[k * step] = from[k];
+}""",
+    "eigen": """/* Ascending eigenvalues of a symmetric a (n, n), read up to its diagonal; vectors are columns of v. */
+static void eigen(ptrdiff_t n, double *a, double *v, double *values)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < n; j++) {
+            if (j > i) a[i * n + j] = a[j * n + i];
+            v[i * n + j] = i == j;
+        }
+    for (int sweep = 0; sweep < 60; sweep++) { /* of Jacobi's rotations; the rest falls quadratically */
+        double rest = 0, all = 0;
+        for (ptrdiff_t i = 0; i < n; i++)
+            for (ptrdiff_t j = 0; j < n; j++) {
+                all += a[i * n + j] * a[i * n + j];
+                if (i != j) rest += a[i * n + j] * a[i * n + j];
+            }
+        if (rest <= 1e-36 * all) break;
+        for (ptrdiff_t p = 0; p < n; p++)
+            for (ptrdiff_t q = p + 1; q < n; q++) {
+                if (a[p * n + q] == 0) continue;
+                double half = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+                double t = (half < 0 ? -1 : 1) / (fabs(half) + sqrt(half * half + 1));
+                double c = 1 / sqrt(t * t + 1), s = t * c;
+                for (ptrdiff_t k = 0; k < n; k++) {
+                    double x = a[k * n + p], y = a[k * n + q];
+                    a[k * n + p] = c * x - s * y;
+                    a[k * n + q] = s * x + c * y;
+                }
+                for (ptrdiff_t k = 0; k < n; k++) {
+                    double x = a[p * n + k], y = a[q * n + k];
+                    a[p * n + k] = c * x - s * y;
+                    a[q * n + k] = s * x + c * y;
+                    x = v[k * n + p], y = v[k * n + q];
+                    v[k * n + p] = c * x - s * y;
+                    v[k * n + q] = s * x + c * y;
+                }
+            }
+    }
+    for (ptrdiff_t i = 0; i < n; i++) values[i] = a[i * n + i];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t least = i;
+        for (ptrdiff_t j = i + 1; j < n; j++)
+            if (values[j] < values[least]) least = j;
+        double value = values[i];
+        values[i] = values[least];
+        values[least] = value;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            double x = v[k * n + i];
+            v[k * n + i] = v[k * n + least];
+            v[k * n + least] = x;
+        }
+    }
+}""",
     "cholesky": """/* a (n, n), read up to its diagonal, becomes its factor; 4 where it is not positive definite. */
 static int cholesky(ptrdiff_t n, double *a)
 {

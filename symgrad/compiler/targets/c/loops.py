@@ -13,6 +13,7 @@ from symgrad.compiler.targets.c.entries import plus, taken_at, times
 from symgrad.compiler.targets.c.texts import closed, literal
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
+from symgrad.op import lookup
 
 Loop = Callable[[Any, Term, Sequence[Any], str], None]
 
@@ -116,8 +117,8 @@ def _others(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, wide, kind)};")
 
 
-def _arg(sign: str) -> Loop:
-    """The first place of the largest or smallest entry along an axis; that of a nan, if there is one."""
+def _arg(sign: str, last_nan: bool = False) -> Loop:
+    """The first place of the largest or smallest entry along an axis; that of the first or last nan."""
 
     def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         (x,), dim = term.args, term.params["dim"]
@@ -129,7 +130,8 @@ def _arg(sign: str) -> Loop:
                 with w.over([x.shape[dim]]) as (i,):
                     new, old = (w.entry(x, args[0], [*places[:dim], k, *places[dim + 1 :]], w.kind(x)) for k in (i, s))
                     new, old = closed(new), closed(old)
-                    w.line(f"if ({new} {sign} {old} || ({new} != {new} && {old} == {old})) {s} = {i};")
+                    nan = f"{new} != {new}" if last_nan else f"({new} != {new} && {old} == {old})"
+                    w.line(f"if ({new} {sign} {old} || {nan}) {s} = {i};")
                 w.line(f"{w.at(target, term.shape, kept)} = {w.cast(s, 'ptrdiff_t', w.kind(term))};")
 
     return loop
@@ -172,6 +174,20 @@ def _put(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     with w.over(x.shape) as at:
         inside = taken_at(w, term.shape, term.params["index"], holes, at)
         w.line(f"{w.at(target, term.shape, inside)} += {w.entry(x, args[0], at, kind)};")
+
+
+def _index_put(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """A copy, in which the entries that the index takes are those of the second operand."""
+    (x, value, *places), index, kind = term.args, term.params["index"], w.kind(term)
+    shape = lookup("getitem").infer(term.shape, *(p.shape for p in places), index=index)  # type: ignore[misc]
+    if value.ndim > len(shape):
+        raise CompileError("index_put() of a value with more axes than the part is not written in C; squeeze it.")
+    w.copy_into(target, x, args[0], kind)
+    holes = list(zip(places, args[2:], strict=True))
+    with w.over(shape) as at:
+        inside = taken_at(w, term.shape, index, holes, at)
+        entry = w.entry(value, args[1], w.broadcast(value, at), kind)
+        w.line(f"{w.at(target, term.shape, inside)} = {entry};")
 
 
 def _windows_sum(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
@@ -261,6 +277,32 @@ def _determinant(name: str) -> Loop:
     return loop
 
 
+def _eigen(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """Eigenvalues or eigenvectors: both are computed, and what was not asked for is left."""
+    a = term.args[0]
+    n, matrix = a.shape[-1], w.copied(a, args[0], "double")
+    vectors = term.op.name == "eigh_vectors"
+    x = w.begun(term, target)
+    other = w.variable((n,) if vectors else (n, n), "double")
+    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, n) if vectors else (n,)}) as (p, q):
+        both = f"{q}, {other}" if vectors else f"{other}, {q}"
+        w.line(f"{w.helped(f'eigen({w.size(n)}, {p}, {both})')};")
+    w.finished(term, target, x)
+
+
+def _argsort(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    (x,), dim = term.args, term.params["dim"]
+    if w.kind(x) not in ("double", "float", "bool"):
+        raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
+    name, n = w.as_double(x, args[0]), w.size(x.shape[dim])
+    rooms = ", ".join(w.variable((x.shape[dim],), "int64_t") for _ in range(2))
+    step = " * ".join(closed(w.size(s)) for s in x.shape[dim + 1 :] if s != 1) or "1"
+    down = literal(term.params["descending"], "bool")
+    with w.over([1 if k == dim else s for k, s in enumerate(x.shape)]) as places:
+        at = w.linear(x.shape, places)
+        w.line(f"{w.helped(f'order_of({n}, {step}, {name} + {at}, {down}, {target} + {at}, {rooms})')};")
+
+
 LOOPS: dict[str, Loop] = {
     "amax": _fold("-INFINITY", "{s} = maximum({s}, {x})"),
     "amin": _fold("INFINITY", "{s} = minimum({s}, {x})"),
@@ -270,10 +312,12 @@ LOOPS: dict[str, Loop] = {
     "all": _fold("true", "{s} = {s} && {x}"),
     "argmax": _arg(">"),
     "argmin": _arg("<"),
+    "argmax_of_pool": _arg(">", last_nan=True),
     "cumsum": _running("+"),
     "cumprod": _running("*"),
     "scatter_into": _scatter,
     "put": _put,
+    "index_put": _index_put,
     "windows_sum": _windows_sum,
     "solve": _solve,
     "inv": _inv,
@@ -282,4 +326,9 @@ LOOPS: dict[str, Loop] = {
     "solve_triangular": _solve_triangular,
     "det": _determinant("determinant"),
     "logdet": _determinant("log_determinant"),
+    "logabsdet": _determinant("log_abs_determinant"),
+    "slogdet_sign": _determinant("sign_of_determinant"),
+    "eigvalsh": _eigen,
+    "eigh_vectors": _eigen,
+    "argsort": _argsort,
 }

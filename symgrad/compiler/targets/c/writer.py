@@ -357,11 +357,12 @@ def _places(term: Term) -> list[tuple[int, Any]]:
     if term.op.name in ("gather", "scatter_into"):
         whole = term.args[0].shape if term.op.name == "gather" else term.shape
         return [(1, whole[term.params["dim"]])]
-    if term.op.name not in ("getitem", "put"):
+    if term.op.name not in ("getitem", "put", "index_put"):
         return []
     whole = term.args[0].shape if term.op.name == "getitem" else term.shape
     parts = [p for p in parted(term.params["index"], len(whole)) if p is not None]
-    return [(k, whole[axis]) for k, axis in enumerate((a for a, p in enumerate(parts) if p is HOLE), 1)]
+    axes = (axis for axis, part in enumerate(parts) if part is HOLE)
+    return [(k, whole[axis]) for k, axis in enumerate(axes, 2 if term.op.name == "index_put" else 1)]
 
 
 def has_form(term: Term) -> bool:

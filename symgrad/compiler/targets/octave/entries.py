@@ -14,6 +14,7 @@ from symgrad.compiler.targets.octave.products import fitted, placed
 from symgrad.compiler.targets.octave.spelling import closed, number
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
+from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import HOLE
 
 Entry = Callable[[Any, Term, Sequence[str]], str]
@@ -154,13 +155,13 @@ class _Parts:
     ``arrays`` the arrays of places where every axis is taken by one
     """
 
-    def __init__(self, w: Any, term: Term, shape: Sequence[Any], texts: Sequence[str], end: bool):
+    def __init__(self, w: Any, term: Term, shape: Sequence[Any], places: Sequence[tuple[Term, str]], end: bool):
         parts = _whole(term, len(shape))
         self.order: list[int | None] = []
         self.texts: list[str] = []
         self.places: tuple[str, int, int] | None = None
         self.arrays: list[str] = []
-        holes = iter(zip(term.args[1:], texts[1:], strict=True))
+        holes = iter(places)
         fancy = [k for k, p in enumerate(parts) if p is not None and not isinstance(p, slice)]
         arrays = [k for k in fancy if parts[k] is HOLE or isinstance(parts[k], np.ndarray)]
         front = bool(arrays) and fancy[-1] - fancy[0] >= len(fancy)
@@ -247,7 +248,7 @@ def _from_end(place: int, more: int, last: str, below: str, above: str) -> str:
 
 def _getitem(w: Any, term: Term, texts: Sequence[str]) -> str:
     x = term.args[0]
-    index = _Parts(w, term, x.shape, texts, end=True)
+    index = _Parts(w, term, x.shape, list(zip(term.args[1:], texts[1:], strict=True)), end=True)
     if index.arrays:
         return str(w.helped(f"picked({texts[0]}, {', '.join(index.arrays)})"))
     if index.places is None:
@@ -270,7 +271,7 @@ def _getitem(w: Any, term: Term, texts: Sequence[str]) -> str:
 def _put(w: Any, term: Term, texts: Sequence[str]) -> str:
     """Zeros with the operand where the index takes it from; places that stand there twice add up."""
     x = term.args[0]
-    index = _Parts(w, term, term.shape, texts, end=False)
+    index = _Parts(w, term, term.shape, list(zip(term.args[1:], texts[1:], strict=True)), end=False)
     dims = _row(w, term.shape)
     if index.arrays:
         return str(w.helped(f"put_picked({texts[0]}, {dims}, {', '.join(index.arrays)})"))
@@ -286,6 +287,27 @@ def _put(w: Any, term: Term, texts: Sequence[str]) -> str:
     if len(x.shape) != len(term.shape) - 1 + rank:
         raise CompileError(f"{term.op.name}() of a value that is broadcast is not written for Octave.")
     return str(w.helped(f"put_rows({texts[0]}, {array}, {axis + 1}, {dims})"))
+
+
+def _index_put(w: Any, term: Term, texts: Sequence[str]) -> str:
+    """A copy, in which the entries that the index takes are those of the second operand."""
+    value, places = term.args[1], list(zip(term.args[2:], texts[2:], strict=True))
+    index = _Parts(w, term, term.shape, places, end=False)
+    shape = lookup("getitem").infer(  # type: ignore[misc]
+        term.shape, *(p.shape for p, _ in places), index=term.params["index"]
+    )
+    parts = [f"'{p}'" if p == ":" else p for p in index.texts]
+    if index.places is not None:
+        array, rank, axis = index.places
+        parts[axis] = w.helped(f"places({array}, {w.size(term.shape[axis])})")
+    many = index.arrays or (index.places is not None and rank > 1)
+    spread = len(value.shape) != len(shape) or any(s == 1 != n for s, n in zip(value.shape, shape, strict=True))
+    if many or (value.shape and spread):
+        raise CompileError(
+            "index_put() of a value that is broadcast, or at places of several axes, is not written for Octave. Save "
+            "the program as a Python file."
+        )
+    return str(w.helped(f"assigned({', '.join([*texts[:2], *parts])})"))
 
 
 def _gather(w: Any, term: Term, texts: Sequence[str]) -> str:
@@ -452,6 +474,7 @@ ENTRIES: dict[str, Entry] = {
     "cross": _cross,
     "getitem": _getitem,
     "put": _put,
+    "index_put": _index_put,
     "gather": _gather,
     "scatter_into": _scatter,
     "cat": _cat,

@@ -292,6 +292,10 @@ function y = put(g, dims, varargin)
         y = single(y);
     end
 end""",
+    "assigned": """% x with other values in the ranges that are given for every axis.
+function x = assigned(x, value, varargin)
+    x(varargin{:}) = value;
+end""",
     "put_rows": """% Zeros, to which g is added at the places of an array along one axis.
 function y = put_rows(g, index, axis, dims)
     n = numel(dims);
