@@ -76,7 +76,7 @@ def test_parts_are_added_where_they_lie():
         'def grad_neighbours(x):\n    """x (n,) -> (n,) float64."""\n'
         "    n = x.shape[0]\n"
         "    t1 = 2 * (x[1:] - x[:-1])\n"
-        "    t2 = np.zeros((n,))\n"
+        "    t2 = np.zeros(n)\n"
         "    t2[1:] = t1\n"
         "    t2[:-1] -= t1\n"
         "    return t2\n"

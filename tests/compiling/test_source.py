@@ -303,3 +303,18 @@ def test_values_and_single_precision_are_added_in_their_own_order():
     assert sg.compile(lambda x: (x * x).sum(), x)(x) == sg.tensor(x * x).sum().item()
     single = sg.compile(sg.func.grad(lambda a, x: (a * x * x).sum()), np.float32(1), x.astype(np.float32))
     assert "@" not in single.program.source
+
+
+def test_text_is_as_short_as_numpy_allows():
+    def f(x, y):
+        ends = sg.cat([sg.flip(x, 0), sg.flip(y, 0)]), sg.ones(3, dtype=sg.float64)
+        return *ends, sg.diagonal(x[:, None] * x), sg.eye(3, dtype=sg.float64), sg.flip(x[:, None] * y, 1)
+
+    x, y = np.arange(3.0), np.arange(4.0)
+    program = sg.compile(f, x, y)
+    assert program.program.source.endswith(
+        "    return np.concatenate((x[::-1], y[::-1]), 0), np.ones(3), np.diagonal(t1 * x), np.eye(3), "
+        "(t1 * y)[:, ::-1]\n"
+    )
+    for a, b in zip(program(x, y), f(sg.tensor(x), sg.tensor(y)), strict=True):
+        np.testing.assert_array_equal(a, b.numpy())

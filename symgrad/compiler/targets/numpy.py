@@ -396,7 +396,7 @@ def directly(writer: Any, program: Program, outputs: Sequence[Output]) -> str:
     """The text, written statement by statement."""
     lines = [f"    {target} {sign} {writer.text(operand)}" for target, sign, operand in program.statements]
     results = [writer.result(o, r) for o, r in zip(outputs, program.results, strict=True)]
-    value = results[0] if len(results) == 1 else f"({', '.join(results)},)"
+    value = ", ".join(results) or "()"
     sizes = [f"    {name} = {text}" for name, text in writer.size_lines(writer.used)]
     head = f"def {FRAME}({', '.join(i.name for i in writer.inputs)}):"
     return "\n".join([head, *sizes, *lines, f"    return {value}"]) + "\n"
@@ -441,6 +441,9 @@ def through_sympy(writer: Writer, program: Program, outputs: Sequence[Output]) -
     text = "".join(linecache.getlines(function.__code__.co_filename))
     for sign, mark in _MARKS.items():
         text = text.replace(f"{mark} = ", f" {sign} ") if mark else text
+    if len(results) > 1:  # which lambdify writes as (a, b,)
+        rest, _, row = text.rpartition("    return (")
+        text = f"{rest}    return {row.removesuffix(',)' + chr(10))}\n"
     return text
 
 

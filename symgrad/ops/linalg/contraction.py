@@ -44,6 +44,11 @@ class Piece:
         return self.text if self.atom else f"({self.text})"
 
 
+def diagonal_text(x: str, offset: int, dim1: int, dim2: int) -> str:
+    """The diagonal of two axes; what NumPy does anyway is not said."""
+    return f"np.diagonal({x})" if (offset, dim1, dim2) == (0, 0, 1) else f"np.diagonal({x}, {offset}, {dim1}, {dim2})"
+
+
 def _diagonals(piece: Piece) -> Piece:
     """Take diagonals until no label stands twice."""
     if len(set(piece.labels)) == len(piece.labels):
@@ -53,7 +58,7 @@ def _diagonals(piece: Piece) -> Piece:
         label = next(x for x in labels if labels.count(x) > 1)
         first = labels.index(label)
         second = labels.index(label, first + 1)
-        text = f"np.diagonal({text}, 0, {first}, {second})"
+        text = diagonal_text(text, 0, first, second)
         del labels[second], labels[first]
         labels.append(label)
     return Piece(text, tuple(labels))

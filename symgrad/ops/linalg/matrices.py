@@ -14,7 +14,7 @@ from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive
 from symgrad.ops.calls import fits, singular
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
-from symgrad.ops.linalg.contraction import contract, einsum
+from symgrad.ops.linalg.contraction import contract, diagonal_text, einsum
 from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.reductions.sums import cast, int_to_long
 from symgrad.ops.rules import work
@@ -230,7 +230,7 @@ diagonal_main: Op = multilinear(
         *(s for k, s in enumerate(shape) if k not in (dim1, dim2)),
         _shorter(shape[dim1], shape[dim2]),
     ),
-    code=lambda x, offset, dim1, dim2: f"np.diagonal({x}, {offset}, {dim1}, {dim2})",
+    code=diagonal_text,
     view=True,
     put_back=_with_diagonal,
     fused=("DiagonalBackward", None),

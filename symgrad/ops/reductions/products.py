@@ -175,7 +175,7 @@ eye_op: Op = primitive(
     infer=lambda n, dtype: (n, n),
     result=lambda n, dtype: as_dtype(dtype),
     size_params=("n",),
-    code=lambda n, dtype: f'np.eye({n}, dtype="{dtype}")',
+    code=lambda n, dtype: f"np.eye({n})" if dtype == "float64" else f'np.eye({n}, dtype="{dtype}")',
     domain="real",
     digits=lambda mp, n, dtype: np.eye(n, dtype=int),
     example=({"n": 2, "dtype": "float64"},),

@@ -112,8 +112,9 @@ def overload(name: str) -> Any:
 def reduce_code(name: str) -> Any:
     """The program text of a reduction that NumPy has under ``name``."""
 
-    def code(x: str, dim: tuple[int, ...], keepdim: bool) -> str:
-        return f"{name}({x}, {dim}{', keepdims=True' if keepdim else ''})"
+    def code(x: str, dim: int | tuple[int, ...], keepdim: bool) -> str:
+        axes = dim[0] if isinstance(dim, tuple) and len(dim) == 1 else dim
+        return f"{name}({x}, {axes}{', keepdims=True' if keepdim else ''})"
 
     return code
 

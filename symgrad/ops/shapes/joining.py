@@ -12,7 +12,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
-from symgrad.ops.shapes.shaping import axis_of, reshape_op, unsqueeze_op, zeros_like
+from symgrad.ops.shapes.shaping import axis_of, reshape_op, shape_text, unsqueeze_op, zeros_like
 from symgrad.ops.shapes.sizes import total_size
 
 
@@ -39,7 +39,7 @@ concat_op: Op = primitive(
     lambda i, g, out, *likes, dim: _part(g, likes, i, dim),
     jvp=lambda i, t, out, *likes, dim: _padded(t, likes, i, dim),
     infer=lambda *shapes, dim: _joined_shape(shapes, dim, total_size([s[dim] for s in shapes]), dim + 1),
-    code=lambda *xs, dim: f"np.concatenate(({', '.join(xs)},), {dim})",
+    code=lambda *xs, dim: f"np.concatenate({shape_text(xs)}, {dim})",
     stacks=True,
     domain="real",
     together=True,
@@ -238,7 +238,7 @@ stack_op: Op = primitive(
         *(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim
     ),
     infer=lambda *shapes, dim: _joined_shape(shapes, dim, len(shapes), dim),
-    code=lambda *xs, dim: f"np.stack(({', '.join(xs)},), {dim})",
+    code=lambda *xs, dim: f"np.stack({shape_text(xs)}, {dim})",
     stacks=True,
     domain="real",
     together=True,

@@ -26,7 +26,7 @@ def axis_of(dim: Any, ndim: int) -> int:
 
 
 def shape_text(shape: Sequence[Any]) -> str:
-    """Text of a shape tuple whose entries are ints or the names of size variables."""
+    """Text of a tuple whose entries are sizes, the names of their variables, or other texts."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
@@ -357,10 +357,12 @@ def expand_as(input: Any, other: Any) -> Any:
     return expand(input, shape_of(other))
 
 
-def _full_text(shape: str, value: Any, dtype: str) -> str:
-    """Zeros by their own function, to which the operating system gives memory that is zero already."""
-    if str(value) in ("0", "0.0"):
-        return f"np.zeros({shape})" if dtype == "float64" else f'np.zeros({shape}, "{dtype}")'
+def _full_text(sizes: Sequence[Any], value: Any, dtype: str) -> str:
+    """Zeros by their own function, to which the operating system gives memory that is zero already; ones by theirs."""
+    shape = str(sizes[0]) if len(sizes) == 1 else shape_text(sizes)
+    for number, name in (0, "zeros"), (1, "ones"):
+        if str(value) in (str(number), str(float(number))):
+            return f"np.{name}({shape})" if dtype == "float64" else f'np.{name}({shape}, "{dtype}")'
     return f'np.full({shape}, {value}, "{dtype}")'
 
 
@@ -371,7 +373,7 @@ full_op: Op = primitive(
     infer=lambda shape, value, dtype: tuple(shape),
     result=lambda shape, value, dtype: np.dtype(dtype),
     size_params=("shape",),
-    code=lambda shape, value, dtype: _full_text(shape_text(shape), value, dtype),
+    code=lambda shape, value, dtype: _full_text(shape, value, dtype),
     domain="real",
     digits=lambda mp, shape, value, dtype: np.full(shape, value, object),
     example=({"shape": (2,), "value": 1, "dtype": "float64"},),
@@ -400,13 +402,22 @@ def _constant_like(x: Any, value: int) -> Any:
 
 # ------------------------------------------------------------------------------------------ flip
 
+
+def _flip_text(x: str, dims: Sequence[int]) -> str:
+    """Slices, which take a tenth of the time of ``np.flip``."""
+    if not dims or min(dims) < 0:
+        return f"np.flip({x}, {tuple(dims)})"
+    steps = ["::-1" if k in dims else ":" for k in range(max(dims) + 1)]
+    return f"{closed(x)}[{', '.join(steps)}]"
+
+
 flip_op: Op = primitive(
     "flip",
     lambda x, dims: np.flip(x, dims),
     (lambda g, out, like, *, dims: flip_op(g, dims=dims),),
     linear=True,
     infer=lambda shape, dims: shape,
-    code=lambda x, dims: f"np.flip({x}, {dims})",
+    code=_flip_text,
     aliased=True,
     domain="real",
     layout="kept",
