@@ -11,6 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.formula.accurate import accurate
 from symgrad.proving.naive import BEYOND, LIMIT, NAMES, Case, compiled, eager, evaluated
+from tests.values.naive_fifth import FIFTH_ONE, FIFTH_TWO
 from tests.values.naive_first import FIRST_ONE, FIRST_TWO
 from tests.values.naive_more import MORE_ONE, MORE_TWO
 
@@ -274,3 +275,37 @@ def test_exponentials_of_exponentials_are_compiled_in_time():
     for argnum in range(3):
         f = sg.func.grad(kernel, argnums=argnum)
         np.testing.assert_allclose(sg.compile(f, *args)(*args), sg.compile(f, *args, stable=False)(*args), rtol=1e-14)
+
+
+FIFTH = {
+    "1 - p^3": "a difference of cubes has the factor p - 1",
+    "tan(x) - sin(x)": "the same in its derivative, of the cosine",
+    "1 - cos(x) - sin(x)^2/2": "a square of 1 - cos x",
+    "log(sqrt(x))^2": "half of the logarithm",
+    "x log x - (x - 1)": "a series about the zero of the logarithm",
+    "log(e^x - 1) - log x": "a series of two logarithms at once",
+    "tanh(x/2) - x/2": "an activation that meets a multiple of its argument, compiled",
+    "x sigmoid(x) - x": "the same with the argument for a factor",
+}
+"""Some of :mod:`tests.values.naive_fifth`, and what keeps their digits."""
+assert {*FIFTH} <= {*FIFTH_ONE, *FIFTH_TWO}
+
+
+@pytest.mark.parametrize("name", [n for k, n in enumerate(FIFTH) if k % 2 == 0])
+def test_formulas_of_the_fifth_list_keep_their_digits(name):
+    _check(Case(name, many=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIFTH)
+def test_formulas_of_the_fifth_list_keep_their_digits_at_many_points(name):
+    _check(Case(name))
+
+
+@pytest.mark.parametrize("which", ["of 1 + x^2", "of cosh"])
+def test_logarithms_over_what_they_are_the_square_of(which):
+    """Near 0 the logarithm is 0 before its quotient by x is; it is x, or half of it."""
+    part = 1.0 if which == "of 1 + x^2" else 0.5
+    x = sg.tensor([1e-224, -1e-170, 1e-9], dtype=sg.float64)
+    f = lambda x: sg.log(1 + x**2 if part == 1 else sg.cosh(x)) / x  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f, x)(x.numpy()), part * x.numpy(), rtol=1e-15)

@@ -112,11 +112,32 @@ def _meets(terms: Collection[Term], linear: dict[Term, frozenset[Term] | None]) 
         if term.op.name in ("add", "sub", "div"):
             one, two = term.args
             first, second = _active(one), _active(two)
-            if (first or second) and (first or _bare(one)) and (second or _bare(two)):
+            if (first or second) and (first or _bare(_multiplied(one))) and (second or _bare(_multiplied(two))):
                 of_one, of_two = (linear[a.args[0] if active else a] for a, active in ((one, first), (two, second)))
                 if of_one and of_two and of_one & of_two:
                     return True
+        if term.op.name == "sub" and any(_gates(a, b, linear) for a, b in (term.args, term.args[::-1])):
+            return True
     return False
+
+
+def _multiplied(term: Term) -> Term:
+    """What is multiplied with numbers, or divided by them."""
+    while True:
+        if term.op.name == "neg" or (term.op.name in ("mul", "div") and term.args[-1].op is NUMBER):
+            term = term.args[0]
+        elif term.op.name == "mul" and term.args[0].op is NUMBER:
+            term = term.args[1]
+        else:
+            return term
+
+
+def _gates(term: Term, x: Term, linear: dict[Term, frozenset[Term] | None]) -> bool:
+    """Whether a term is x times an activation of x alone: x σ(x) - x."""
+    if term.op.name != "mul" or x not in term.args or not _bare(x):
+        return False
+    other = term.args[term.args[0] is x]
+    return _active(other) and linear[other.args[0]] == frozenset((x,))
 
 
 _LINEAR = frozenset({"add", "sub", "neg", "mul", "div"})

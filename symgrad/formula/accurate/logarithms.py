@@ -339,10 +339,16 @@ def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:
     if not quotient.factors and quotient.number == 1 and set(_kinds(writer, quotient)) == {"exp"}:
         return writer.polynomial(writer._exponent(quotient.monomial))
     apart = writer.field.plus([a, writer.field.times(Ratio(Fraction(-1)), b)])
-    if _length(apart) > 2 or a.polynomial is None or b.polynomial is None or "exp" in _kinds(writer, apart):
-        return None
     below = writer(b)
     direct = writer._generator(m[0][0]) - writer._generator(n[0][0])
+    if _length(apart) > 2 or a.polynomial is None or b.polynomial is None or "exp" in _kinds(writer, apart):
+        # log(e^x - 1) - log x: the quotient is next to 1 though the logarithms are large.
+        whole = writer.field.single(writer.field.generator("log", quotient))
+        short = near_point(writer.field, whole, logarithm=True)
+        if short is None:
+            return None
+        near, value = short.terms(writer._generator(short.variable))
+        return _call("where", _call("logical_and", near, _call("gt", below, number(0))), value, direct)
     near = _near_one(writer, apart, writer(a), below)
     return _call("where", _call("gt", below, number(0)), near, direct)
 

@@ -77,6 +77,10 @@ class Reader:
                 return Ratio(Fraction(0))
             if all(self.field.generators[g].kind == "exp" for g, _ in inner.monomial):
                 return self.field.ratio({self.field.generators[g].inner: p for g, p in inner.monomial})
+            ((g, p), *others) = inner.monomial
+            if self.field.generators[g].kind == "sqrt" and not others:  # log √u is half of log u
+                under = self.function("log", self.field.ratio(self.field.generators[g].inner))
+                return self.field.times(Ratio(p / 2), under)
         return self.field.single(self.field.generator(name, inner))
 
     def exp(self, inner: Ratio, times: Fraction = Fraction(1)) -> Ratio:

@@ -214,7 +214,10 @@ class _Expansion:
     def looked_at(self, a: Ratio) -> tuple[Series, bool]:
         """The series, and whether leading terms cancel in one of the sums."""
         found, cancels = self.monomial(a.monomial).times(constant(a.number, self.terms)), False
+        divides = any(p < 0 and self.field.generators[g].kind == "variable" for g, p in a.monomial)
         for g, _ in a.monomial:
+            # The logarithm of 1 + x² is 0 before its quotient by x is.
+            cancels = cancels or (divides and self.field.generators[g].kind == "log" and self.generator(g).least > 1)
             if self.field.generators[g].kind == "sum":
                 least = min(self.ratio(part).least for part in self.field.generators[g].inner)
                 cancels = cancels or self.generator(g).least > least
@@ -304,10 +307,12 @@ def near_point(field: Field, a: Ratio, logarithm: bool = False) -> NearPoint | N
     """
     variables = field.variables(a)
     sums = any(field.generators[g].kind == "sum" for g, _ in a.monomial)
-    if len(variables) != 1 or not (a.factors or sums or logarithm):
+    if len(variables) != 1 or not (a.factors or sums or logarithm or len(a.monomial) > 1):
         return None
     (variable,) = variables
-    for centre in dict.fromkeys((Fraction(0), *(c for part in _parts(field, a) for c in _zeros(part, variable)))):
+    for centre in dict.fromkeys(
+        (Fraction(0), *(c for part in _parts(field, a) for c in _zeros(field, part, variable)))
+    ):
         try:
             first, cancels = _Expansion(field, _line(centre, Fraction(0), FIRST)).looked_at(a)
             if not (cancels or (logarithm and first.least > 0)):
@@ -326,11 +331,14 @@ def _parts(field: Field, a: Ratio) -> list[Ratio]:
     return [a, *(part for g in made if g.kind == "sum" for part in g.inner)]
 
 
-def _zeros(a: Ratio, variable: int) -> list[Fraction]:
-    """Where divisors x - c are 0, but for 0."""
+def _zeros(field: Field, a: Ratio, variable: int) -> list[Fraction]:
+    """Where divisors x - c are 0, but for 0, and where logarithms log(x/c) in sums are."""
     mark = ((variable, Fraction(1)),)
     divisors = [dict(key) for key, n in a.factors.items() if n < 0]
-    return [-poly[()] / poly[mark] for poly in divisors if set(poly) == {(), mark}]
+    found = [-poly[()] / poly[mark] for poly in divisors if set(poly) == {(), mark}]
+    logs = {g for key in a.factors for m, _ in key for g, _ in m if field.generators[g].kind == "log"}
+    inner = [field.generators[g].inner for g in sorted(logs)]
+    return found + [1 / u.number for u in inner if u.monomial == mark and not u.factors]
 
 
 def _line(centre: Fraction, pole: Fraction, terms: int) -> Series:

@@ -226,8 +226,8 @@ class Writer:
                 continue
             first, second = (tuple((g, p / 2) for g, p in n) for n in (m, k))
             if a == b and all(p.denominator == 1 for _, p in (*first, *second)):
-                x, y = (self.scaled(Fraction(1, 2), self.polynomial({n: Fraction(1)})) for n in (first, second))
-                return 4 * a, x + y if c * a > 0 else x - y
+                half = Fraction(1, 2)
+                return 4 * a, self.polynomial({first: half, second: half if c * a > 0 else -half})
         return None
 
     # -------------------------------------------------------------------------------------- sums
@@ -254,6 +254,9 @@ class Writer:
         if turn is not None:
             sign, term = turn
             return Fraction(2 * sign) ** n, [(term, 2 * n)]
+        cubes = self._cubes(poly)
+        if cubes is not None:
+            return Fraction(1), [(self.polynomial(part), n) for part in cubes]
         conjugate = self._conjugate(poly)
         if conjugate is not None:
             return Fraction(2) ** n, [(conjugate, n)]
@@ -290,6 +293,20 @@ class Writer:
         big = call("gt", call("maximum", call("abs", a), call("abs", b)), number(1e30))
         scale = call("where", big, number(0.25), number(1))
         return [(call("hypot", scale * a, scale * b), n), (scale, -n)]
+
+    def _cubes(self, poly: Polynomial) -> tuple[Polynomial, Polynomial] | None:
+        """a - b and a² + ab + b² of a³ - b³: the second one hardly cancels."""
+        if len(poly) != 2:
+            return None
+        roots: Polynomial = {}
+        for m, c in poly.items():
+            r = Fraction(round(abs(c.numerator) ** (1 / 3)), round(c.denominator ** (1 / 3)))
+            if r**3 != abs(c) or any(p % 3 for _, p in m):
+                return None
+            roots[tuple((g, p / 3) for g, p in m)] = r if c > 0 else -r
+        (m, a), (k, b) = roots.items()
+        return roots, added([{tuple((g, 2 * p) for g, p in m): a * a}, {monomial((*m, *k)): -a * b},
+                             {tuple((g, 2 * p) for g, p in k): b * b}])  # fmt: skip
 
     def _half_angle(self, poly: Polynomial) -> tuple[int, Any] | None:
         """1 ± cos u as 2 cos²(u/2) and 2 sin²(u/2)."""
