@@ -261,7 +261,7 @@ def joined(writer: Writer, poly: Polynomial) -> Joined:
     for m, c in logs.items():
         for n, d in logs.items():
             if c > 0 and d == -c and not {m, n} & found.used:
-                term = _pair(writer, m, n)
+                term = _pair(writer, m, n, alone=len(poly) == 2)
                 if term is not None:
                     found.used |= {m, n}
                     found.terms.append((writer.scaled(c, term), False))
@@ -333,7 +333,7 @@ def _divides(writer: Writer, m: Monomial, less: Monomial) -> bool:
     return all(p > 0 for _, p in rest) and all(writer.field.generators[g].kind == "variable" for g, _ in m)
 
 
-def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:
+def _pair(writer: Writer, m: Monomial, n: Monomial, alone: bool) -> Any:
     a, b = (writer.field.generators[k[0][0]].inner for k in (m, n))
     quotient = writer.field.times(a, writer.field.power(b, -1))
     if not quotient.factors and quotient.number == 1 and set(_kinds(writer, quotient)) == {"exp"}:
@@ -344,9 +344,9 @@ def _pair(writer: Writer, m: Monomial, n: Monomial) -> Any:
     if _length(apart) > 2 or a.polynomial is None or b.polynomial is None or "exp" in _kinds(writer, apart):
         # log(e^x - 1) - log x: the quotient is next to 1 though the logarithms are large.
         whole = writer.field.single(writer.field.generator("log", quotient))
-        short = near_point(writer.field, whole, logarithm=True)
+        short = near_point(writer.field, whole, logarithm=True) if alone else None
         if short is None:
-            return None
+            return None  # among other terms it may meet one of these
         near, value = short.terms(writer._generator(short.variable))
         return _call("where", _call("logical_and", near, _call("gt", below, number(0))), value, direct)
     near = _near_one(writer, apart, writer(a), below)
