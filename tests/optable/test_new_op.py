@@ -49,6 +49,7 @@ def entries():
             lambda out, x, y: exp(-y * y),
             lambda out, x, y: -2 * y * out,
             dtypes="float",
+            refuses="c",
             domain=("real", "real"),
             define=lambda x, y: x * exp(-y * y),
             doc="x times e to the power of -y².",
