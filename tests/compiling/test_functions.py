@@ -105,6 +105,23 @@ class Pair(sg.autograd.Function):
         return g * y + h * second, g * x
 
 
+class Once(sg.autograd.Function):
+    """A gradient that is clipped in place, and that torch would not differentiate."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * x).clamp_(max=2)
+
+    @staticmethod
+    @sg.autograd.function.once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        out = 2 * x * g
+        out[out > 1] = 1
+        return out
+
+
 CASES = {
     "sign": (lambda x, w: (Sign.apply(x * w) * x).sum(), ((3, 4), (3, 4)), ((5, 2), (5, 2))),
     "learned": (lambda x, s: (Learned.apply(x, s.abs() + 0.1, -4, 3) ** 2).sum(), ((3, 4), (1,)), ((6, 2), (1,))),
@@ -145,6 +162,14 @@ def test_second_derivatives_are_those_of_backward(case):
     program = sg.compile(sg.func.grad(steep, argnums=places), *args)
     for found, wanted in zip(program(*args), slopes(f, args)[1], strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_a_backward_that_is_differentiated_once_has_a_program():
+    f = sg.func.grad(lambda x, w: (Once.apply(x) * w).sum())
+    x, w = rng.normal(size=(2, 3, 4))
+    program = sg.compile(f, x, w)
+    for x, w in (rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 2))):
+        np.testing.assert_allclose(program(x, w), f(sg.tensor(x), sg.tensor(w)), rtol=1e-13)
 
 
 def saving(keep):
