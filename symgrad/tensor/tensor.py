@@ -25,7 +25,7 @@ from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
-from symgrad.tape.memory.writing import WHOLE, filled, fills, put, refused, without_ones, written
+from symgrad.tape.memory.writing import WHOLE, check_narrowing, filled, fills, put, refused, without_ones, written
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
@@ -304,10 +304,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 return
         if not isinstance(value, Tensor):
             value = plain(Tensor, writable(value, self.dtype))
-        if self.dtype.kind != "c" and value.dtype.kind == "c":
-            raise DtypeError("value cannot be converted to type double without overflow")
         value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
+        if self.dtype.kind != "c" and value.dtype.kind == "c":
+            check_narrowing(self, chosen, places, value, name)
         if name == "IndexPutBackward0" and isinstance(value, record.Recorded):
             masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
             if not (masks and value._value.size == 1) and meets(value, self, apart=True):  # one number fills a mask

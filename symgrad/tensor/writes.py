@@ -12,6 +12,7 @@ from symgrad import dtypes
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.ops.noise import drawn
+from symgrad.ops.reductions.sums import cast
 from symgrad.tape.memory.inplace import inplace, overwrite
 from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
@@ -25,9 +26,12 @@ class Writes(Recorded):
     __slots__ = ()
 
     def _filled(self, value: Any, node: str) -> Any:
+        source = value
+        if isinstance(value, Recorded) and value._value.dtype.kind == "c" != self._value.dtype.kind:
+            value = cast(value, self._value.dtype)
         if overwrite(self, value):
             return self
-        return inplace(self, lambda x: put(x, value, WHOLE, node), (), {}, even=True)
+        return inplace(self, lambda x: put(x, value, WHOLE, node, source=source), (), {}, even=True)
 
     def _drawn(self, values: Any, node: str) -> Any:
         return self._filled(np.asarray(values).astype(self._value.dtype), node)

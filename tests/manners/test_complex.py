@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
+import symgrad
+
 SEVERAL = "This view is the output of a function that returns multiple views"
 
 
@@ -102,3 +104,53 @@ def test_view_with_multi_output(t):
             parts[1].mul_(2)
         with pytest.raises(RuntimeError, match=SEVERAL):
             parts[0].view_as(parts[0]).mul_(2)
+
+
+INTO_REAL = {
+    "an entry": (lambda b, z: b.__setitem__(0, z[0]), [1.0, 5.0, 5.0], [1, 0, 0]),
+    "a range": (lambda b, z: b.__setitem__(slice(0, 2), z[1:]), [0.0, 2.0, 5.0], [0, 1, 1]),
+    "all": (lambda b, z: b.__setitem__(Ellipsis, z), [1.0, 0.0, 2.0], [1, 1, 1]),
+    "one for all": (lambda b, z: b.__setitem__(slice(None), z[0]), [1.0, 1.0, 1.0], [3, 0, 0]),
+    "copy_": (lambda b, z: b.copy_(z), [1.0, 0.0, 2.0], [1, 1, 1]),
+    "fill_": (lambda b, z: b.fill_(z[0]), [1.0, 1.0, 1.0], [3, 0, 0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real:UserWarning", "error::RuntimeWarning")
+@pytest.mark.parametrize("write", INTO_REAL.values(), ids=INTO_REAL)
+def test_real_tensors_take_the_real_part(t, write):
+    change, values, slopes = write
+    z = t.tensor([1 + 2j, 3j, 2], requires_grad=True)
+    for tracked in (False, True):
+        b = t.full((3,), 5.0)
+        change(b, z if tracked else z.detach())
+        assert b.tolist() == values
+        assert b.requires_grad is tracked
+    b.sum().backward()
+    assert z.grad.tolist() == slopes
+
+
+def test_places_take_no_complex_values_where_they_are_real(t):
+    z = t.tensor([1 + 2j, 3j, 2])
+    b = t.full((3,), 5.0)
+    for index, value in ((t.tensor([0]), z[0]), ([0, 1], z[:2]), (t.tensor([True, True, False]), z[:2])):
+        with pytest.raises(RuntimeError, match="got Float for the destination and ComplexFloat for the source"):
+            b[index] = value
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        b[t.tensor([True, False, True])] = z[0]
+    with pytest.raises(RuntimeError, match="Converting complex Scalar to non-complex type is not supported"):
+        b.index_fill_(0, t.tensor([0]), z[2])
+    b[t.tensor([True, False, True])] = z[2]
+    assert b.tolist() == [2.0, 5.0, 2.0]
+
+
+def test_the_lost_imaginary_part_is_told_of_once():
+    given = []
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            symgrad.set_warn_always(not given)
+            symgrad.tensor([1 + 2j]).to(symgrad.float32)
+            symgrad.set_warn_always(False)
+        given.append([(w.category, str(w.message)) for w in found])
+    assert given == [[(UserWarning, "Casting complex values to real discards the imaginary part")], []]

@@ -17,7 +17,8 @@ def kept_order(x: Any) -> Any:
 def copied(x: Any, dtype: Any = None) -> Any:
     """A copy that lies in memory as ``x`` does, along axes of one too, or row by row where entries share memory."""
     x = np.asarray(x)
-    out = np.array(x, dtype, order=kept_order(x))
+    real = x.dtype.kind == "c" and dtype is not None and np.dtype(dtype).kind not in "bc"
+    out = np.array(x.real if real else x, dtype, order=kept_order(x))
     if 1 in x.shape:
         steps = tuple(step // x.itemsize * out.itemsize for step in x.strides)
         alike = (size == 1 or own == step for size, own, step in zip(x.shape, out.strides, steps, strict=True))

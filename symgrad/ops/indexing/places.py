@@ -133,7 +133,7 @@ def fitted(number: Any, dtype: np.dtype[Any]) -> Any:
     """
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise NumberTooLarge(f"Overflow when unpacking long long: {number} has more than 64 bits")
-    kind, lost = dtype.kind, False
+    kind, lost, given = dtype.kind, False, number
     if kind in "bc":
         return number
     if isinstance(number, (complex, np.complexfloating)):
@@ -146,5 +146,5 @@ def fitted(number: Any, dtype: np.dtype[Any]) -> Any:
         lost = float(np.finfo(dtype).max) < abs(number) < np.inf
     if lost:
         shown = _C_NAMES.get(dtype.name, dtype.name)
-        raise DtypeError(f"value cannot be converted to type {shown} without overflow: it is {number}")
+        raise DtypeError(f"value cannot be converted to type {shown} without overflow: it is {given}")
     return number

@@ -339,6 +339,8 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @front("index_fill")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
+    if (isinstance(value, complex) or kind_of(value) == "c") and kind_of(input) != "c":
+        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     check_number("index_fill_", value, input.dtype)
     if len(shape_of(index)) > 1:
         raise ShapeError("Index has to be a vector/scalar")

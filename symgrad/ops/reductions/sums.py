@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.notices import notice
+from symgrad.notices import notice, notice_once
 from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
@@ -19,6 +19,7 @@ from symgrad.ops.elementwise.fused import portion, std_slope
 from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
 from symgrad.ops.rules import work
 from symgrad.ops.rules.kinks import at_kink, shares_of
+from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.precision import digits, single
 from symgrad.precision.single import rounded
@@ -167,8 +168,11 @@ def kept_whole(total: Any, dtype: Any) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """``x`` in another dtype."""
-    return cast_op(x, dtype=as_dtype(dtype).name)
+    """``x`` in another dtype; complex ones lose their imaginary part in real dtypes, of which torch warns once."""
+    wanted = as_dtype(dtype)
+    if wanted.kind not in "bc" and kind_of(x) == "c":
+        notice_once("Casting complex values to real discards the imaginary part")
+    return cast_op(x, dtype=wanted.name)
 
 
 def cast_wide(x: Any) -> Any:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError
+from symgrad.dtypes import torch_name
+from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import lookup, shape_of
 from symgrad.ops.indexing.getitem import index_steps, is_whole, static_index
+from symgrad.ops.indexing.places import fitted
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import LEAF
@@ -70,6 +72,24 @@ def without_ones(x: Any, index: Any, value: Any) -> Any:
         return value
     first = next((k for k, size in enumerate(shape) if size != 1), len(shape))
     return lookup("reshape")(value, shape=shape[first:])
+
+
+def check_narrowing(x: Any, index: Any, places: tuple[Any, ...], value: Any, name: str) -> None:
+    """Raise torch's errors for complex values that arrays of places or masks put into a tensor of another kind.
+
+    All else is a copy, of real parts.
+    """
+    if name != "IndexPutBackward0":
+        return
+    masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*index.parts, *places))
+    if masks and not value.ndim:
+        fitted(value._value[()], x.dtype)
+        return
+    ours, its = map(torch_name, (x.dtype, value.dtype))
+    raise DtypeError(
+        f"Index put requires the source and destination dtypes match, got {ours} for the destination and {its} for the "
+        "source."
+    )
 
 
 def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradError:
