@@ -64,7 +64,11 @@ def sign(x: Any) -> Any:
     kind = getattr(x, "dtype", np.dtype(float)).kind
     if kind == "b":
         return np.logical_or(x, x)  # in memory of its own
-    return np.where(np.isnan(x), 0, np.sign(x))[()] if kind == "f" else np.sign(x)
+    out = np.sign(x)
+    # Only nan needs the slower way, and a sum shows it.
+    if kind != "f" or (total := np.add.reduce(out, None, float)) == total:
+        return out
+    return np.where(np.isnan(out), 0, out)[()]
 
 
 def angle(x: Any) -> Any:
