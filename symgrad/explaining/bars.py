@@ -150,8 +150,8 @@ def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
     The bars hold for errors of rounding alone: the leaves are taken to be exactly what they hold.  They cover the true
     error unless operations cancel in a way that twelve samples do not meet; ``sg.verify(t)`` gives the true one.
 
-    Raises ``ArgumentError`` for what is no floating-point tensor with a history, ``AutogradError`` where leaves were
-    changed since.
+    Raises ``ArgumentError`` for what is no floating-point tensor with a history, and for less than two samples,
+    ``AutogradError`` where leaves were changed since.
 
     >>> import symgrad as sg
     >>> x = sg.tensor(1e-8, dtype=sg.float64, requires_grad=True)
@@ -164,6 +164,11 @@ def errorbars(t: Any, samples: int = 12, seed: int = 0) -> ErrorBars:
     """
     if not isinstance(t, Recorded) or not is_floating(t._value.dtype):
         raise ArgumentError("errorbars(t): t is a floating-point tensor: a computed value, or a gradient.")
+    if not isinstance(samples, int):
+        raise ArgumentError(
+            f"errorbars(t, samples): samples is a whole number, not {type(samples).__name__}; of a gradient, take "
+            "errorbars(x.grad) after backward()."
+        )
     if samples < 2:
         raise ArgumentError(f"errorbars(samples={samples}): at least 2 samples are needed.")
     run, name = _program(t), called(t)

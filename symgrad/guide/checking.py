@@ -101,6 +101,11 @@ def _pair(function: str, given: str | None) -> tuple[Callable[..., Any], Any, st
         return f, given, None
     if given is not None:
         inside = given.isidentifier()  # of the same module
+        if inside and not hasattr(module, given):
+            raise ArgumentError(
+                f"--grad {given}: {path} has no function {given!r}, and no library is called so "
+                f"({', '.join(LIBRARIES)}). The derivative of another module is given as file.py:function."
+            )
         grad = named(module, path, given) if inside else named(*_module(given))
         return f, grad, _KINDS.get(given.rpartition("_")[2])
     tried = [f"{name}_{word}" for word in SUFFIXES] + [f"{word}_{name}" for word in PREFIXES] + [f"d{name}"]

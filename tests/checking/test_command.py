@@ -60,6 +60,11 @@ def test_exit_codes_and_reports(losses, capsys):
     assert "AttributeError" in capsys.readouterr().err
 
 
+def test_a_derivative_that_is_not_there_is_refused_with_what_there_is(losses, capsys):
+    assert main(["check", f"{losses}:loss", "--grad", "torsh"]) == 2
+    assert "has no function 'torsh', and no library is called so (torch, jax" in capsys.readouterr().err
+
+
 def test_points(losses, tmp_path, capsys):
     at = "w=[1, 2], X=[[1.0, 2.0], [3.0, 4.0]]; y=[0.5, 1.0] rate=0.1"
     assert main(["check", f"{losses}:loss", "--at", at, "--wrt", "w"]) == 0

@@ -112,6 +112,8 @@ def test_what_cannot_be_verified():
         sg.errorbars(x)
     with pytest.raises(ArgumentError, match="at least 2"):
         sg.errorbars(x * 2, samples=1)
+    with pytest.raises(ArgumentError, match=r"samples is a whole number, not Tensor.*errorbars\(x.grad\)"):
+        sg.errorbars((x * 2).sum(), x)
     (x * x).sum().backward()
     with sg.no_grad():
         x -= 0.1 * x.grad
