@@ -16,6 +16,7 @@ from symgrad.autograd.functions.lookthrough import met_functions
 from symgrad.check.asking.calling import double_precision, is_jax
 from symgrad.check.asking.nested import leaves, rebuilt
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.captured import contents
 
 
 def jax_followed(f: Callable[..., Any], grad: Any, args: Sequence[Any]) -> Callable[..., Any]:
@@ -40,20 +41,13 @@ def _of_jax(f: Callable[..., Any]) -> bool:
     """Whether a function is one of JAX's own kinds, or reads something of JAX by a name in its code."""
     code, scope = getattr(f, "__code__", None), getattr(f, "__globals__", {})
     read = [f] if code is None else [scope.get(name) for name in code.co_names]
-    return any(map(_is_of_jax, [*read, *(_content(cell) for cell in getattr(f, "__closure__", None) or ())]))
+    return any(map(_is_of_jax, [*read, *(contents(cell) for cell in getattr(f, "__closure__", None) or ())]))
 
 
 def _is_of_jax(value: Any) -> bool:
     """Whether a value is a module of JAX, or something that one of them defines."""
     modules = (getattr(value, "__name__", ""), type(value).__module__, getattr(value, "__module__", ""))
     return any(isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib") for name in modules)
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a name that has no value yet
-        return None
 
 
 def _on_tensors(f: Callable[..., Any], values: Sequence[Any]) -> Any:

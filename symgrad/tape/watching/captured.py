@@ -168,7 +168,7 @@ def _within(thing: Any) -> Iterable[Any]:
     if isinstance(thing, types.FunctionType):
         outside = [thing.__globals__.get(name) for name in _names(thing.__code__)]
         found = [x for x in outside if _holds(x) or getattr(type(x), "__module__", None) == thing.__module__]
-        return (*map(_contents, thing.__closure__ or ()), *found)
+        return (*map(contents, thing.__closure__ or ()), *found)
     if isinstance(thing, types.MethodType):
         return (thing.__func__, *getattr(thing.__self__, "__dict__", {}).values())
     if isinstance(thing, functools.partial):
@@ -194,10 +194,11 @@ def _names(code: types.CodeType) -> tuple[str, ...]:
     return (*code.co_names, *(name for part in inner for name in _names(part)))
 
 
-def _contents(cell: Any) -> Any:
+def contents(cell: Any) -> Any:
+    """What a cell of a closure holds; None while it has no value."""
     try:
         return cell.cell_contents
-    except ValueError:  # a variable that has no value yet
+    except ValueError:
         return None
 
 
