@@ -205,6 +205,29 @@ def test_quotients_rounded_down_and_orders_with_nan(tmp_path):
 
 
 @needs_cc
+def test_whole_numbers_keep_their_last_digit(tmp_path):
+    def f(x, y):
+        return x // y, x % y, x.abs(), sg.maximum(x, y), sg.minimum(x, y), x * y, sg.clamp(x, -3, 2**62)
+
+    x = np.array([2**63 - 1, 2**62 + 1, -7, 7, -(2**63) + 1, 5])
+    y = np.array([3, -7, 2**60 + 1, -2, -1, 5])
+    program = sg.compile(f, x, y).program
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, x, y)
+    assert status == 0
+    for a, b in zip(outs, program.function(x, y), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@needs_cc
+def test_nothing_has_no_largest_entry(tmp_path):
+    program = sg.compile(lambda x: (x.amax(0), x.argmin(0)), np.ones((4, 3))).program
+    text = text_of(program, tmp_path)
+    found = library([text], tmp_path)
+    assert [called(found, program, text, np.ones(shape))[1] for shape in ((4, 3), (4, 0), (0, 3))] == [0, 0, 2]
+
+
+@needs_cc
 def test_entries_taken_by_number_need_an_axis_that_is_long_enough(tmp_path):
     program = sg.compile(sg.func.grad(lambda x: x[3] * x[-2] + (x * x).sum()), rng.random(6)).program
     text = text_of(program, tmp_path)

@@ -55,6 +55,30 @@ LIBRARY = {
     if (y == 0) return x / y;
     return floor(whole - (rest != 0 && (rest < 0) != (y < 0)) + 0.5);
 }""",
+    "whole_abs": """static int64_t whole_abs(int64_t x)
+{
+    return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
+}""",
+    "whole_maximum": """static int64_t whole_maximum(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}""",
+    "whole_minimum": """static int64_t whole_minimum(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}""",
+    "whole_floor_divide": """/* x / y rounded down; 0 where y is. */
+static int64_t whole_floor_divide(int64_t x, int64_t y)
+{
+    if (y == 0) return 0;
+    if (y == -1) return (int64_t)(0 - (uint64_t)x);
+    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}""",
+    "whole_floor_mod": """static int64_t whole_floor_mod(int64_t x, int64_t y)
+{
+    if (y == 0 || y == -1) return 0;
+    return x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0);
+}""",
     "wrap": """static ptrdiff_t wrap(int64_t place, ptrdiff_t size)
 {
     return (ptrdiff_t)(place < 0 ? place + size : place);
@@ -260,6 +284,12 @@ static int cholesky(ptrdiff_t n, double *a)
 }""",
 }
 """The text of every function by its name; one that calls another stands after it."""
+
+WHOLE = {
+    "fabs": "whole_abs",
+    **{name: f"whole_{name}" for name in ("maximum", "minimum", "floor_divide", "floor_mod")},
+}
+"""What functions are called for whole numbers, which double precision does not hold beyond 2^53."""
 
 _CALLED = re.compile(r"\b([a-z_]\w*)\(")
 

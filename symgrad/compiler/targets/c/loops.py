@@ -74,6 +74,13 @@ def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
 # ---------------------------------------------------------------------------------------------- folds
 
 
+def _not_empty(w: Any, sizes: Sequence[Any]) -> None:
+    """Nothing has no largest entry: the program says so where a size is 0."""
+    for size in sizes:
+        if isinstance(size, str):
+            w.at_least(w.size(size), 1)
+
+
 def _fold(first: str, step: str) -> Loop:
     """A reduction over the axes ``dim``: what it begins with, and a step with ``s`` and the entry ``x``."""
 
@@ -82,6 +89,8 @@ def _fold(first: str, step: str) -> Loop:
         own, kind = w.kind(x), w.kind(term)
         if own not in ("double", "float", "bool"):
             raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
+        if first.endswith("INFINITY"):
+            _not_empty(w, [x.shape[k] for k in dim])
         with w.over([s for k, s in enumerate(x.shape) if k not in dim]) as places:
             rest, kept = iter(places), iter(places)
             with w.accumulator("double" if kind != "bool" else "bool", first) as (s, wide):
@@ -124,6 +133,7 @@ def _arg(sign: str, last_nan: bool = False) -> Loop:
         (x,), dim = term.args, term.params["dim"]
         if dim is None:
             raise CompileError(f"{term.op.name}() without an axis is not written in C; give it dim=.")
+        _not_empty(w, [x.shape[dim]])
         with w.over([1 if k == dim else s for k, s in enumerate(x.shape)]) as places:
             kept = list(places) if term.params["keepdim"] else [i for k, i in enumerate(places) if k != dim]
             with w.accumulator("ptrdiff_t") as (s, _):

@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
 from symgrad.compiler.targets.c.entries import ENTRIES, ONCE, parted
-from symgrad.compiler.targets.c.library import LIBRARY, called
+from symgrad.compiler.targets.c.library import LIBRARY, WHOLE, called
 from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
 from symgrad.compiler.targets.c.texts import MATH, c_name, closed, literal, type_of
 from symgrad.compiler.trace import Input
@@ -171,14 +171,22 @@ class Writer:
             wanted = "bool" if k == op.condition else inner
             texts.append(closed(self.entry(x, operand, self.broadcast(x, at), wanted)))
         assert op.c is not None
-        text = self.helped(op.c.format(*texts))
-        used = set(called(op.c))
+        form = self._of_whole_numbers(term) if inner.endswith("_t") else op.c
+        text = self.helped(form.format(*texts))
+        used = set(called(form))
         functions = MATH & used
         if inner != "double" and kind != "bool" and (LIBRARY.keys() & used or (functions and inner != "float")):
             return f"({inner}){closed(text)}"
         if inner != "float":
             return text
         return re.sub(rf"\b({'|'.join(functions)})\(", r"\1f(", text) if functions else text
+
+    def _of_whole_numbers(self, term: Term) -> str:
+        """The spelling of an op for whole numbers, exact to the last digit."""
+        form = re.sub(r"\b(\w+)(?=\()", lambda m: WHOLE.get(m[1], m[1]), str(term.op.c))
+        if form != term.op.c and "uint64" in {str(a.dtype) for a in (term, *term.args)}:
+            raise CompileError(f"{term.op.name}() of uint64 is not written in C; save the program as a Python file.")
+        return form
 
     def _common(self, term: Term) -> str:
         """The type in which the operands of a comparison meet."""
