@@ -50,3 +50,12 @@ def test_plain_numbers_do_not_widen(function: Callable[..., Any], args: tuple[An
     got, want = sg.compile(function, *args)(*args), function(*map(sg.tensor, args)).numpy()
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_sums_of_unsigned_numbers_are_int64_as_they_are_eagerly(dtype):
+    x = np.array([[200, 3], [5, 255]], dtype)
+    for f in (lambda x: x.sum(), lambda x: x.prod(), lambda x: sg.cumsum(x, 0), lambda x: x.argmax(1), sg.trace):
+        eager, compiled = f(sg.tensor(x)).numpy(), sg.compile(f, x)(x)
+        assert eager.dtype == np.asarray(compiled).dtype
+        np.testing.assert_array_equal(eager, compiled)

@@ -126,6 +126,8 @@ class Writer:
             return self._cast_text(term, texts[0])
         if self.by_size(term):
             return _by_size(term, texts)
+        if op.kind != "elementwise" and term.dtype == np.int64:
+            texts = [_signed(t, a) for t, a in zip(texts, term.args, strict=True)]
         if op.name in _REDUCTIONS and not params["keepdim"]:
             return _reduction_text(_REDUCTIONS[op.name], texts[0], params["dim"], term.args[0].ndim)
         if op.name == "einsum" and len(texts) > 2:
@@ -289,6 +291,12 @@ class Writer:
 
 
 _REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
+
+
+def _signed(text: str, operand: Term) -> str:
+    """An operand of short unsigned numbers, of which NumPy makes uint64 where the library has int64."""
+    short = operand.dtype is not None and operand.dtype.kind == "u" and operand.dtype.itemsize < 8
+    return as_dtype(text, np.dtype(np.int64), operand.shape) if short else text
 
 
 def _in_steps(op: Op) -> bool:
