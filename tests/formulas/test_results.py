@@ -121,3 +121,12 @@ def test_norms_of_products_leave_no_quotient_of_themselves(text, wrt, latex):
     found = sg.latex(text, wrt=wrt)
     assert latex is None or found == latex
     assert sg.judge(found, of=text, wrt=wrt)
+
+
+def test_the_usual_correction_is_not_written():
+    shown = [sg.latex(lambda x, k=k: x.std(correction=k), (6,)) for k in (1, 0)]
+    assert shown[0] == r"\operatorname{std}\left(x\right)"
+    assert "correction" in shown[1]
+    x = np.array([1.0, 2.0, 5.0])
+    for k, text in zip((1, 0), shown, strict=True):
+        np.testing.assert_allclose(sg.from_latex(text, "x=n")(x).item(), x.std(ddof=k))
