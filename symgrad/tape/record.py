@@ -59,6 +59,7 @@ class Extra:
     renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
     tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
+    twin       shares the memory of the tensor that it was detached from
     undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
@@ -86,6 +87,7 @@ class Extra:
     strides: tuple[int, ...] | None = None
     structure: str | None = None
     tether: Any = None
+    twin = False
     undetermined = False
     view: View | None = None
     views: list[Any] | None = None

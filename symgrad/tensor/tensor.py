@@ -114,8 +114,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             extra = self.more()
             if extra.site is None:
                 extra.site = record.call_site(1)
-            elif self._node is None and view_of(self) is None:
-                note_twin(self)  # what was detached has its place already
+            if extra.twin and self._node is None and view_of(self) is None:
+                note_twin(self)
             if self._node is not None and WATCH.count:
                 note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None
@@ -211,7 +211,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(Tensor, self._array())
         extra = out.more()
-        extra.site, extra.inference = record.call_site(1), inferred(self)
+        extra.site, extra.inference, extra.twin = record.call_site(1), inferred(self), True
         extra.counts = extra.inference and not MODE.local.inference
         view = view_of(self)
         shared = self._extra if view is None else view.base._extra

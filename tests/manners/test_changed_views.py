@@ -320,3 +320,17 @@ def test_data_is_counted_apart_from_what_it_was_taken_of(t):
     b.mul_(2)
     assert v.grad_fn.name() == "UnsqueezeBackward0"
     assert v.tolist() == [[2.0, 2.0, 2.0]]
+
+
+def test_leaves_that_were_not_detached_cost_changes_nothing():
+    import symgrad as sg
+    from symgrad.tape.memory import views
+
+    before = len(views._twins)
+    leaves = [sg.ones(3, requires_grad=True), sg.ones(3).requires_grad_(), sg.tensor([1.0], requires_grad=True)]
+    leaves[0].requires_grad_(False).requires_grad_()
+    assert len(views._twins) == before
+    twin = leaves[0].detach().requires_grad_()
+    assert len(views._twins) == before + 1
+    del twin
+    assert len(views._twins) == before
