@@ -15,7 +15,7 @@ import numpy as np
 
 from symgrad.compiler import compile as compiled
 from symgrad.dtypes import as_dtype
-from symgrad.errors import ArgumentError, CompileError, FormulaError
+from symgrad.errors import ArgumentError, CompileError, DtypeError, FormulaError
 from symgrad.func import grad
 from symgrad.op import Op, lookup
 from symgrad.op.sampling import Case
@@ -159,9 +159,7 @@ def _known(name: str) -> Op:
 def _missing() -> Iterator[str]:
     if compiler() is None:
         yield "programs in C: there is no gcc or cc"
-    try:
-        as_dtype("bfloat16")
-    except ImportError:
+    if not _has_bfloat16():
         yield "bfloat16: ml_dtypes is not installed"
 
 
@@ -217,7 +215,7 @@ def _in_floats(op: Op, entry: Entry) -> None:
 def _has_bfloat16() -> bool:
     try:
         return as_dtype("bfloat16") is not None
-    except ImportError:
+    except DtypeError:
         return False
 
 

@@ -19,7 +19,7 @@ from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dual import FACES, Dual, faced
 from symgrad.tape.memory.inplace import MOVED
-from symgrad.tape.memory.views import base_of, view_of
+from symgrad.tape.memory.views import base_of, note_twin, view_of
 from symgrad.tape.record import plain
 from symgrad.tensor.tensor import Tensor
 
@@ -105,6 +105,8 @@ def moved(tensor: Any, value: Dual) -> Any:
         )
     twins = {id(t): _twin(t) for t in family}
     _repoint(twins.values(), twins)
+    for t in family:
+        note_twin(twins[id(t)], instead_of=t)
     whole = Dual(twins[id(root)], plain(Tensor, np.zeros_like(root._value)[()]), value.tag)
     for t in family:
         dual, view = whole, view_of(t)
@@ -160,6 +162,7 @@ def settle(tag: int) -> None:
         else:
             t.__class__ = Tensor
             instead[id(primal)] = _become(t, primal)
+            note_twin(t, instead_of=primal)
     views = (view_of(t) for t in instead.values())
     bases = {id(view.base): view.base for view in views if view is not None}  # which nobody else may hold
     _repoint({**bases, **{id(t): t for t in instead.values()}}.values(), instead)

@@ -114,6 +114,24 @@ def test_a_tensor_begins_to_move(t):
     assert all("tangent" not in str(value) for value in (base, turned, corner, wide, weight))
 
 
+def test_a_detached_leaf_moves_and_is_one_again(t):
+    """Its views, and those cut after the derivative is done, follow what others do to its memory."""
+    forward, x, v = duals(t)
+    source = t.zeros(2, dtype=t.float64)
+    apart = source.detach().requires_grad_()
+    with forward.dual_level():
+        with t.no_grad():
+            apart.copy_(forward.make_dual(x, v))
+        assert moved(forward, apart) == ([1.0, 2.0], [1.0, -1.0])
+        source.mul_(3.0)
+        assert apart.tolist() == [3.0, 6.0]
+    view = apart[:1]
+    source.mul_(2.0)
+    assert view.tolist() == [6.0]
+    (view * view).sum().backward()
+    assert apart.grad.tolist() == [12.0, 0.0]
+
+
 def test_a_view_whose_base_nobody_holds(t):
     """It moves in one level after the other, and tells its base, which moves, too."""
     forward = t.autograd.forward_ad

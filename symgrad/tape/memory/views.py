@@ -158,17 +158,24 @@ _twins: dict[int, list[weakref.ref[Any]]] = {}
 """By the identity of what counts their changes: tensors that were detached, and then told to require grad."""
 
 
-def note_twin(tensor: Any) -> None:
-    """Remember a detached tensor that became a leaf: its views are recorded, and others may change its memory."""
+def note_twin(tensor: Any, instead_of: Any = None) -> None:
+    """Remember a detached tensor that became a leaf: its views are recorded, and others may change its memory.
+
+    ``instead_of`` is a remembered one whose place it takes, where there is one; nothing is noted where it is not.
+    """
     key = id(counter(tensor._array()))
+    known = _twins.get(key, [])
+    place = next((k for k, ref in enumerate(known) if ref() is (tensor if instead_of is None else instead_of)), None)
 
     def forget(gone: weakref.ref[Any]) -> None:
         left = [ref for ref in _twins.pop(key, ()) if ref is not gone]
         if left:
             _twins[key] = left
 
-    if not any(ref() is tensor for ref in _twins.get(key, ())):
+    if instead_of is None and place is None:
         _twins.setdefault(key, []).append(weakref.ref(tensor, forget))
+    elif instead_of is not None and place is not None:
+        known[place] = weakref.ref(tensor, forget)
 
 
 def twins(tensor: Any) -> list[Any]:
