@@ -110,7 +110,9 @@ def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
 def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
     """Windows (inside the last axis) added back at their places in an axis of ``size`` entries."""
     count = g.shape[dim]
-    out = np.zeros((*g.shape[:dim], size, *g.shape[dim + 1 : -1]), g.dtype)
+    shape = (*g.shape[:dim], size, *g.shape[dim + 1 : -1])
+    order = sorted(range(len(shape)), key=lambda k: -abs(g.strides[k]))  # neighbours there are neighbours here
+    out = np.zeros([shape[k] for k in order], g.dtype).transpose(np.argsort(order))
     for k in range(g.shape[-1]):
         start = k * dilation
         out[(slice(None),) * dim + (slice(start, start + (count - 1) * step + 1, step),)] += g[..., k]
