@@ -32,6 +32,8 @@ ASSUMED: dict[str, Signs] = {
 }
 """What may be assumed of the entries of an array, in SymPy's words."""
 
+DOUBLE = np.dtype(np.float64)
+
 TINY = 1e-300
 """A number beside 0 that no function of the table rounds away."""
 
@@ -75,10 +77,14 @@ def _signs(t: Term, args: Sequence[Signs]) -> Signs:
     if value is not None:
         return frozenset((int(np.sign(value)),)) if _is_real(value) and value == value else ANY
     rule = _RULES.get(name)
-    found = ANY if rule is None else rule(t, args)
-    if t.op.kind == "multilinear":
+    found = ANY
+    if rule is not None:
+        found = rule(t, args)
+    elif t.op.kind == "multilinear":
         found = _of_products(t, args)
-    elif t.op.view is not None or t.op.identity or (t.op.linear and (t.op.entrywise or t.op.rises)) or name == "full":
+    elif t.op.linear and t.op.rises:
+        found = _plus(args[0], args[0])
+    elif t.op.view is not None or t.op.identity or (t.op.linear and t.op.entrywise) or name == "full":
         found = args[0] if args else ANY
     elif t.op.among is not None:
         found = frozenset().union(*(args[k] for k in t.op.among))
@@ -147,20 +153,37 @@ def _power(t: Term, args: Sequence[Signs]) -> Signs:
     return found - {0} if k < 0 else found | ({1} if k == 0 else frozenset())
 
 
+def _cast(t: Term, args: Sequence[Signs]) -> Signs:
+    """Of a fraction, whole numbers may leave 0; of a whole number, narrower ones may leave anything."""
+    kind, source = (a.dtype.kind if a.dtype is not None else "f" for a in (t, t.args[0]))
+    if kind == "b":
+        return frozenset(s * s for s in args[0])
+    if kind == "f" or source == "b":
+        return args[0]
+    return args[0] | {0} if kind == "i" and source == "f" else ANY
+
+
+def _log_of_sum(t: Term, args: Sequence[Signs]) -> Signs:
+    """Not below the largest entry, and above it where there are several."""
+    return ANY if -1 in args[0] else args[0] | {1}
+
+
 _RULES: dict[str, Callable[[Term, Sequence[Signs]], Signs]] = {
     "add": lambda t, a: _plus(a[0], a[1]),
     "sub": lambda t, a: _plus(a[0], _times(a[1], frozenset((-1,)))),
     "neg": lambda t, a: _times(a[0], frozenset((-1,))),
     "mul": lambda t, a: frozenset(s * s for s in a[0]) if t.args[0] is t.args[1] else _times(a[0], a[1]),
     "div": lambda t, a: _times(a[0], a[1] - {0}),
-    "ratio": lambda t, a: _times(a[0], a[1] - {0}),
+    "ratio": lambda t, a: _times(a[0], a[1]),
     "reciprocal": lambda t, a: a[0] - {0},
     "square": lambda t, a: frozenset(s * s for s in a[0]),
     "abs": lambda t, a: frozenset(s * s for s in a[0]),
     "norm": lambda t, a: frozenset((1,)) if a[0] <= {-1, 1} else frozenset((0, 1)),
     "pow": _power,
+    "cast": _cast,
+    "logsumexp": _log_of_sum,
 }
-"""Arithmetic, which has no bounds."""
+"""Ops whose signs their entries in the table do not tell."""
 
 
 # ---------------------------------------------------------------------------------------------- decisions
@@ -207,7 +230,7 @@ def _compared(t: Term, known: dict[Term, Signs]) -> Term | None:
         return None
     found = {float(t.op.kernel(np.float64(s), np.float64(0))) for s in difference}
     if t.op.among is None:
-        return full(t.shape, found.pop(), np.float64) if len(found) == 1 else None
+        return full(t.shape, found.pop(), DOUBLE) if len(found) == 1 else None
     ends = [(a, {float(s) for s in difference}), (b, {0.0})]
     return next((_spread(x, t) for x, values in ends if values == found), None)
 
@@ -215,7 +238,7 @@ def _compared(t: Term, known: dict[Term, Signs]) -> Term | None:
 def _on_one_side(t: Term, halves: tuple[Any, Any], own: Signs) -> Term | None:
     """|x|, sign(x) and their kin on one side of 0, with 0 itself where they are the same there."""
     for side, rule in zip((-1, 1), halves, strict=True):
-        if own <= {0, side}:
+        if own and own <= {0, side}:
             at_zero = rule(np.float64(0)) if callable(rule) else rule
             if 0 not in own or t.op.kernel(np.float64(0)) == at_zero:
                 return _spread(rule(t.args[0]) if callable(rule) else rule, t)
@@ -240,16 +263,16 @@ def _truth(t: Term) -> bool | None:
 def _decided_logic(t: Term) -> Term | None:
     truths = [_truth(a) for a in t.args]
     if t.op.name == "logical_not":
-        return None if truths[0] is None else full(t.shape, float(not truths[0]), np.float64)
+        return None if truths[0] is None else full(t.shape, float(not truths[0]), DOUBLE)
     strong = t.op.name == "logical_or"
     for a, other in itertools.permutations((0, 1)):
         if truths[a] is not None:
-            return full(t.shape, float(strong), np.float64) if truths[a] is strong else _spread(t.args[other], t)
+            return full(t.shape, float(strong), DOUBLE) if truths[a] is strong else _spread(t.args[other], t)
     return None
 
 
 def _spread(x: Any, t: Term) -> Term:
     """An operand in the place of a term."""
     if not isinstance(x, Term):
-        return full(t.shape, x, t.dtype or np.float64)
+        return full(t.shape, x, t.dtype or DOUBLE)
     return x if x.shape == t.shape else lookup("expand")(x, shape=t.shape)

@@ -100,3 +100,28 @@ def test_the_square_of_a_root_has_no_cases():
         found = slope(np.array([0, 4, -1], np.float32))
     np.testing.assert_array_equal(found, np.array([0, 3, np.nan], np.float32))
     assert found.dtype == np.float32
+
+
+UNDECIDED = [
+    ("abs(logsumexp(x))", "negative", [-0.1, -0.2, -0.3]),
+    ("sign(logsumexp(x))", "nonnegative", [0.0, 0.0, 0.5]),
+    ("where(mean(x)**2 > 0, 1, 2)", "nonzero", [1.0, -2.0, 1.0]),
+    ("sum(where(cumsum(x) == 0, x, 1))", "nonzero", [1.0, -1.0, 2.0]),
+    ("where(x @ x > 0, 1, 2)", "positive", [1.0, 2.0, 3.0]),
+]
+
+
+@pytest.mark.parametrize(("text", "assumed", "at"), UNDECIDED, ids=[text for text, *_ in UNDECIDED])
+def test_sums_may_cancel_and_logarithms_of_sums_change_their_sign(text, assumed, at):
+    about = source(text, (), None, scalar=True)
+    term, _ = assuming(about.term, about.symbols, {"x": assumed})
+    values = {"x": np.array(at)}
+    assert evaluate(term, values, {"n": 3}) == evaluate(about.term, values, {"n": 3})
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])
+def test_what_is_left_of_fractions_may_be_zero(dtype):
+    x = sg.tensor([0.5, 2.0], name="x", requires_grad=True)
+    y = sg.where(x.to(getattr(sg, dtype)) > 0, x, -x).sum()
+    found = sg.formula(y, assume={"x": "positive"})
+    assert evaluate(found.term, {"x": np.array([0.5, 2.0])}, {"n": 2}) == y.item()

@@ -156,6 +156,23 @@ def test_running_log_sums_pull_back_in_linear_time(spread: float) -> None:
     np.testing.assert_allclose(long.grad, sg.softmax(long.detach(), 0), rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("shift", [0, 500, -500])
+def test_running_log_sums_that_begin_with_nothing_pull_back_in_linear_time(shift: float) -> None:
+    """-inf stands for an entry that is masked; the sums after it are those of the others."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=30_000) + shift
+    x[:2], x[7] = -np.inf, -np.inf
+    g = rng.normal(size=x.size)
+    out = kernels.logcumsumexp(x, 0)
+    finite = np.maximum(x, -1e9)[2:]
+    for kernel in (kernels.logcumsumexp_slope, kernels.logcumsumexp_moved):
+        found = kernel(g, out, x, 0)
+        assert not found[:2].any()
+        np.testing.assert_allclose(found[2:], kernel(g[2:], out[2:], finite, 0), rtol=1e-9, atol=1e-12)
+    nothing = np.full((2, 3), -np.inf)
+    assert not kernels.logcumsumexp_slope(np.ones((2, 3)), nothing, nothing, 1).any()
+
+
 def test_log_gamma_at_its_ends() -> None:
     x = np.array([0.0, -1.0, -2.5, 1e306, np.inf, -np.inf, np.nan, 3.0])
     out = kernels.lgamma(x)

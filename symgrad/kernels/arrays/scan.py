@@ -96,6 +96,7 @@ def logcumsumexp(x: Any, dim: int) -> Any:
 def logcumsumexp_slope(g: Any, out: Any, x: Any, dim: int) -> Any:
     """Sums of g_j times the conjugate of e^(x_i - out_j) over j >= i, in linear time where ``out`` is finite."""
     g, out, x = (np.moveaxis(np.asarray(a), dim, -1) for a in (g, np.conj(out), np.conj(x)))
+    out = _begun(out)
     if np.isfinite(out).all():
         made = np.exp(x - out) * _running(g[..., ::-1], -out[..., ::-1])[..., ::-1]
     else:
@@ -108,6 +109,7 @@ def logcumsumexp_slope(g: Any, out: Any, x: Any, dim: int) -> Any:
 def logcumsumexp_moved(t: Any, out: Any, x: Any, dim: int) -> Any:
     """Sums of t_i e^(x_i - out_j) over i <= j, in linear time where ``out`` is finite."""
     t, out, x = (np.moveaxis(np.asarray(a), dim, -1) for a in (t, out, x))
+    out = _begun(out)
     if np.isfinite(out).all():
         made = _running(t * np.exp(x - out), out)
     else:
@@ -115,6 +117,15 @@ def logcumsumexp_moved(t: Any, out: Any, x: Any, dim: int) -> Any:
         weights = np.where(out == -np.inf, 0, out)[..., None, :]
         made = np.sum(t[..., :, None] * np.exp(x[..., :, None] - np.where(later, weights, np.inf)), -2)
     return np.moveaxis(made, -1, dim)
+
+
+def _begun(out: Any) -> Any:
+    """Finite numbers where only zeros were added up yet: e^(x - out) is 0 there, whatever stands for log 0."""
+    none = out == -np.inf
+    if out.dtype.kind == "c" or not none.any():
+        return out
+    low = np.min(out, initial=np.inf, where=np.isfinite(out))
+    return np.where(none, low if low < np.inf else 0, out).astype(out.dtype)
 
 
 def _running(u: Any, s: Any) -> Any:
