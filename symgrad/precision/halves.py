@@ -186,10 +186,12 @@ def _times_log(name: str) -> Callable[[Any, Any], Any]:
     logarithm = {"xlogy": np.log, "xlog1py": np.log1p}[name]
 
     def run(x: Any, y: Any) -> Any:
-        x, y = np.asarray(x), np.asarray(y)
+        dtype = (x if hasattr(x, "dtype") else y).dtype
+        x, y = (np.asarray(part, getattr(part, "dtype", dtype)) for part in (x, y))
         zero = np.equal(x, 0) & ~np.isnan(y)
         r = _rounding(y)
-        value = widened(x) * r(single.rounded(logarithm)(np.where(zero, np.float32(1), widened(y))))
+        with np.errstate(divide="ignore"):
+            value = widened(x) * r(single.rounded(logarithm)(np.where(zero, np.float32(1), widened(y))))
         return rounded_to(np.where(zero, np.float32(0), value), y.dtype)[()]
 
     return run

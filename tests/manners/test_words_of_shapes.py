@@ -38,6 +38,21 @@ def test_equations_that_do_not_fit(t, name):
     said(lambda: t.einsum(equation, *[t.ones(3, 5)] * count), words)
 
 
+DIAGONALS = {
+    "ii": ((1, 2), "subscript i is repeated for operand 0 but the sizes don't match, 2 != 1"),
+    "ii->i": ((2, 1), "subscript i is repeated for operand 0 but the sizes don't match, 1 != 2"),
+    "...ii->...i": ((3, 1, 2), "subscript i is repeated for operand 0 but the sizes don't match, 2 != 1"),
+    "iji": ((2, 3, 1), "subscript i is repeated for operand 0 but the sizes don't match, 1 != 2"),
+    "ii->": ((0, 1), "subscript i is repeated for operand 0 but the sizes don't match, 1 != 0"),
+}
+
+
+@pytest.mark.parametrize("equation", DIAGONALS)
+def test_a_diagonal_does_not_spread_an_axis_of_size_1(t, equation):
+    shape, words = DIAGONALS[equation]
+    said(lambda: t.einsum(equation, t.ones(shape)), f"einsum(): {words}")
+
+
 def test_spaces_and_dots_in_equations(t):
     x = t.arange(24.0).reshape(2, 3, 4)
     assert t.einsum(" b i j -> b j ", x).equal(x.sum(1))

@@ -216,8 +216,58 @@ def test_refused(line: str) -> None:
 
 def test_a_scalar_condition_chooses() -> None:
     x = symgrad.tensor([1.0, 2.0], requires_grad=True)
-    for condition in (np.bool_(True), np.bool_(False)):
+    for condition in (np.bool_(True), np.bool_(False), True, False, 2, 0.0):
         y = symgrad.where(condition, x, 3 * x)
         assert y.tolist() == ([1.0, 2.0] if condition else [3.0, 6.0])
         (slope,) = symgrad.autograd.grad(y.sum(), x, create_graph=True)
         assert slope.tolist() == ([1.0, 1.0] if condition else [3.0, 3.0])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
+def test_a_condition_that_is_no_truth_value_chooses_where_it_is_not_0(dtype: str) -> None:
+    x = symgrad.tensor([1.0, 0.0], requires_grad=True)
+    condition = symgrad.tensor([2, 0], dtype=getattr(symgrad, dtype))
+    y = symgrad.where(condition, x.log(), symgrad.where(condition, x.sqrt(), 3 * x))
+    (slope,) = symgrad.autograd.grad(y.sum(), x)
+    assert slope.tolist() == [1.0, 3.0]
+
+
+NUMBERS = (2, 0.5, 0, True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "zeta"])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_beside_tensors_in_special_functions(dtype: str, name: str, number: float) -> None:
+    if name == "zeta" and ("float16" in dtype or number is True):
+        pytest.skip("torch has no zeta of half precision, and no derivative beside a truth value")
+
+    def run(t: Any, turned: bool) -> Any:
+        x = t.tensor([0.75, 0.25, 1.5], dtype=getattr(t, dtype), requires_grad=True)
+        function = getattr(t.special, name)
+        y = function(number, x) if turned else function(x, number)
+        values = [y.detach().double().tolist(), str(y.dtype).rpartition(".")[-1]]
+        if name == "zeta" and not turned:
+            return values
+        return [*values, t.autograd.grad(y.sum(), x)[0].double().tolist()]
+
+    for turned in (False, True):
+        theirs, ours = run(torch, turned), run(symgrad, turned)
+        assert theirs[1] == ours[1]
+        for a, b in zip(theirs[::2], ours[::2], strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-2 if "float16" in dtype else 1e-5)
+
+
+SPECIAL = """
+boxcox boxcox1p inv_boxcox inv_boxcox1p powm1 gammainc gammaincc kv kve poch pdtr pdtrc stdtr
+zeta xlogy xlog1py
+""".split()
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_numbers_do_not_widen_special_functions(name: str) -> None:
+    function = getattr(symgrad.special, name)
+    x = symgrad.tensor([0.75, 2.25])
+    for number in (2, 0.5):
+        for left, right in ((x, number), (number, x)):
+            assert function(left, right).dtype == np.float32

@@ -144,8 +144,8 @@ def beta_head_slope(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
 
 def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     """I_x(a, b), the m-th derivative of it by a and the n-th by b; nan outside of a, b > 0 and 0 <= x <= 1."""
-    a, b, x = np.asarray(a), np.asarray(b), np.asarray(x)
     dtype = np.result_type(a, b, x)
+    a, b, x = np.asarray(a), np.asarray(b), np.asarray(x)
     a, b, x = np.broadcast_arrays(*(part.astype(np.float64) for part in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     turned = x > a / (a + b)  # where the other tail is made, and this one is 1 less that
@@ -182,8 +182,8 @@ def betainc_slope(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
 
 def student(df: Any, t: Any) -> Any:
     """Student's distribution function: of both y = t²/(df + t²) and 1 - y, of which neither is made of the other."""
-    df, t = np.asarray(df), np.asarray(t)
     dtype = np.result_type(df, t)
+    df, t = np.asarray(df), np.asarray(t)
     df, t = np.broadcast_arrays(df.astype(np.float64), t.astype(np.float64))
     out = np.where((df > 0) & np.isinf(t), np.where(t > 0, 1.0, 0.0), np.nan)
     inside = (df > 0) & np.isfinite(df) & np.isfinite(t)

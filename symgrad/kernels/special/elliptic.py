@@ -118,8 +118,8 @@ def incomplete_elliptic(phi: Any, m: Any, kind: int) -> Any:
 
     D and G are the integrals of sin²/Δ and sin²/Δ³ for Δ² = 1 - m sin²; nan where Δ is not real.
     """
-    phi, m = np.asarray(phi), np.asarray(m)
     dtype = np.result_type(phi, m)
+    phi, m = np.asarray(phi), np.asarray(m)
     angle, y = np.broadcast_arrays(phi.astype(np.float64), m.astype(np.float64))
     with np.errstate(all="ignore"):
         turns = np.round(angle / np.pi)

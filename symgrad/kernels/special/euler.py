@@ -80,8 +80,8 @@ def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
 
 def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
     """B(a, b) or the logarithm of its size, in the dtype of the arguments."""
-    a, b = np.asarray(a), np.asarray(b)
     dtype = np.result_type(a, b)
+    a, b = np.asarray(a), np.asarray(b)
     a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     return beta_parts(a, b, logarithm).astype(dtype, copy=False)[()]
 
@@ -98,8 +98,8 @@ def betaln(a: Any, b: Any) -> Any:
 
 def rising(z: Any, m: Any) -> Any:
     """Γ(z + m)/Γ(z): of few factors their product, of gamma functions in range these, else by Stirling's series."""
-    z, m = np.asarray(z), np.asarray(m)
     dtype = np.result_type(z, m)
+    z, m = np.asarray(z), np.asarray(m)
     z, m = np.broadcast_arrays(z.astype(np.float64), m.astype(np.float64))
     total, lost = two_sum(z, m)
     few = (m == np.floor(m)) & (m >= 0) & (m <= 16)

@@ -165,8 +165,8 @@ def polygamma_fall(a: Any, b: Any, n: int) -> Any:
 
 def polygamma_fall_of(a: Any, b: Any, n: int) -> Any:
     """:func:`polygamma_fall` of not too many entries; where a or a + b is not above 0, the difference of both."""
-    a, b = np.asarray(a), np.asarray(b)
     dtype = np.result_type(a, b)
+    a, b = np.asarray(a), np.asarray(b)
     a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     good = (a > 0) & (a + b > 0) & np.isfinite(a) & np.isfinite(b)
     low, step = np.where(good, a, 1.0), np.where(good, b, 1.0)

@@ -115,8 +115,8 @@ def gamma_part(a: Any, x: Any, upper: bool) -> Any:
 
 def incomplete(a: Any, x: Any, upper: bool) -> Any:
     """P(a, x) or Q(a, x) = 1 - P with the values at the borders of the domain; nan outside."""
-    a, x = np.asarray(a), np.asarray(x)
     dtype = np.result_type(a, x)
+    a, x = np.asarray(a), np.asarray(x)
     a, x = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
     low, high = inside & (x < a + 1), inside & (x >= a + 1)
@@ -156,8 +156,8 @@ def log_over(a: Any, away: Any, x: Any) -> Any:
 
 def gamma_density(a: Any, x: Any) -> Any:
     """x^(a-1) e^(-x)/Γ(a): of the mass, which keeps its digits for large a; at 0 its limit."""
-    a, x = np.asarray(a), np.asarray(x)
     dtype = np.result_type(a, x)
+    a, x = np.asarray(a), np.asarray(x)
     p, y = a.astype(np.float64), x.astype(np.float64)
     with np.errstate(all="ignore"):
         out = gamma_mass(p, y) / y * p
@@ -167,8 +167,8 @@ def gamma_density(a: Any, x: Any) -> Any:
 
 def gamma_score(a: Any, x: Any) -> Any:
     """log x - ψ(a), the derivative of the logarithm of that density by a."""
-    a, x = np.asarray(a), np.asarray(x)
     dtype = np.result_type(a, x)
+    a, x = np.asarray(a), np.asarray(x)
     p, y = a.astype(np.float64), x.astype(np.float64)
     with np.errstate(all="ignore"):
         return (log_over(p, y - p, y) + 1 / p).astype(dtype, copy=False)[()]
@@ -230,8 +230,8 @@ def gamma_head_slope(a: Any, x: Any, n: int) -> Any:
 
 def incomplete_slope(a: Any, x: Any, n: int) -> Any:
     """The n-th derivative of P(a, x) by a, n > 0; 0 where x is 0 or infinite, nan outside of the domain."""
-    a, x = np.asarray(a), np.asarray(x)
     dtype = np.result_type(a, x)
+    a, x = np.asarray(a), np.asarray(x)
     a, x = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
     out = np.asarray(np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan))

@@ -55,8 +55,8 @@ def kv_orders(v: Any, x: Any, n: int) -> Any:
 
 def kve_parts(v: Any, x: Any, n: int, k: int) -> Any:
     """The derivative of e^x K_v(x) of orders n by v and k by x, in the dtype of the arguments."""
-    v, x = np.asarray(v), np.asarray(x)
     dtype = np.result_type(v, x)
+    v, x = np.asarray(v), np.asarray(x)
     v, x = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
     out = np.where(np.isnan(x) | np.isnan(v) | (x < 0), np.nan, np.where(x == 0, (-1.0) ** k * np.inf, 0.0))
     inside = (x > 0) & np.isfinite(x) & np.isfinite(v)
@@ -86,7 +86,7 @@ def real_kv(v: Any, x: Any, n: int = 0) -> Any:
         scaled = np.asarray(real_kve(np.asarray(v, float), np.asarray(x, float), n))
         out = np.exp(-np.asarray(x, float)) * scaled
     out = np.where(np.isposinf(np.asarray(x, float)), 0.0, out)
-    return out.astype(np.result_type(np.asarray(v), np.asarray(x)), copy=False)[()]
+    return out.astype(np.result_type(v, x), copy=False)[()]
 
 
 def iv_parts(v: Any, x: Any) -> Any:
@@ -125,8 +125,8 @@ def iv_parts(v: Any, x: Any) -> Any:
 
 def ive_of(v: Any, x: Any) -> Any:
     """e^-|x| I_v(x), in the dtype of the arguments; nan for x < 0 where v is no whole number."""
-    v, x = np.asarray(v), np.asarray(x)
     dtype = np.result_type(v, x)
+    v, x = np.asarray(v), np.asarray(x)
     v, x = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
     whole = v == np.floor(v)
     size, order = np.abs(x), np.where(whole, np.abs(v), v)

@@ -47,8 +47,15 @@ def exprel(x: Any, n: int = 0) -> Any:
     return out.astype(x.dtype, copy=False)[()]
 
 
+def _alike(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands as arrays of one dtype of floats; Python numbers, of which NumPy's log makes float64, are weak."""
+    dtype = np.result_type(x, y, np.float16)
+    return np.asarray(x, dtype), np.asarray(y, dtype)
+
+
 def powm1(x: Any, y: Any) -> Any:
     """x^y - 1, by the logarithm where the power is next to 1."""
+    x, y = _alike(x, y)
     with np.errstate(all="ignore"):
         power = np.power(x, y)
         u = y * np.log(np.abs(x))
@@ -58,6 +65,7 @@ def powm1(x: Any, y: Any) -> Any:
 
 def boxcox(x: Any, lmbda: Any) -> Any:
     """(x^λ - 1)/λ, and log(x) where λ is 0."""
+    x, lmbda = _alike(x, lmbda)
     with np.errstate(all="ignore"):
         size = np.log(x)
         u = lmbda * size
@@ -69,6 +77,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
 
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     """((1 + x)^λ - 1)/λ, and log(1 + x) where λ is 0."""
+    x, lmbda = _alike(x, lmbda)
     with np.errstate(all="ignore"):
         size = np.log1p(x)
         u = lmbda * size
@@ -84,6 +93,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
 
 def log1p_share(x: Any, lmbda: Any) -> Any:
     """log(1 + λx)/λ, and x where λ is 0."""
+    x, lmbda = _alike(x, lmbda)
     with np.errstate(all="ignore"):
         u = lmbda * x
         small = np.abs(u) < 1

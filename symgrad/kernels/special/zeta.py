@@ -44,8 +44,8 @@ def zeta(s: Any, a: Any) -> Any:
 
 def hurwitz(s: Any, q: Any) -> Any:
     """ζ(s, q) for s > 1: below 0 the first terms are summed, where the powers are real; inf at the poles."""
+    dtype = np.result_type(s, q)  # of numbers as given: beside arrays they are weak
     s, q = np.asarray(s), np.asarray(q)
-    dtype = np.result_type(s, q)
     s, q = np.broadcast_arrays(s.astype(np.float64), q.astype(np.float64))
     pole = (q <= 0) & (q == np.floor(q))
     good = (s > 1) & ~pole & ((q > 0) | (s == np.floor(s))) & np.isfinite(q)
@@ -62,8 +62,8 @@ def hurwitz(s: Any, q: Any) -> Any:
 
 def zeta_slope_of(s: Any, q: Any, n: int) -> Any:
     """The n-th derivative of ζ(s, q) by s, for q > 0."""
+    dtype = np.result_type(s, q)  # of numbers as given: beside arrays they are weak
     s, q = np.asarray(s), np.asarray(q)
-    dtype = np.result_type(s, q)
     s, q = np.broadcast_arrays(s.astype(np.float64), q.astype(np.float64))
     good = (s > 1) & (q > 0) & np.isfinite(q) & np.isfinite(s)
     power, start = np.where(good, s, 2.0), np.where(good, q, 1.0)

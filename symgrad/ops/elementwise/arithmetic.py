@@ -200,6 +200,8 @@ def in_dtype_of(result: Any, x: Any) -> Any:
     given, wide = getattr(x, "dtype", None), getattr(result, "dtype", None)
     if isinstance(x, (int, float)) and wide is not None and wide.kind == "c":
         return complex(x)  # whose logarithm there is, where x is negative
+    if x.__class__ is bool:
+        return float(x)  # of a truth value NumPy's functions make float16
     return x if given is None or wide is None or given == wide else cast(x, wide)
 
 

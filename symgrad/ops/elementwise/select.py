@@ -112,6 +112,10 @@ isneginf: Op = _logical(
 
 
 def _keep(i: int, condition: Any, *_: Any) -> Any:
+    if condition.__class__ in _NUMBERS:
+        condition = np.bool_(condition)
+    elif condition.dtype.kind != "b":
+        condition = condition != 0
     return condition if i == 1 else ~condition
 
 

@@ -439,6 +439,18 @@ def _given(equation: str, shapes: Sequence[Any]) -> str:
     return f"({equation!r} of shapes {', '.join(str(tuple(s)) for s in shapes)})"
 
 
+def _check_diagonals(equation: str, inputs: Sequence[Labels], shapes: Sequence[Any]) -> None:
+    """Raise where one operand has axes of two sizes under one label: a diagonal does not spread an axis of size 1."""
+    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        if len(set(labels)) == len(labels):
+            continue
+        for axis, label in enumerate(labels):
+            first = labels.index(label)
+            if shape[axis] != shape[first]:
+                words = unequal(label, shape[axis], shape[first], k, labels)
+                raise ShapeError(f"{words} {_given(equation, shapes)}")
+
+
 @front(op=einsum_op, method=False)
 def einsum(equation: str, *operands: Any) -> Any:
     """Sum of products in Einstein's notation, as ``numpy.einsum`` and ``torch.einsum``.
@@ -462,6 +474,7 @@ def einsum(equation: str, *operands: Any) -> Any:
         inputs, output = parsed(equation, tuple(map(len, shapes)))
     except (ArgumentError, ShapeError) as wrong:
         raise type(wrong)(f"{wrong} {_given(equation, shapes)}") from None
+    _check_diagonals(equation, inputs, shapes)
     sizes: dict[int, Any] = {}
     for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         for label, size in zip(labels, shape, strict=True):
