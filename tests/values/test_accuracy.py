@@ -266,6 +266,14 @@ def test_lengths_of_several_differences_are_not_multiplied_out():
     np.testing.assert_allclose(g, float(exact.evalf(20, x=args[0], y=args[1], z=args[2])), rtol=1e-14)
 
 
+def test_tails_of_exponentials_have_programs():
+    """The slope e^(-u²) has the squares of exponentials in its exponent."""
+    x = np.array([-3.0, -0.1, 0.2, 0.7])
+    for f in (lambda x: sg.erf(sg.expm1(x)).sum(), lambda x: sg.erf(sg.exp(x) - sg.sqrt(1 + x * x)).sum()):
+        slope = sg.func.grad(f)
+        np.testing.assert_allclose(sg.compile(slope, x)(x), slope(x), rtol=1e-13)
+
+
 def test_exponentials_of_exponentials_are_compiled_in_time():
     args = [np.float64(v) for v in (0.1, 0.2, 0.3)]
 

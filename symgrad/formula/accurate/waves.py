@@ -205,7 +205,8 @@ def _one_sided(waves: Waves, up: Polynomial, down: Polynomial) -> tuple[Fraction
 
 def _with_power(writer: Writer, value: Fraction, items: Items, arg: Any, poly: Polynomial) -> Any:
     """e^arg times the rest: in two halves where the rest can be far from 1."""
-    squares: Polynomial = {m: c for m, c in poly.items() if len(m) == 1 and m[0][1] == 2}
+    # The square of e^x is e^(2x), and its error that of e^x.
+    squares: Polynomial = {m: c for m, c in poly.items() if len(m) == 1 and m[0][1] == 2 and writer._kind(m) != "exp"}
     if squares:
         items, arg = _squares_apart(writer, items, poly, squares)
     if not items and abs(value) >= 1:

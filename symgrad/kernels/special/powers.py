@@ -85,7 +85,9 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
         ratio = np.where(u == 0, 1, np.expm1(np.where(near, u, 1)) / np.where(u == 0, 1, u))
         whole = 1 + x
         lost = np.where(np.abs(x) < 1, x - (whole - 1), 1 - (whole - x)) / whole  # what the sum's rounding left
-        far = (np.power(whole, lmbda) * (1 + np.where(lost == 0, 0, lmbda * lost)) - 1) / lmbda
+        more = np.where(lost == 0, 0, lmbda * np.log1p(lost))
+        power = np.where(np.abs(more) < 1, np.power(whole, lmbda) * np.exp(more), np.exp(u))
+        far = (power - 1) / lmbda
         out = np.where(near, size * ratio, np.where(x == -1, np.where(lmbda > 0, -1 / lmbda, -np.inf), far))
         out = np.where(x == np.inf, np.where(lmbda < 0, -1 / lmbda, np.inf), out)
     return np.where(lmbda == 0, size, np.where((x >= -1) & (lmbda == lmbda), out, np.nan))[()]
