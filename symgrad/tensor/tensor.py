@@ -25,7 +25,17 @@ from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
-from symgrad.tape.memory.writing import WHOLE, check_narrowing, filled, fills, put, refused, without_ones, written
+from symgrad.tape.memory.writing import (
+    WHOLE,
+    check_narrowing,
+    filled,
+    fills,
+    put,
+    refused,
+    without_ones,
+    writes_by_cases,
+    written,
+)
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
@@ -289,12 +299,17 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             return
         if index is False:
             return  # nothing is chosen, and torch records nothing
+        origin = None
+        if isinstance(index, Tensor) and writes_by_cases(self, index, value):
+            # Formulas show where the mask holds by what it came from: they do not hold for these entries alone.
+            origin, index = index.edge(), index._value
         index = plain_index(self, index)
         first, rest = parted(index)
         if first is not None:
             getitem(self, first)[rest] = value
             return
         chosen, places = static_index(index).parted()
+        chosen.origin = origin
         if chosen.fancy:
             refuse(self, (value,), "index_put_")  # torch looks at the places later
         if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
@@ -303,7 +318,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 part[...] = value
                 return
         if not isinstance(value, Tensor):
-            value = plain(Tensor, writable(value, self.dtype))
+            number = value
+            value = plain(Tensor, writable(number, self.dtype))
+            if number.__class__ is float or number.__class__ is int:
+                value.more().recipe = ("number", {"value": number})
         value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
         if self.dtype.kind != "c" and value.dtype.kind == "c":

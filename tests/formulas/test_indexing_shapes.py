@@ -42,4 +42,4 @@ def test_places_that_are_operands_have_letters():
     assert isinstance(x[i].term.shape[0], str)
     assert x[i[:, None], k[0], [1, 0]].term.shape[1] == 2  # a list is a constant, beside which a letter is its number
     mask = sg.tensor(np.array([True, False, True]), name="mask")
-    assert x[:, mask].term.shape[1] == 2  # how many there are is no shape, so a mask is a constant
+    assert x[:, mask].term.shape == ("n", "q", "p")  # a mask is the places where it holds, which have a size

@@ -61,11 +61,11 @@ def test_what_is_put_at_places_has_a_notation(make, wrt, text):
 @pytest.mark.parametrize("make", READ, ids=range(len(READ)))
 def test_texts_of_places_say_their_values(make):
     for made in (g for g in gradients(make).values() if g is not None):
-        known = symbols(made.term)
+        known, given = symbols(made.term), GIVEN | sg.formula(made).constants
         sizes = dict(zip(made.term.shape, made.shape, strict=True))
-        sizes |= {x: n for s in known if s.op.name == "symbol" for x, n in zip(s.shape, GIVEN[s.params["name"]].shape)}
+        sizes |= {x: n for s in known if s.op.name == "symbol" for x, n in zip(s.shape, given[s.params["name"]].shape)}
         for text, read in readings(made.term, known).items():
-            np.testing.assert_allclose(evaluate(read, GIVEN, sizes), made.numpy(), rtol=1e-9, atol=1e-12, err_msg=text)
+            np.testing.assert_allclose(evaluate(read, given, sizes), made.numpy(), rtol=1e-9, atol=1e-12, err_msg=text)
 
 
 def test_the_running_logarithm_of_a_sum_has_a_triangle():

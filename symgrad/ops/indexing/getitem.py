@@ -43,16 +43,23 @@ class Index:
     Arrays of places that are no constants (tensors, symbols) are operands: :meth:`parted` leaves holes for them, which
     the other methods fill in their order.  ``steps`` says of an array of places that it is ``(sizes, strides, offset)``
     of memory, which the result then shows.
+
+    The arrays at the positions ``data`` are no part of the program but given to it, so that formulas call them by a
+    name; of a mask ``origin`` says what it came from.
     """
 
-    __slots__ = ("_key", "fancy", "holes", "parts", "steps", "value")
+    __slots__ = ("_key", "data", "fancy", "holes", "origin", "parts", "shown", "steps", "value")
 
-    def __init__(self, value: Any, steps: Any = None):
+    def __init__(self, value: Any, steps: Any = None, data: tuple[int, ...] = ()):
         self.value = value
         self.steps = steps
         self.parts: tuple[Any, ...] = value if value.__class__ is tuple else (value,)
         """What stands between the commas."""
         self._key: Any = None
+        self.data = data
+        self.origin: Any = None
+        self.shown: dict[str, Any] | None = None
+        """The constants that stand for the arrays in formulas, once one was read."""
         self.holes = 0
         self.fancy = False
         """Whether arrays pick entries, so that the result is no view."""
@@ -93,7 +100,7 @@ class Index:
         return ", ".join(next(row, "HOLE") if part is HOLE else _part_text(part) for part in self.parts) or "()"
 
     def _with(self, parts: Sequence[Any]) -> Index:
-        return Index(parts[0] if len(parts) == 1 else tuple(parts))
+        return Index(parts[0] if len(parts) == 1 else tuple(parts), data=self.data)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -102,7 +109,7 @@ class Index:
         return isinstance(other, Index) and self.key == other.key
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Index, (self.value, self.steps))
+        return (Index, (self.value, self.steps, self.data))
 
     def __repr__(self) -> str:
         return self.text()
@@ -399,7 +406,8 @@ def static_index(index: Any) -> Index:
             return slice(*ends)
         if part is None or part is Ellipsis:
             return part
-        found = np.asarray(part)
+        # Rules read the places later, when the array may hold others.
+        found = np.array(part)
         if found.dtype.kind not in "bui":
             if (found.size and isinstance(part, (np.ndarray, list))) or hasattr(part, "requires_grad"):
                 raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
@@ -411,9 +419,11 @@ def static_index(index: Any) -> Index:
             found = found.astype(np.int64)
         return found
 
-    if isinstance(index, tuple):
-        return Index(tuple(map(plain, index)))
-    return Index(plain(index))
+    given = index if isinstance(index, tuple) else (index,)
+    made = Index(tuple(map(plain, index)) if isinstance(index, tuple) else plain(index))
+    if made.fancy:
+        made.data = tuple([k for k, part in enumerate(given) if hasattr(part, "__array__") and len(shape_of(part))])
+    return made
 
 
 def getitem(x: Any, index: Any) -> Any:

@@ -28,6 +28,7 @@ from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds,
 from symgrad.tape.formulas.hooked import marked, through_hooks
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import Origin, origin_of
+from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
 from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
@@ -36,7 +37,9 @@ from symgrad.timing import timed
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
 
 
-def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
+def nodes_below(
+    roots: Sequence[Any], args_of: Callable[[Node], tuple[Any, ...]] = operator.attrgetter("args")
+) -> tuple[list[Node], list[Any]]:
     """All nodes below the roots, oldest first, and the leaves and constants in order of first use."""
     seen: set[int] = set()
     nodes: list[Node] = []
@@ -50,14 +53,14 @@ def nodes_below(roots: Sequence[Any]) -> tuple[list[Node], list[Any]]:
             seen.add(id(item))
             nodes.append(item)
             # A folded function is shown by its parts; what it was given stands below them.
-            stack += (unfolded(item),) if item.op.kind == "folded" else item.args
+            stack += (unfolded(item),) if item.op.kind == "folded" else args_of(item)
         elif isinstance(item, (Recorded, Source)):
             seen.add(id(item))
             leaves.append(item)
     nodes.sort(key=lambda node: node.sequence_nr)
     ordered: dict[int, Any] = {}
     for node in nodes:
-        for arg in () if node.op.kind == "folded" else node.args:
+        for arg in () if node.op.kind == "folded" else args_of(node):
             if isinstance(arg, (Recorded, Source)):
                 ordered.setdefault(id(arg), arg)
     for leaf in leaves:
@@ -82,7 +85,7 @@ class Reading:
     ):
         self.local = local
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
-        self.nodes, leaves = nodes_below(roots)
+        self.nodes, leaves = nodes_below(roots, with_places)
         made = {id(leaf): recipe for leaf in leaves if (recipe := _recipe(leaf, names or {}, local)) is not None}
         unmade = [leaf for leaf in leaves if id(leaf) not in made]
         self.again = _repeated(unmade, names or {})
@@ -178,7 +181,7 @@ class Reading:
 
     def also(self, root: Any) -> None:
         """Read another value's graph with the same names and letters; leaves that are new get names of their own."""
-        nodes, leaves = nodes_below([root])
+        nodes, leaves = nodes_below([root], with_places)
         before, self.leaves = self.leaves, []
         for leaf in leaves:
             if id(leaf) in self.terms:
@@ -234,8 +237,8 @@ class Reading:
         """Sizes that an index fixes are numbers: a leaf of such a size, by value, belongs to that index alone."""
         params = node.params or {}
         whole = params["shape"] if "shape" in params else node.args[0].raw_shape
-        index = params["index"]
-        sizes = [a.raw_shape for a in node.args[len(node.args) - index.holes :]]
+        index, places = placed(params["index"], node.args)
+        sizes = [a.raw_shape for a in places]
         letters = indexed_shape(self.shape(whole), *map(self.shape, sizes), index=index)
         for letter, n in zip(letters, indexed_shape(tuple(whole), *sizes, index=index), strict=True):
             if isinstance(letter, int):
@@ -349,7 +352,10 @@ class Reading:
         if op.define_symbolic is not None:
             return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
         params = self.params(node)
-        found = as_run(op, args, params) if args else op(**params)
+        if shows_arrays(node):
+            found = read_at_places(node, args, params, self.terms)
+        else:
+            found = as_run(op, args, params) if args else op(**params)
         return self._typed(found, node) if isinstance(found, Term) else as_term(found)
 
     def _typed(self, term: Term, node: Node) -> Term:
@@ -447,7 +453,7 @@ def _repeated(leaves: Sequence[Any], given: dict[int, str]) -> dict[int, Any]:
     for leaf in leaves:
         if not isinstance(leaf, Source) or leaf.site is not None or leaf.name is not None or _given(leaf, given):
             continue
-        key = alike(leaf)
+        key = leaf.key if leaf.__class__ is Places else alike(leaf)
         if key is not None and first.setdefault(key, leaf) is not leaf:
             found[id(leaf)] = first[key]
     return found

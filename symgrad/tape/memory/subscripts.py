@@ -20,6 +20,8 @@ _SEQUENCE = (
 )
 _LONGEST = 32
 """A list of as many parts is an array of places, whatever stands in it."""
+_SHORT = 8
+"""Places in a list up to which formulas write them out."""
 
 
 def plain_index(x: Any, index: Any) -> Any:
@@ -55,6 +57,8 @@ def _plain(part: Any) -> Any:
     if isinstance(part, slice):
         return _plain_slice(part)
     if isinstance(part, list):
+        if 0 < len(part) <= _SHORT and all(i.__class__ is int for i in part):
+            return part  # it stands in the program, and in formulas as it is; others are data
         return np.asarray([_looked_at(i) if isinstance(i, Recorded) else _plain(i) for i in part])
     if isinstance(part, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
@@ -164,6 +168,8 @@ def writable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
             with np.errstate(over="ignore"):
                 return np.asarray(value, dtype)
         value = fitted(value, dtype)
+        if dtype.kind == "f":
+            return np.asarray(value, dtype)  # an array of another dtype would be cast, which formulas show
     found = np.asarray(value)
     if found.dtype.kind in "OSUmM":
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{torch_name(dtype)}Tensor")
@@ -180,13 +186,13 @@ def parted(index: Any) -> tuple[Any, Any]:
         return None, index
     first: list[Any] = []
     for p in parts:
-        first += [slice(None)] * (p.ndim if p.dtype.kind == "b" else 1) if _is_array(p) else [p]
+        first += [slice(None)] * _axes(p) if _is_array(p) else [p]
     rest = (slice(None) if p is None or isinstance(p, slice) else p for p in parts if not _is_number(p))
     return tuple(first), tuple(rest)
 
 
 def _is_array(part: Any) -> bool:
-    return isinstance(part, (np.ndarray, Recorded))
+    return isinstance(part, (np.ndarray, Recorded, list))
 
 
 def _is_number(part: Any) -> bool:

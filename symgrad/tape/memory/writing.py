@@ -15,6 +15,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import LEAF
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.watch import WATCH
 
 WHOLE = static_index(Ellipsis)
 """The index of the whole tensor."""
@@ -45,6 +46,13 @@ def fills(x: Any, index: Any, value: Any) -> bool:
     if mask is None or mask.dtype.kind != "b" or not mask.ndim or np.ndim(value):
         return False
     return bool(mask.shape == x.raw_shape[: mask.ndim])
+
+
+def writes_by_cases(x: Any, index: Any, value: Any) -> bool:
+    """Whether ``x[index] = value`` writes one value, or the same rows, wherever a mask of the first axes holds."""
+    if WATCH.count or index.dtype.kind != "b" or not index.ndim or index._lost:
+        return False
+    return bool(len(shape_of(value)) <= len(x.raw_shape) - index.ndim)
 
 
 def filled(x: Any, mask: Any, value: Any) -> Any:

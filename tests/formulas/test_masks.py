@@ -1,0 +1,158 @@
+"""Masks and arrays of places in formulas: constants with a name, or cases, whatever the number of entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.term import evaluate, symbols
+from tests.formulas.roundtrip import readings
+
+
+def _overwritten(x, A, t, k):
+    y = x * 2
+    y[x > 0] = 0
+    return (y**2).sum()
+
+
+def _by_others(x, A, t, k):
+    y = x * 2
+    y[x > 0] = x[x > 0] * 3
+    return (y**2).sum()
+
+
+def _whole_rows(x, A, t, k):
+    B = A * 2
+    B[x > 0] = sg.tensor([1.0, 2.0, 3.0], dtype=A.dtype)
+    return (B**2).sum()
+
+
+def _by_a_number(x, A, t, k):
+    y = x * 2
+    y[(t * 2 > 1).numpy()] = x.sum()
+    return (y**2).sum()
+
+
+def _added(x, A, t, k):
+    y = x * 1
+    y.index_put_((k,), x**2, accumulate=True)
+    return (y**2).sum()
+
+
+PROGRAMS = {
+    "overwritten": _overwritten,
+    "by others": _by_others,
+    "whole rows": _whole_rows,
+    "by a number": _by_a_number,
+    "added": _added,
+    "mask": lambda x, A, t, k: (x[x > 0] ** 3).sum(),
+    "mask, mean": lambda x, A, t, k: (x[x > 0] ** 2).mean(),
+    "mask of constants": lambda x, A, t, k: (x[t > 0] ** 2).sum(),
+    "mask of two axes": lambda x, A, t, k: (A[A > 0] ** 2).sum(),
+    "rows": lambda x, A, t, k: (A[x > 0] ** 2).sum(),
+    "rows and a column": lambda x, A, t, k: (A[x > 0, 1] ** 2).sum(),
+    "array": lambda x, A, t, k: (x[k.numpy()] ** 2).sum(),
+    "two arrays": lambda x, A, t, k: (A[np.arange(len(k)), k.numpy() % 3] ** 2).sum(),
+    "array and tensor": lambda x, A, t, k: (A[np.arange(len(k)), k % 3] ** 2).sum(),
+    "masked_select": lambda x, A, t, k: (x.masked_select(x > 0) ** 2).sum(),
+    "take": lambda x, A, t, k: (A.take(k.numpy()) ** 2).sum(),
+    "gather": lambda x, A, t, k: (A.gather(1, (k % 3)[:, None]) ** 2).sum(),
+    "scatter_add": lambda x, A, t, k: (sg.zeros(3, dtype=x.dtype).scatter_add(0, k % 3, x) ** 2).sum(),
+    "embedding": lambda x, A, t, k: (sg.nn.functional.embedding(k, A) ** 2).sum(),
+    "where": lambda x, A, t, k: sg.where(x > 0, x**2, x).sum(),
+}
+
+
+def leaves(n):
+    values = np.random.default_rng(n).permutation(np.linspace(-1, 1, n))
+    x = sg.tensor(values, requires_grad=True, name="x")
+    A = sg.tensor(np.cos(np.arange(3 * n)).reshape(n, 3), requires_grad=True, name="A")
+    return x, A, sg.tensor(np.sin(np.arange(n))), sg.tensor(np.arange(n) * 7 % n)
+
+
+def results(make, n):
+    """The value, the gradient, and that of the sum of its squares."""
+    x, A, t, k = leaves(n)
+    out = make(x, A, t, k)
+    wrt = [v for v in (x, A) if sg.autograd.grad(out, v, allow_unused=True, retain_graph=True)[0] is not None][:1]
+    (first,) = sg.autograd.grad(out, wrt, create_graph=True)
+    (plain,) = sg.autograd.grad(make(x, A, t, k), wrt)
+    found = [out, plain]
+    if first.requires_grad:
+        found += sg.autograd.grad((first**2).sum(), wrt, allow_unused=True)
+    return [g for g in found if g is not None]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_number_of_entries_makes_no_difference(name):
+    few, many = ([made.latex() for made in results(PROGRAMS[name], n)] for n in (10, 1000))
+    assert few == many
+    assert max(map(len, few)) < 700
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_formulas_have_the_values_of_the_program(name):
+    for tensor in results(PROGRAMS[name], 10):
+        assert sg.verify(tensor)
+        made, (x, A, *_) = sg.formula(tensor), leaves(10)
+        given = {"x": x.detach().numpy(), "A": A.detach().numpy()}
+        given = {str(s.name): given[s.name] for s in made.symbols if s.name in given}
+        np.testing.assert_allclose(made.evaluate(**given), tensor.detach().numpy(), rtol=1e-12)
+        known = symbols(made.term)
+        values = {**made.constants, **given}
+        sizes = {x: n for s in known for x, n in zip(s.shape, np.shape(values[s.name]), strict=True)}
+        for text, read in readings(made.term, known).items():
+            np.testing.assert_allclose(evaluate(read, values, sizes), tensor.detach().numpy(), err_msg=text)
+
+
+def test_a_value_written_where_a_comparison_holds_is_a_choice_by_cases():
+    x, *rest = leaves(10)
+    out = _overwritten(x, *rest)
+    assert (
+        out.latex() == r"4 \lVert \begin{cases} 0 & \text{for}\: x > 0 \\ x & \text{otherwise} \end{cases} \rVert^{2}"
+    )
+    out.backward()
+    assert x.grad.latex() == r"8 \begin{cases} 0 & \text{for}\: x > 0 \\ x & \text{otherwise} \end{cases}"
+    others = np.linspace(-3, 2, 10)  # the formula and its program hold there, too
+    np.testing.assert_array_equal(sg.formula(x.grad).evaluate(x=others), np.where(others > 0, 0, 8 * others))
+    np.testing.assert_array_equal(sg.compile(x.grad)(others), np.where(others > 0, 0, 8 * others))
+    assert not sg.formula(out).valid_when
+
+
+def test_masks_have_the_names_of_their_tensors_where_they_choose():
+    x, *_ = leaves(10)
+    keep = sg.tensor(np.arange(10) % 2 > 0)
+    y = x * 2
+    y[keep] = 1.5
+    text = r"\begin{cases} \frac{3}{2} & \text{for}\: \mathrm{keep} \\ 2 x & \text{otherwise} \end{cases}"
+    assert y.latex() == text
+    keep[0] = True  # what was written is known without it
+    assert y.latex() == text.replace(r"\mathrm{keep}", "c_{1}")
+    np.testing.assert_array_equal(sg.formula(y).evaluate(x=x.detach().numpy()), y.detach().numpy())
+
+
+def test_short_lists_are_part_of_the_program():
+    x, A, *_ = leaves(10)
+    assert x[[0, 2]].latex() == "x_{[[0, 2]]}"
+    assert A[[0, 2], 1].shape == (2,)
+    assert x[list(range(9))].latex() == "x_{[c_{1}]}"
+    assert A[x > 0, [0, 1, 2, 0, 1]].latex() == "A_{[c_{1}, [0, 1, 2, 0, 1]]}"
+
+
+def test_equal_masks_are_one_constant():
+    x, *_ = leaves(10)
+    assert sg.formula(x[x > 0].sum() * x[x > 0].mean()).constants.keys() == {"c1"}
+    assert sg.formula(x[x > 0].sum() * x[x < 0].mean()).constants.keys() == {"c1", "c2"}
+
+
+@pytest.mark.parametrize("given", [lambda m: m, lambda m: m.numpy()], ids=["tensor", "array"])
+def test_gradients_stay_right_when_the_mask_is_changed_later(given):
+    x = sg.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    mask, places = sg.tensor([True, False, True, False]), np.array([0, 1])
+    y = x * 1
+    y[given(mask)] = 0
+    out = y.sum() + (x[given(mask)] ** 2).sum() + (x[places] ** 3).sum()
+    mask[0], places[0] = False, 3
+    out.backward()
+    np.testing.assert_array_equal(x.grad, [2 + 3, 1 + 12, 6, 1])
