@@ -13,7 +13,7 @@ from symgrad.dtypes import as_python_number, for_python_number, result_type
 from symgrad.errors import ArgumentError
 from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish, sampling
-from symgrad.ops.elementwise.arithmetic import closed, ratio
+from symgrad.ops.elementwise.arithmetic import closed, ratio, static_number
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.rules.kinks import at_kink
 from symgrad.ops.rules.refusals import two_kinds
@@ -112,8 +112,9 @@ isneginf: Op = _logical(
 
 
 def _keep(i: int, condition: Any, *_: Any) -> Any:
-    if condition.__class__ in _NUMBERS:
-        condition = np.bool_(condition)
+    number = static_number(condition)
+    if number is not None:
+        condition = np.bool_(number)
     elif condition.dtype.kind != "b":
         condition = condition != 0
     return condition if i == 1 else ~condition
