@@ -105,7 +105,16 @@ class Gradients(Recorded):
         return self._extra is not None and self._extra.retains
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in ``.grad``; no effect on a leaf."""
+        """Keep the gradient of this non-leaf in ``.grad``; no effect on a leaf.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad
+        tensor([ 6., 12.])
+        """
         if not self._requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
@@ -116,14 +125,29 @@ class Gradients(Recorded):
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient is computed; its result, if any, replaces it.
 
-        Returns a handle with ``remove()``.
+        Returns a handle with ``remove()``.  Raises ``RuntimeError`` for a tensor that requires no grad.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, -5.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad.clamp(-1, 1))
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([ 1., -1.])
+        >>> handle.remove()
         """
         from symgrad.autograd.graphs.hooks import register_tensor_hook
 
         return register_tensor_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
-        """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``."""
+        """Call ``hook(leaf)`` whenever a backward pass has added to this leaf's ``.grad``.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad.tolist()))
+        >>> (x * x).sum().backward()
+        [2.0, 4.0]
+        """
         from symgrad.autograd.graphs.hooks import register_post_accumulate
 
         return register_post_accumulate(self, hook)

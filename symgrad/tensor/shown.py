@@ -37,6 +37,16 @@ class Shown(Facts):
         """The exact formula as a SymPy expression, built when first asked for.
 
         Raises ``FormulaTooDeep`` past the depth budget; ``symgrad.where_list(t)`` has no such limit.
+
+        >>> import symgrad as sg
+        >>> A = sg.tensor([[1.0, 2.0], [3.0, 4.0]], name="A")
+        >>> x = sg.tensor([0.5, 1.0], requires_grad=True, name="x")
+        >>> y = (A @ x).sin().sum()
+        >>> y.expr
+        sum(sin(A @ x))
+        >>> y.backward()
+        >>> x.grad.expr
+        A.T @ cos(A @ x)
         """
         from symgrad.formula.sympy.expressions import to_sympy
         from symgrad.tape.formulas.reading import read
@@ -84,13 +94,28 @@ class Shown(Facts):
 
         A sequence of conditions, each with ``kind``, ``term``, ``expr`` and ``where``; ``hold(**values)`` tells whether
         the formula is that of other values, too.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, -2.0], requires_grad=True, name="x")
+        >>> x.abs().sum().backward()
+        >>> x.grad.valid_when[0].unicode()
+        'x ≠ 0'
         """
         from symgrad.tape.watching.conditions import valid_when
 
         return valid_when(self)
 
     def latex(self, **options: Any) -> str:
-        """The formula in LaTeX; see :func:`symgrad.latex`."""
+        r"""The formula in LaTeX, as a text without dollars; the options are those of :func:`symgrad.latex`.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([0.5, 1.0], requires_grad=True, name="x")
+        >>> (x @ x).exp().backward()
+        >>> print(x.grad.latex())
+        2 e^{x^{\top} x} x
+        >>> print(x.grad.latex(bold=True))
+        2 e^{\mathbf{x}^{\top} \mathbf{x}} \mathbf{x}
+        """
         from symgrad.formula.printing.latex import caption, latex
         from symgrad.tape.formulas.origin import origin_of
 

@@ -487,6 +487,15 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
         ``gradient`` has this tensor's shape and is needed unless it has one element.  Raises ``RuntimeError`` in
         torch's words for a missing gradient, a second pass without ``retain_graph``, or no grad to compute.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x**3).sum().backward()
+        >>> x.grad
+        tensor([ 3., 12.])
+        >>> (x * 2).backward(gradient=sg.tensor([1.0, 10.0]))
+        >>> x.grad  # gradients add up until x.grad = None
+        tensor([ 5., 32.])
         """
         from symgrad.autograd import backward
 
