@@ -59,6 +59,7 @@ from symgrad.dtypes import (
     short,
     uint8,
 )
+from symgrad.guesses import IN_MODULE as _GUESSES
 from symgrad.guide import examples as examples
 from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.forward import dual
@@ -157,7 +158,7 @@ def __getattr__(name: str) -> Any:
         return _TYPES[name]
     if name in legacy.NAMES:
         return legacy.constructor(name)
-    why = _ABSENT.get(name) or _elsewhere(name)
+    why = _ABSENT.get(name) or _GUESSES.get(name) or _elsewhere(name)
     hint = f": {why}" if why else ""
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__])
 

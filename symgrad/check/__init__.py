@@ -17,6 +17,9 @@ from symgrad.check.run import assert_gradient, check
 
 __all__ = ["ArgumentReport", "Diagnosis", "Report", "assert_gradient", "check"]
 
+# The function stands in the place of this package in ``symgrad``: what the package has is found there, too.
+vars(check).update({name: globals()[name] for name in __all__ if name != "check"})
+
 
 class _CallableModule(ModuleType):
     """Importing this package leaves it under the name of its function; either may be called."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import CheckFailed, NameProblem, SymgradError
+from symgrad.guesses import OF_REPORTS, missing
 
 WIDTH = 80
 
@@ -149,6 +150,9 @@ class Report:
     value: Any
     arguments: list[ArgumentReport]
     notes: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing("'Report' object", name, OF_REPORTS, self)
 
     @property
     def ok(self) -> bool:

@@ -35,8 +35,17 @@ from symgrad.check.oracle.trust import weights_of
 from symgrad.check.report import Report
 from symgrad.check.tangents import check_jvp
 from symgrad.errors import ArgumentError
+from symgrad.guesses import options
 
 
+@options(
+    "arguments of f by keyword go in kwargs={...}",
+    wrt="say argnums=, the position of the argument, or several",
+    tol="the tolerance follows from the dtype and the conditioning; rtol= widens it",
+    atol="the tolerance follows from the dtype and the conditioning; rtol= widens it",
+    eps="no differences are taken; method='fd' takes some, whose step it finds itself",
+    h="no differences are taken; method='fd' takes some, whose step it finds itself",
+)
 def check(
     f: Callable[..., Any],
     grad: Any,
@@ -99,6 +108,10 @@ def check(
     True
     """
     if not callable(f):
+        if isinstance(f, str):
+            raise ArgumentError(
+                "check() takes functions, check(f, grad, *args); of formulas as texts it is judge(text, of=f, wrt=...)."
+            )
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
@@ -139,7 +152,10 @@ def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, 
     """Refuse a number of arguments that a function does not take, before it says so in its own words."""
     count = len(args)
     if not takes(partial(f, **kwargs), count):
-        raise ArgumentError(f"f takes {signature_text(f)}, but check() was given {_arguments(count)} for it.")
+        owner = getattr(f, "__qualname__", "").rpartition(".")[0].rpartition(".")[2]
+        lacks = owner.isidentifier() and not hasattr(f, "__self__") and takes(partial(f, **kwargs), count + 1)
+        bound = f" It is a method of {owner}: take that of an object, {owner}(...).{f.__name__}." if lacks else ""
+        raise ArgumentError(f"f takes {signature_text(f)}, but check() was given {_arguments(count)} for it.{bound}")
     counts = {count, count + 1, 2, 2 * count} | ({0, 1} if of_one_object(f, grad) and not kwargs else set())
     if callable(grad) and not any(takes(partial(grad, **kwargs), n) for n in counts):
         raise ArgumentError(

@@ -72,7 +72,10 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
         if args:
             made.trace(*args)
         return made
-    raise ArgumentError(f"compile() takes a tensor, a container of tensors or a function, not {type(target).__name__}.")
+    raise ArgumentError(
+        f"compile() takes a tensor, a container of tensors or a function, not {type(target).__name__}; of a gradient "
+        "it is compile(func.grad(f), *args), of a SymPy expression compile(from_sympy(expression), *args)."
+    )
 
 
 def _all_recorded(target: Any) -> bool:

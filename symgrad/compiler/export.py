@@ -107,6 +107,8 @@ if __name__ == "__main__":
 
 SUFFIXES = {".py": "Python", ".c": "C", ".m": "Octave", ".json": "data"}
 """What the ends of paths say that is written."""
+_BY_SUFFIX = {".c": ("c", "c99"), ".m": ("octave", "matlab", "m"), ".json": ("json", "data")}
+"""Names of targets that nobody needs to state."""
 
 
 def save(program: Any, path: Any, target: str | None = None) -> None:
@@ -118,7 +120,12 @@ def save(program: Any, path: Any, target: str | None = None) -> None:
             f"save(): a file ends in {', '.join(most)} or {last}, which says what is written; got {path.name}."
         )
     if target is not None and path.suffix not in ("", ".py"):
-        raise ArgumentError(f"save(): a file for {target} is Python; {path.name} ends in {path.suffix}.")
+        if target.lower() in _BY_SUFFIX[path.suffix]:
+            raise ArgumentError(f"save(): a path that ends in {path.suffix} says so itself; leave target= out.")
+        raise ArgumentError(
+            f"save(): target={target!r} is a kind of Python, and {path.name} ends in {path.suffix}; take a path that "
+            "ends in .py."
+        )
     _check_writable(path)
     _write(path, _text_for(program, path, target))
 

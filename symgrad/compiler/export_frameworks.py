@@ -128,7 +128,8 @@ def text_of(program: Any, target: str) -> str:
     framework = FRAMEWORKS.get(target)
     if framework is None:
         raise ArgumentError(
-            f"There is no target {target!r}; the targets are {', '.join(map(repr, ('numpy', *FRAMEWORKS, 'numba')))}."
+            f"There is no target {target!r}; the targets are {', '.join(map(repr, ('numpy', *FRAMEWORKS, 'numba')))}. "
+            "C, Octave and JSON are chosen by the end of the path: .c, .m or .json."
         )
     if program.guards is not None:
         raise CompileError(

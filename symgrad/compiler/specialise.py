@@ -30,6 +30,7 @@ from symgrad.compiler.trace import (
 )
 from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError, ShapeError
+from symgrad.guesses import OF_PROGRAMS, arrays_meant, missing
 from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
 from symgrad.tape.record import Recorded, plain
@@ -133,6 +134,9 @@ class Specialised:
         more = len(self.programs) - 1
         return f"{found[-1]!r}"[:-1] + (f" and {more} more program{'s' * (more > 1)}>" if more > 0 else ">")
 
+    def __getattr__(self, name: str) -> Any:
+        raise missing("a compiled function", name, OF_PROGRAMS, self)
+
     # -------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -203,7 +207,7 @@ class Specialised:
                 f"{self.name}() was unpickled without its Python function, so it serves only the dtypes and shapes it "
                 "had been compiled for; compile the function again for these."
             )
-        with collection_paused():
+        with collection_paused(), arrays_meant(args):
             return self._trace(*args)
 
     def _trace(self, *args: Any) -> Variant:

@@ -375,10 +375,16 @@ def targets_of(made: Trace, argnums: int | Sequence[int]) -> list[Input]:
         mine = made.arguments[number][0]
         if not mine or any(not is_floating(made.inputs[k].dtype) for k in mine):
             raise CompileError(
-                f"argument {number} of {made.name}() holds no array of floating dtype, so there is no derivative by it."
+                f"argument {number} of {made.name}() holds no array of floating dtype{_dtypes(made, mine)}, so there "
+                "is no derivative by it; pass floats, 1.0 for 1."
             )
         found += [made.inputs[k] for k in mine]
     return found
+
+
+def _dtypes(made: Trace, places: Sequence[int]) -> str:
+    kinds = dict.fromkeys(str(made.inputs[k].dtype) for k in places)
+    return f" (it has {', '.join(kinds)})" if kinds else ""
 
 
 def target_structure(made: Trace, argnums: int | Sequence[int]) -> Any:

@@ -13,6 +13,7 @@ from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.formulas.layouts import Derivative, derivative_of, transposed
+from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.sources import source
@@ -25,6 +26,16 @@ from symgrad.tape.graph import Source
 from symgrad.tape.record import Recorded
 
 __all__ = ["Formula", "digest", "formula", "latex", "where_list"]
+
+
+_INSTEAD = "; name a value to have it in formulas: tensor(value, name='x')"
+_NO_GRADIENT = "; a .grad is None before backward(), and explain(x.grad) says why it stays so"
+_OPTIONS = options(
+    argnums="say wrt=, a name or a position",
+    order="a second derivative is wrt=('x', 'x')",
+    symbols="arrays are called as the parameters of the function are: lambda theta, X: ...",
+    simplify="formulas are simplified; canonical=False shows them as they were run",
+)
 
 
 class Formula:
@@ -52,6 +63,9 @@ class Formula:
         self.derivative = derivative
         self.symbols = list(symbols) or [t for t in postorder([term]) if t.op is SYMBOL]
         self.head = head
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing("'Formula' object", name, OF_FORMULAS, self)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -250,6 +264,7 @@ class Formula:
         return f"$\\displaystyle {self.latex()}$"
 
 
+@_OPTIONS
 def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Formula:
     """The formula of a tensor, a term, a function or a text, with its SymPy expression, LaTeX and other formats.
 
@@ -293,12 +308,14 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
             return Formula(*assuming(value, [t for t in postorder([value]) if t.op is SYMBOL], assume))
         if not isinstance(value, Recorded):
             raise ArgumentError(
-                f"formulas are those of tensors, terms, functions and texts, not of {type(value).__name__}."
+                f"formulas are those of tensors, terms, functions and texts, not of {type(value).__name__}"
+                f"{_INSTEAD if value is not None else _NO_GRADIENT}."
             )
         reading, term = read(value)
         term, symbols = assuming(term, reading.symbols, assume)
         return Formula(term, symbols, None, reading, value._node is None and origin_of(value) is not None)
-    reading, term = run_on(value, args)
+    with arrays_meant(args):
+        reading, term = run_on(value, args)
     name = name_of(value)
     term, symbols = assuming(term, reading.symbols, assume)
     if wrt is None:
@@ -379,6 +396,7 @@ def where_list(tensor: Any, names: Any = None) -> list[tuple[Any, Any]]:
     return formula(tensor).where_list(names)
 
 
+@_OPTIONS
 def latex(
     value: Any,
     *args: Any,

@@ -93,7 +93,8 @@ def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple
 def numbered(argnums: Any, count: int) -> tuple[int, ...]:
     """The arguments to differentiate by, counted from the front."""
     if not isinstance(argnums, (int, tuple, list)):
-        raise ArgumentError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        said = " (the position of the argument, 0 for the first)" if isinstance(argnums, str) else ""
+        raise ArgumentError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}{said}")
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     if not numbers:
         raise ArgumentError("argnums must be non-empty")

@@ -41,6 +41,8 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     given = ", ".join([*map(_short, args), *(f"{key}={_short(value)}" for key, value in kwargs.items())])
     parameters = [str(p.replace(annotation=p.empty)) for p in _parameters(function).values()]
     called = f" It is called as {name}({', '.join(parameters)})." if parameters else ""
+    if args and inspect.isfunction(args[0]):
+        called += " The derivative of a function f is func.grad(f)(x), its formula formula(f, x, wrt='x')."
     kind = OutOfBounds if wrong is None and isinstance(error, IndexError) else ArgumentError
     first = "" if wrong is None else f"{wrong}\n"
     return kind(f"{first}{name}({given}): {_INNER.sub('', str(error))}.{called}")

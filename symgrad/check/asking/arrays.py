@@ -181,4 +181,11 @@ def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[st
     ]
     if whole:
         return f"{text} ({', '.join(whole)}: pass floats, 1.0 for 1, where you want a gradient)."
+    odd = [
+        f"{name} is an array of {array.dtype}"
+        for name, arg in zip(names, args, strict=True)
+        if isinstance(arg, np.ndarray) and (array := arg).dtype.kind not in "fc"
+    ]
+    if odd:
+        return f"{text} ({', '.join(odd)}: take .astype(float), or the columns of a record array one by one)."
     return f"{text}; say with argnums= which arguments they belong to. A value beside the gradient is not part of it."

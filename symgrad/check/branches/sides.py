@@ -61,7 +61,7 @@ class _SideSweep(CarefulSweep):
         self.sides: Sides = {}
 
     def _contribution(self, node: Any, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
-        if _has_branches(node) and not _is_guard(node, i, saved):
+        if 0 not in node.shape and _has_branches(node) and not _is_guard(node, i, saved):
             rule = functools.partial(rules, i) if callable(rules) else rules[i]
             ones = np.ones(node.shape, node.dtype)[()]
             local = None if rule is None else rule(ones, *self.arguments(node, saved), **(params or {}))
