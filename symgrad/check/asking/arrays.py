@@ -182,9 +182,9 @@ def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[st
     if whole:
         return f"{text} ({', '.join(whole)}: pass floats, 1.0 for 1, where you want a gradient)."
     odd = [
-        f"{name} is an array of {array.dtype}"
+        f"{name} is an array of {arg.dtype}"
         for name, arg in zip(names, args, strict=True)
-        if isinstance(arg, np.ndarray) and (array := arg).dtype.kind not in "fc"
+        if isinstance(arg, np.ndarray) and arg.dtype.kind not in "fc"
     ]
     if odd:
         return f"{text} ({', '.join(odd)}: take .astype(float), or the columns of a record array one by one)."
