@@ -105,6 +105,8 @@ class Reading:
         """Values of letters that are values of composed sizes, too."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
+        self._counted: dict[str, int] = {}
+        """Up to which number names were given, by the name that was asked for."""
         chosen = self._name_leaves(names or {})
         if letters is None:
             self._letter_sizes(fixed)
@@ -303,12 +305,13 @@ class Reading:
         return site_name(extra.name, extra.site), extra.name is not None
 
     def _free(self, name: str) -> str:
-        found, k = name, 1
+        found, k = name, self._counted.get(name, 1)
         stem = name.rstrip("0123456789") if name[-1].isdigit() else name + "_"
         while found in self._taken:
             k += 1
             found = f"{stem}{k}"
         self._taken.add(found)
+        self._counted[name] = k
         return found
 
     def _made(self, recipe: Recipe) -> Term:
