@@ -275,7 +275,7 @@ def _read(
         made.raw, made.passes = reading.raw, len(watch.passes)
     else:
         numbers = _FIXED.get()
-        reading = Reading(roots, given, {} if numbers is None else None, fixed=numbers or ())
+        reading = Reading(roots, given, {} if numbers is None else None, fixed=numbers or (), counts=False)
     if made.exact and watch.passes and any(is_narrow(t.dtype) for t in reading.terms.values()):
         raise CompileError("its gradients in half precision round otherwise where a tracer looks on")
     made.sizes = {letter: n for n, letter in reading.letters.items()}
@@ -329,7 +329,7 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     from symgrad.tape.formulas.reading import read_all
 
     tensors, structure = containers.flatten(results)
-    reading, terms = read_all(tensors)
+    reading, terms = read_all(tensors, counts=False)
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}

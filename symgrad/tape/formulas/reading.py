@@ -72,7 +72,8 @@ class Reading:
     """One reading of a graph as formulas: names, letters, and the term of every node.
 
     ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
-    letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones.
+    letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones; those of arrays in
+    indices only with ``counts``, for programs keep such arrays as they are.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Reading:
         letters: dict[int, str] | None = None,
         fixed: Collection[int] = (),
         local: bool = False,
+        counts: bool = True,
     ):
         self.local = local
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
@@ -109,7 +111,7 @@ class Reading:
         """Up to which number names were given, by the name that was asked for."""
         chosen = self._name_leaves(names or {})
         if letters is None:
-            self._letter_sizes(fixed)
+            self._letter_sizes(fixed, counts)
         self._pin_numbers()
         self._read_with_letters(chosen, made)
 
@@ -208,10 +210,10 @@ class Reading:
             return self.terms[id(edge)]
         return self._number(edge)
 
-    def _letter_sizes(self, fixed: Collection[int]) -> None:
+    def _letter_sizes(self, fixed: Collection[int], counts: bool) -> None:
         free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
         for leaf in self.leaves:
-            for n in leaf.raw_shape:
+            for n in leaf.raw_shape if counts or leaf.__class__ is not Places else ():
                 if n > 1 and n not in self.letters and n not in fixed:
                     self.letters[n] = next(free)
 
@@ -493,13 +495,15 @@ def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Ter
     return reading, term
 
 
-def read_all(tensors: Sequence[Any], names: dict[int, str] | None = None) -> tuple[Reading, list[Term]]:
-    """One reading of the graphs of several tensors, and their terms in it."""
+def read_all(
+    tensors: Sequence[Any], names: dict[int, str] | None = None, counts: bool = True
+) -> tuple[Reading, list[Term]]:
+    """One reading of the graphs of several tensors, and their terms in it; ``counts`` as for :class:`Reading`."""
     origins = [_origin(tensor) for tensor in tensors]
     roots = []
     for tensor, origin in zip(tensors, origins, strict=True):
         roots += [tensor.edge()] if origin is None else _roots(origin)
-    reading = Reading(roots, names)
+    reading = Reading(roots, names, counts=counts)
     return reading, [
         reading[tensor.edge()] if origin is None else _gradient(reading, origin)
         for tensor, origin in zip(tensors, origins, strict=True)
