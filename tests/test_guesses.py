@@ -114,3 +114,12 @@ def test_lists_of_numbers_are_named(ask) -> None:
 
 def test_an_empty_array_has_no_branches() -> None:
     assert not sg.check(lambda x: (x**2).sum(), lambda x: 2 * x, np.zeros(0)).notes
+
+
+def test_a_result_that_is_no_scalar_has_a_jacobian() -> None:
+    with pytest.raises(ValueError, match=r"shape \(n,\).* func\.jacobian\(f, argnums\) in the place of f"):
+        sg.latex(lambda A, x: A @ x, (3, 2), (2,), wrt="x")
+    assert sg.latex(sg.func.jacobian(lambda A, x: A @ x, 1), (3, 2), (2,)) == "A"
+    with pytest.raises(ValueError, match="theta is printed as one"):
+        sg.tensor([1.0], name="\\theta")
+    assert sg.latex(sg.tensor([1.0], name="theta").sin()) == "\\sin\\left(\\theta\\right)"

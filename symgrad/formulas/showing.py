@@ -15,6 +15,7 @@ from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.formulas.layouts import Derivative, derivative_of, transposed
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.ops.rules.kinks import keeps_nan
+from symgrad.ops.shapes.shaping import shape_text
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.sources import source
 from symgrad.sources.asked import assuming, named
@@ -325,8 +326,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     targets = [_target(symbols, w, [*parameters(value, len(args))]) for w in _each(wrt)]
     if term.shape != ():
         raise ArgumentError(
-            f"{called(value)} gives an array of shape {term.shape}; the gradient with respect to {targets[0].name} is "
-            "that of a scalar. Reduce the result, for example with .sum()."
+            f"{called(value)} gives an array of shape {shape_text(term.shape)}; the gradient with respect to "
+            f"{targets[0].name} is that of a scalar. Reduce the result, for example with .sum(), or ask for the "
+            "Jacobian: func.jacobian(f, argnums) in the place of f, without wrt=."
         )
     for target in targets:
         term = jacobian(term, target)

@@ -1,4 +1,4 @@
-"""Ops: their record, its three factories, what flows through them, and their public names.
+"""Ops: their record, its four factories, what flows through them, and their public names.
 
 An op is one table entry.  Its derivative is written in the library's own ops, and an op looks once at what flows
 through it (the *carrier*): arrays run the NumPy kernel; any other carrier registers itself here with

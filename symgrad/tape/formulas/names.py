@@ -23,7 +23,8 @@ def check_name(name: str) -> str:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise NameProblem(
             f"{name!r} cannot name a tensor: a name is one identifier of letters, digits and underscores (Greek "
-            "letters are fine) and no keyword of Python, because it goes into formulas and source text as it stands."
+            "letters are fine, and theta is printed as one) and no keyword of Python, because it goes into formulas "
+            "and source text as it stands."
         )
     return name
 
