@@ -23,7 +23,7 @@ from symgrad.dtypes import (
 from symgrad.errors import AutogradError
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, shape_of
-from symgrad.ops.torch_nodes.rewrites import OF_OPS, no_place_for, rewrites
+from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
 from symgrad.tape.graph import Labelled, Node, Source, sequence
@@ -450,6 +450,8 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         claimed = _claimed(op, args)
         if claimed:
             return _as_claimed(cls, op, out, args, values, params, mask, claimed)
+        if op.name in COPYING and inferred(args[0]) and COPYING[op.name](*args):
+            return lookup("clone")(args[0])
     if not keep and not (WATCH.count and watches_everything()):
         return noted(plain(cls, out), op, args, params)
     watched = False

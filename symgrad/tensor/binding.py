@@ -262,8 +262,27 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_OPERATORS = ("add", "sub", "subtract", "rsub", "div", "divide", "fmod", "remainder", "copysign", "sort")
-"""Functions that torch records of inference tensors that claim to require grad: to them numbers are tensors."""
+_OPERATORS = ("add", "sub", "subtract", "rsub", "div", "divide", "fmod", "remainder", "copysign")
+"""Functions that torch records of inference tensors that claim to require grad where they meet numbers, which are
+tensors to them; ``alpha`` is none."""
+
+_COPIED_FIRST = ("sort",)
+"""Functions that torch records of such tensors alone, too: it copies them first."""
+
+
+def _another(name: str, made: Any) -> Any:
+    """Where there is nothing to do, torch's answer is another tensor all the same: a view, or a copy.
+
+    An inference tensor that claims to require grad does so for ``clone`` alone.
+    """
+    if name in ("t", "t_"):
+        return getitem(made, Ellipsis)
+    return lookup("clone")(lookup("detach")(made) if MODE.inferred and inferred(made) else made)
+
+
+def _numbered(args: tuple[Any, ...]) -> bool:
+    """Whether there are Python numbers among the arguments."""
+    return any(a.__class__ in NUMBERS for a in args)
 
 
 def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -277,16 +296,13 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             args = by_place(order, args, kwargs)
-        if MODE.inferred and not operators:
+        if MODE.inferred and name not in _COPIED_FIRST and not (operators and _numbered(args[:2])):
             made = record.unclaimed(function, args, kwargs)
         else:
             made = function(*args, **kwargs)
         if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
-            # Nothing to do, but torch's answer is another tensor all the same: a view, or a copy.
-            # An inference tensor that claims to require grad does so for ``clone`` alone.
-            copied = lookup("detach")(made) if MODE.inferred and inferred(made) else made
-            other = lookup("clone")(copied) if name not in ("t", "t_") else getitem(made, Ellipsis)
-            made = made if not isinstance(label, str) and label(made, *args, **kwargs) is None else other
+            if isinstance(label, str) or label(made, *args, **kwargs) is not None:
+                made = _another(name, made)
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
                 whole = out._node.op.name == name and out._node.op.kind == "elementwise"

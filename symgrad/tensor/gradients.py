@@ -117,7 +117,7 @@ class Gradients(Recorded):
         """
         if not self._requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is not None:
+        if self._node is not None and getattr(self._node, "recorded", True):  # a view cut out unrecorded was a leaf
             from symgrad.autograd.graphs.hooks import retain
 
             retain(self)

@@ -219,3 +219,31 @@ def test_texts_of_nodes() -> None:
         nodes = (Twice.apply(x).grad_fn, (x * 2).grad_fn, put.grad_fn)
         rows.append([repr(node).split(" at ")[0] for node in nodes])
     assert rows[0] == rows[1]
+
+
+BESIDE_NUMBERS = """
+t.rsub(x, 3)
+t.rsub(x, 3, alpha=2)
+t.rsub(x, x)
+3 - x
+t.xlogy(x, 2)
+t.xlogy(2, x)
+t.xlogy(x, x)
+t.special.xlog1py(x, 2)
+t.special.xlog1py(2, x)
+t.special.xlog1py(x, x)
+t.special.zeta(2, x)
+t.special.zeta(x, 2)
+t.special.zeta(x, x)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("call", BESIDE_NUMBERS)
+def test_beside_numbers(call: str) -> None:
+    """The name tells which operands are tensors, and only these are inputs."""
+    seen = []
+    for t in (sg, torch):
+        x = t.tensor([1.5, 2.0], requires_grad=True)
+        node = eval(call, {"t": t, "x": x}).grad_fn
+        seen.append((node.name(), len(node.next_functions)))
+    assert seen[0] == seen[1]

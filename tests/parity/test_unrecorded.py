@@ -201,6 +201,13 @@ CLAIMED = {
     "to the power of 0": lambda t, x: x**0,
     "inverted": lambda t, x: 1 / x,
     "plus 1": lambda t, x: x + 1,
+    "plus a multiple": lambda t, x: t.add(x, x, alpha=3),
+    "plus a multiple of 1": lambda t, x: t.add(x, 1, alpha=3),
+    "less a multiple": lambda t, x: t.sub(x, x, alpha=2),
+    "from a multiple": lambda t, x: t.rsub(x, x, alpha=2),
+    "a multiple of others": lambda t, x: t.rsub(x, t.ones(2), alpha=2),
+    "to the power of 1": lambda t, x: x**1,
+    "to the power of 1.0": lambda t, x: t.pow(x, 1.0),
     "squares": lambda t, x: x * x,
     "times others": lambda t, x: x * t.ones(2),
     "nansum": lambda t, x: x.nansum(-1),
@@ -225,6 +232,82 @@ def test_what_is_made_of_an_inference_tensor_that_claims_to_require_grad(functio
             x = t.tensor([0.5, 2.0], requires_grad=True)
         made = function(t, x)
         return made.requires_grad, type(made.grad_fn).__name__, made._version
+
+    here, there = both(run)
+    assert here == there
+
+
+SHOWN = {
+    "of several": lambda t, x: (x * 2).unbind(0)[0],
+    "of several, of a leaf": lambda t, x: x.unbind(0)[0],
+    "a chunk": lambda t, x: (x * 2).chunk(2)[0].view(2),
+    "unrecorded": lambda t, x: unrecorded(t, (x * 2)),
+    "of a leaf, unrecorded": lambda t, x: unrecorded(t, x),
+}
+ASKED = {
+    "backward": lambda t, x, v: v.backward(t.ones(2)),
+    "grad": lambda t, x, v: t.autograd.grad(v, x, t.ones(2)),
+    "hook": lambda t, x, v: v.register_hook(print),
+    "hook on a leaf": lambda t, x, v: v.register_post_accumulate_grad_hook(print),
+    "retain_grad": lambda t, x, v: v.retain_grad(),
+    "flatten": lambda t, x, v: v.flatten() is v,
+    "sin": lambda t, x, v: v.sin(),
+    "is_leaf": lambda t, x, v: v.is_leaf,
+}
+
+
+def unrecorded(t, y):
+    with t.no_grad():
+        return y[0]
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
+def test_what_is_asked_of_a_view_whose_base_was_changed_meanwhile(shown, asked):
+    def run(t):
+        x = t.tensor([[0.5, 1.0], [2.0, 3.0]], requires_grad=True)
+        v = shown(t, x)
+        base = v._base
+        with t.set_grad_enabled(base is not x):
+            base.zero_()
+        try:
+            return asked(t, x, v)
+        except RuntimeError as error:
+            return str(error)[:60]
+
+    here, there = both(run)
+    assert here == there
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_other_memory_counts_as_a_change(part):
+    def run(t):
+        x = t.ones(3)
+        v = x[:1] if part else x
+        v.add_(1)
+        v.set_(t.ones(2))
+        seen = [x._version, v._version]
+        v.add_(1)
+        return [*seen, x._version, v._version, x.tolist(), v.tolist()]
+
+    here, there = both(run)
+    assert here == there
+
+
+def test_addcdiv_saves_its_divisor():
+    """Also where only what is added to requires grad."""
+
+    def run(t):
+        x, divisor, seen = t.ones(2, requires_grad=True), t.full((2,), 4.0), []
+        with t.autograd.graph.saved_tensors_hooks(lambda v: seen.append(v.tolist()) or v, lambda v: v):
+            t.addcdiv(x, t.ones(2), divisor)
+        y = t.addcdiv(x, t.ones(2), divisor)
+        divisor.add_(1)
+        try:
+            y.sum().backward()
+        except RuntimeError as error:
+            seen.append(str(error)[:60])
+        return seen
 
     here, there = both(run)
     assert here == there

@@ -55,7 +55,7 @@ def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Removab
     """``tensor.register_post_accumulate_grad_hook``."""
     if not tensor._requires_grad:
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
-    if tensor._node is not None:
+    if not tensor.is_leaf:
         raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     return RemovableHandle(tensor.more().post, hook)
 

@@ -191,6 +191,8 @@ def _check(outputs: Sequence[Any]) -> None:
         if awaits_reward(out):
             raise AutogradError(NO_REWARD)
         if not out._requires_grad or out_of_reach(out):
+            if out._requires_grad and isinstance(out._node, Invalid):
+                raise out._node.error()
             raise AutogradError(NO_GRAD.format(k))
 
 

@@ -73,6 +73,7 @@ addcdiv: Op = elementwise(
     lambda out, input, x, y, value: -value * x / (y * y),
     None,
     settings=(3,),
+    saves=(2,),
     public=(),
     define=lambda input, x, y, value: input + times(x, value) / y,
     spelled=True,

@@ -48,6 +48,8 @@ Logaddexp2 ~ Div(g,Add:1(Pow:2(Sub(y,x)))) Div(g,Add:1(Pow:2(Sub(x,y)))) | Abs M
 Maximum ~ MaskedFill(Where(Div:1(g),g))+1 | Minimum ~ MaskedFill(Where(Div:1(g),g))+1 | Fmax ~ MaskedFill(g)
 Clamp ~ Where(g,_) | Clamp:1 Where(g,_) | ClampMin Where(g,_) | ClampMin:1 ~ Where(g,_) | ClampMax Where(g,_)
 ClampMax:1 ~ Where(g,_) | Where ~ Where(g,_) Where(_,g) | Xlogy ~ MaskedFill(Xlogy(g,y)) Div(Mul(g,x),y)
+Xlogy:1 Div(Mul:1(g),x) | Xlogy:2 Xlogy:2(g) | SpecialXlog1Py ~ MaskedFill(SpecialXlog1Py(g,y)) Div(Mul(g,x),Add:1(y))
+SpecialXlog1Py:1 Div(Mul:1(g),Add:1(x)) | SpecialXlog1Py:2 SpecialXlog1Py:2(g)
 Sinc Where(_,Mul(g,Div~(Sub~(Mul(a=Mul:1(x),Cos(a)),Sin(a)),Mul:1(Mul(x,x)))'))
 Erf Mul(Mul:1(Exp(Neg(Pow#2(x)))),g) | Erfc Mul(Mul:1(Exp(Neg(Pow#2(x)))),g)
 Erfinv Mul(Mul:1(Exp(Pow#2(Erfinv(x)))),g) | Lgamma Mul(g,Digamma(x)) | Digamma Mul(g,Polygamma(x))

@@ -369,7 +369,7 @@ NAMED_ALIKE: dict[str, str] = {
     "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal "
     "diagonal_scatter dist gather index_add index_copy index_put index_reduce index_select kthvalue ldexp "
     "logcumsumexp logit lu_unpack masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy "
-    "ormqr polar put renorm repeat roll rot90 rsub scatter_add scatter_reduce select_scatter sgn "
+    "ormqr polar put renorm repeat roll rot90 scatter_add scatter_reduce select_scatter sgn "
     "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex unfold aminmax "
     "std_mean var_mean select i0 softmax log_softmax",
     "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
@@ -377,7 +377,7 @@ NAMED_ALIKE: dict[str, str] = {
     "fractional_max_pool2d fractional_max_pool3d gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss "
     "leaky_relu max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss pdist pixel_shuffle "
     "pixel_unshuffle silu smooth_l1_loss soft_margin_loss softplus softshrink threshold softmax log_softmax logit",
-    "special": "entr erfcx i0e i1 i1e log_ndtr ndtri xlog1py",
+    "special": "entr erfcx i0e i1 i1e log_ndtr ndtri",
     "linalg": "cross householder_product lstsq lu lu_solve qr solve_triangular",
 }
 """Functions by namespace whose node is called like them; in ``special`` and ``linalg`` with the namespace before."""
@@ -397,6 +397,7 @@ _OTHERWISE: dict[str, Any] = {
     "segment_reduce": "SegmentReduceBackward0",
     "unsafe_split": "UnsafeSplitBackward0",
     "unsafe_split_with_sizes": "UnsafeSplitWithSizesBackward0",
+    "rsub": _overload("Rsub", 1, "other"),
     "sub": _scaled("Sub"),
     "subtract": _scaled("Sub"),
     "clamp": _clamp,

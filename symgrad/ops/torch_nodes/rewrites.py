@@ -198,6 +198,9 @@ INTO_PLACES: dict[str, tuple[str, Callable[..., bool] | None]] = {
 """Functions and ops that torch computes by another one into a place (``out=``), and when; it refuses that for inference
 tensors that claim to require grad, since nothing records them."""
 
+COPYING: dict[str, Any] = {"pow": lambda base, exponent: exponent.__class__ in (int, float) and exponent == 1}
+"""Ops that are a copy of their first operand in torch, and when: those of inference tensors are recorded as copies."""
+
 
 def no_place_for(name: str, args: Any, options: Any) -> str | None:
     """torch's words where it refuses a function of inference tensors that claim to require grad.
