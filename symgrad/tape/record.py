@@ -325,6 +325,13 @@ def _claimed(op: Op, args: tuple[Any, ...]) -> int:
     return mask
 
 
+def _as_copied(op: Op, args: Any, values: Any, params: dict[str, Any]) -> tuple[Op, Any, Any, dict[str, Any]]:
+    """The call as it is, or the copy that torch makes in its place of an inference tensor."""
+    if op.name in COPYING and inferred(args[0]) and COPYING[op.name](*args):
+        return lookup("clone"), args[:1], values[:1], {}
+    return op, args, values, params
+
+
 def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, claimed: int) -> Any:
     """The result recorded with the operands in ``claimed`` as leaves; to other operations they stay constants."""
     with as_leaves(arg for i, arg in enumerate(args) if claimed >> i & 1):
@@ -447,11 +454,10 @@ def _shared(out: Any, values: list[Any]) -> bool:
 def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask: int, keep: bool) -> Any:
     """The tensor of a result, with its node where a gradient or a formula may be asked for."""
     if MODE.inferred:
+        op, args, values, params = _as_copied(op, args, values, params)
         claimed = _claimed(op, args)
         if claimed:
             return _as_claimed(cls, op, out, args, values, params, mask, claimed)
-        if op.name in COPYING and inferred(args[0]) and COPYING[op.name](*args):
-            return lookup("clone")(args[0])
     if not keep and not (WATCH.count and watches_everything()):
         return noted(plain(cls, out), op, args, params)
     watched = False

@@ -300,9 +300,9 @@ def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             made = record.unclaimed(function, args, kwargs)
         else:
             made = function(*args, **kwargs)
-        if args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace"):
-            if isinstance(label, str) or label(made, *args, **kwargs) is not None:
-                made = _another(name, made)
+        unchanged = args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace")
+        if unchanged and (isinstance(label, str) or label(made, *args, **kwargs) is not None):
+            made = _another(name, made)
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
                 whole = out._node.op.name == name and out._node.op.kind == "elementwise"
