@@ -226,10 +226,20 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
 
 
 def note_rewritten(watch: Watch) -> None:
-    """Arrays that were written to with NumPy after an op had read them: the program would read what they are now."""
-    for tensor, mark in watch.marks:
+    """Constants that were written to after an op had read them: the program would read what they are now.
+
+    With NumPy, or through other views of their memory; a tensor that is changed itself has another record since.
+    """
+    for tensor, source, mark in watch.marks:
         value = tensor._value
-        if not changes(value) and zlib.crc32(value.tobytes()) != mark:
+        if source.ref() is not tensor or zlib.crc32(value.tobytes()) == mark:
+            continue
+        if changes(value):
+            note_problem(
+                f"it changes a constant of shape {value.shape} in place after it has computed with a view of it; "
+                "compute with a copy of the view, v.clone()"
+            )
+        else:
             note_problem(
                 f"it writes to a NumPy array of shape {value.shape} after it has computed with it; compute with a "
                 "copy, a.copy(), or write to a tensor, symgrad.zeros(...)"

@@ -133,8 +133,6 @@ class Recorded:
         extra = self.more()
         if saved is not None and extra.inference and (extra.claims or (saved and not MODE.local.closed)):
             raise AutogradError(INFERENCE_SAVED)
-        if WATCH.count:
-            note_constant(self)
         if extra.recipe is not None and changes(self._value):
             extra.recipe = None  # a constant that was changed in place is no longer what made it
             if extra.source is not None:
@@ -146,6 +144,8 @@ class Recorded:
             if self._value.nbytes <= SMALL:
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
                 extra.source.kept = self._value
+        if WATCH.count:
+            note_constant(self, extra.source)
         return extra.source
 
     def edge(self, saved: bool | None = None) -> Any:

@@ -39,7 +39,7 @@ from symgrad.tape.memory.writing import (
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
-from symgrad.tape.watching.watch import WATCH, note_problem, note_read
+from symgrad.tape.watching.watch import WATCH, note_problem, note_read, note_sharing
 from symgrad.tensor.binding import bind
 from symgrad.tensor.gradients import Gradients
 from symgrad.tensor.numbers import Numbers
@@ -232,6 +232,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             extra.strides = shared.strides if view is None else None if out._value.size else self.stride()
         if self._requires_grad:
             extra.detached = weakref.ref(self if view is None else view.base)
+        if WATCH.count:
+            note_sharing(self if view is None else view.base, out)
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:

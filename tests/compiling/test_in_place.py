@@ -284,3 +284,97 @@ def test_what_is_detached_without_grad_is_not_changed_in_place():
 
     with pytest.raises(CompileError, match="changes a detached tensor in place"):
         sg.compile(both, X)
+
+
+def doubled_each_round(x):
+    t, out = sg.ones_like(x), 0
+    for _ in range(3):
+        out = out + (t * x).sum()
+        t *= 2
+    return out
+
+
+def places_in_turn(x):
+    w = sg.zeros(3, dtype=sg.float64)
+    w[0] = 1.0
+    first = (w * x).sum()
+    w[:2] = sg.tensor([0.0, 1.0], dtype=sg.float64)
+    return first * 2 + (w * x).sum() * 3
+
+
+def through_a_view(x):
+    t = sg.ones_like(x)
+    u, v = t * x, t[1:]
+    v.add_(1)
+    return u.sum() + (t * x).sum()
+
+
+def large(x):
+    t = sg.ones(2000, dtype=sg.float64)
+    u = (t * x.sum()).sum()
+    t.add_(1)
+    return u + t.sum() * x[0]
+
+
+@pytest.mark.parametrize("f", [doubled_each_round, places_in_turn, through_a_view, large])
+def test_constants_have_in_programs_the_values_that_they_were_read_with(f):
+    def whole(x):
+        return f(sg.as_tensor(x))
+
+    x = np.array([1.0, 2.0, 3.0])
+    for program in (sg.compile(whole, x), sg.jit(whole)):
+        for at in (x, -2 * x, x + 1):
+            assert float(program(at)) == float(whole(at))
+
+
+def view_read_before(x):
+    t = sg.ones_like(x)
+    v = t[1:]
+    u = v * x[1:]
+    t.add_(1)
+    return u.sum() + v.sum()
+
+
+def changed_where_detached(x):
+    t = sg.zeros_like(x)
+    t.detach().add_(1)
+    v = t.detach()
+    v.add_(x)
+    return (t * t).sum()
+
+
+def changed_where_detached_from(x):
+    t = sg.zeros_like(x)
+    v = t[1:].detach()
+    t.add_(x)
+    return (v * v).sum()
+
+
+def changed_by_data(x):
+    t = sg.zeros_like(x)
+    v = t.data
+    v.add_(x)
+    return (t * t).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "told"),
+    [
+        (view_read_before, r"a constant of shape \(2,\) in place after it has computed with a view"),
+        (changed_where_detached, "it changes a detached tensor in place"),
+        (changed_where_detached_from, "it changes a detached tensor in place"),
+        (changed_by_data, "it changes a detached tensor in place"),
+    ],
+)
+def test_changes_that_no_program_follows_are_refused(f, told):
+    """Programs had the values of the first call in them."""
+
+    def whole(x):
+        return f(sg.as_tensor(x))
+
+    x = np.array([1.0, 2.0, 3.0])
+    with pytest.raises(CompileError, match=told):
+        sg.compile(whole, x)
+    fast = sg.jit(whole)
+    for at in (x, x, x, 2 * x):
+        assert float(fast(at)) == float(whole(at))

@@ -184,6 +184,9 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     leaf = root._requires_grad and root._node is None
     followed = new._requires_grad or root._requires_grad or root._node is not None or bool(WATCHERS)
     if not (recording() or _traced(root)) or leaf or new._node is None or not followed:
+        if WATCHERS:  # a program reads what was computed with it before from a constant of its own
+            _settle_constant(root)
+            _settle_constant(tensor)
         _write(target, value)
         count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
@@ -362,10 +365,10 @@ def _younger(root: Any, began: int) -> list[Node]:
 
 
 def _settle_constant(root: Any) -> None:
-    """The constant that a tensor was, as others know it, keeps its contents; the tensor is a result from now on."""
+    """The constant that a tensor was, as others know it, keeps its contents; the tensor is another from now on."""
     extra = root._extra
     if root._node is None and extra is not None and extra.source is not None:
-        if root._value.nbytes <= _SMALL:
+        if root._value.nbytes <= _SMALL or WATCHERS:  # programs need the values
             extra.source.kept = root._value.copy()
         extra.source.ref = _gone
         extra.source = None

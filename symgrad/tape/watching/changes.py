@@ -8,6 +8,7 @@ from typing import Any
 
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.alone import WATCHERS
+from symgrad.tape.memory.versions import storage
 from symgrad.tape.watching.watch import Watch, note_problem
 
 
@@ -32,14 +33,24 @@ def arguments_kept(watch: Watch) -> Callable[..., None]:
                 "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that "
                 "of the old ones; change a copy, y.clone(), or leave no_grad() out"
             )
+        if new._node is not None and watch.detached and _detached_too(watch, root):
+            note_problem(_DETACHED)
         note_shared(root)
 
     return see
 
 
+def _detached_too(watch: Watch, root: Any) -> bool:
+    """Whether a constant in the memory of ``root`` is alive that was detached from it or another, or the other way."""
+    pairs = [(one(), two()) for one, two in watch.detached]
+    owner = storage(root._array())
+    return any(a is not None and b is not None and storage(b._array()) is owner for a, b in pairs)
+
+
+_DETACHED = "it changes a detached tensor in place, and with it the one it was detached from; clone() it first"
+
+
 def note_shared(root: Any) -> None:
     """What shares its memory with a tensor whose history does not show the change."""
     if isinstance(root._node, Node) and root._node.op.shares:
-        note_problem(
-            "it changes a detached tensor in place, and with it the one it was detached from; clone() it first"
-        )
+        note_problem(_DETACHED)

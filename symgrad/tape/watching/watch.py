@@ -9,6 +9,7 @@ Nothing is paid otherwise but one look at ``WATCH.count``.
 from __future__ import annotations
 
 import threading
+import weakref
 import zlib
 from types import TracebackType
 from typing import Any, Self
@@ -42,7 +43,9 @@ class Watch:
     ``passes`` has the first and last creation numbers of the nodes of backward passes.  ``everything``: what is made
     of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
     ``variables`` are those of derivatives inside, by which nobody outside differentiates.
-    ``marks`` has checksums of arrays when they were read: of writes with NumPy nobody is told.
+    ``marks`` has constants, their records and checksums from when they were read: of writes with NumPy nobody is told,
+    and of others not the views.
+    ``detached`` has pairs of constants, weakly, of which one was detached from the other and shares its memory.
     ``refuses``: what no formula can repeat does not happen, it raises ``FormulaError``; with ``"reads"`` looks at
     values, too, since they are not those of a real run.
     """
@@ -52,7 +55,8 @@ class Watch:
         self.refuses = refuses
         self.reads: list[Read] = []
         self.kept: list[Any] = []
-        self.marks: list[tuple[Any, int]] = []
+        self.marks: list[tuple[Any, Any, int]] = []
+        self.detached: list[tuple[Any, Any]] = []
         self.inputs: set[int] = set()
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
@@ -115,12 +119,18 @@ def note_read(tensor: Any, how: str) -> None:
             watch.reads.append(Read(tensor, how))
 
 
-def note_constant(tensor: Any) -> None:
-    """A constant entered a graph; its value is needed when the graph becomes a program."""
+def note_constant(tensor: Any, source: Any) -> None:
+    """A constant entered a graph as ``source``; its value is needed when the graph becomes a program."""
     for watch in WATCH.local.stack:
         watch.kept.append(tensor)
         if isinstance(tensor._value, np.ndarray):
-            watch.marks.append((tensor, zlib.crc32(tensor._value.tobytes())))
+            watch.marks.append((tensor, source, zlib.crc32(tensor._value.tobytes())))
+
+
+def note_sharing(tensor: Any, made: Any) -> None:
+    """A constant ``made`` shares the memory of another one, whose history does not show its changes."""
+    for watch in WATCH.local.stack:
+        watch.detached.append((weakref.ref(tensor), weakref.ref(made)))
 
 
 def note_pass(first: int, last: int) -> None:
