@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 
 import pytest
@@ -307,6 +308,22 @@ def test_addcdiv_saves_its_divisor():
             y.sum().backward()
         except RuntimeError as error:
             seen.append(str(error)[:60])
+        return seen
+
+    here, there = both(run)
+    assert here == there
+
+
+@pytest.mark.parametrize("mode", ["any", "all"])
+@pytest.mark.parametrize("which", ["c", "ca", "ac", "a", ""])
+def test_hooks_on_several_tensors_of_which_some_require_no_grad(mode, which):
+    """Where that is refused, none of the tensors has the hook."""
+
+    def run(t):
+        known, seen = {"a": t.ones(2, requires_grad=True), "c": t.ones(2)}, []
+        with contextlib.suppress(RuntimeError, AssertionError):
+            t.autograd.graph.register_multi_grad_hook([known[k] for k in which], lambda g: seen.append(1), mode=mode)
+        (known["a"] * known["c"]).sum().backward()
         return seen
 
     here, there = both(run)

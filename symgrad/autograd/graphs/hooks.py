@@ -19,6 +19,8 @@ from symgrad.tape.record import Recorded, plain
 
 _numbers = itertools.count()
 
+_NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient"
+
 
 class RemovableHandle:
     """What registering a hook returns; ``remove()`` takes the hook away (also at the end of a ``with`` block)."""
@@ -54,7 +56,7 @@ class NodeHook:
 def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """``tensor.register_post_accumulate_grad_hook``."""
     if not tensor._requires_grad:
-        raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        raise AutogradError(_NO_GRADIENT)
     if not tensor.is_leaf:
         raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     return RemovableHandle(tensor.more().post, hook)
@@ -174,7 +176,7 @@ def _several(node: Node | Siblings) -> bool:
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     """``tensor.register_hook``."""
     if not tensor.requires_grad:
-        raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        raise AutogradError(_NO_GRADIENT)
     if not callable(hook):
         raise ArgumentError(f"register_hook() takes a function of the gradient, not {type(hook).__name__}.")
     return RemovableHandle((tensor if tensor._node is None else _awake(tensor._node)).more().hooks, hook)
@@ -305,7 +307,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     """Call ``fn`` once per backward pass with the gradients of several tensors.
 
     With ``mode="all"`` it gets the list of them, None for a tensor that the pass does not reach, when the last one is
-    known; with ``mode="any"`` it gets the first gradient that is known.  The hook cannot replace gradients.
+    known; with ``mode="any"`` it gets the first gradient that is known, and tensors that do not require grad are passed
+    over.  The hook cannot replace gradients.  Raises ``RuntimeError`` for such tensors with ``mode="all"``.
 
     >>> import symgrad as sg
     >>> a, b = (sg.tensor(v, requires_grad=True) for v in (2.0, 3.0))
@@ -315,5 +318,9 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     """
     if mode not in ("all", "any"):
         raise ArgumentError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    elif not all(t.requires_grad for t in tensors):  # asked before the first of them has a hook
+        raise AutogradError(_NO_GRADIENT)
     gathering = _Gathering(tensors, fn, mode == "any")
     return Handles([register_tensor_hook(t, gathering.hook(k)) for k, t in enumerate(tensors)])
