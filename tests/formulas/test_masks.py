@@ -136,7 +136,8 @@ def test_short_lists_are_part_of_the_program():
     x, A, *_ = leaves(10)
     assert x[[0, 2]].latex() == "x_{[[0, 2]]}"
     assert A[[0, 2], 1].shape == (2,)
-    assert x[list(range(9))].latex() == "x_{[c_{1}]}"
+    assert x[[*range(8, -1, -1)]].latex() == "x_{[c_{1}]}"
+    assert x[np.arange(9)].latex() == r"x_{[\operatorname{arange}\left(9\right)]}"
     assert A[x > 0, [0, 1, 2, 0, 1]].latex() == "A_{[c_{1}, [0, 1, 2, 0, 1]]}"
 
 
@@ -156,3 +157,18 @@ def test_gradients_stay_right_when_the_mask_is_changed_later(given):
     mask[0], places[0] = False, 3
     out.backward()
     np.testing.assert_array_equal(x.grad, [2 + 3, 1 + 12, 6, 1])
+
+
+def test_each_row_at_its_label_is_a_one_hot_matrix():
+    """``logp[np.arange(n), t]``: the first array counts the rows, so the gradient is the textbook's."""
+    rng = np.random.default_rng(0)
+    for n in (5, 50):
+        Z = sg.tensor(rng.normal(size=(n, 3)), requires_grad=True, name="Z")
+        t = sg.tensor(rng.integers(0, 3, n), name="t")
+        loss = -sg.log_softmax(Z, 1)[np.arange(n), t].mean()
+        (made,) = sg.autograd.grad(loss, Z)
+        text = (
+            r"\frac{1}{n} \left(\operatorname{softmax}\left(Z\right) - \operatorname{onehot}_{m}\left(t\right)\right)"
+        )
+        assert made.latex() == text
+        assert sg.verify(made).ok

@@ -228,7 +228,7 @@ MOST_PARTS = 20
 
 def _exchanged(edges: Edges, one: tuple[Any, Any], two: tuple[Any, Any]) -> Any:
     a, b = edges[one[0], 0], edges[two[0], 0]
-    made = -a.c - b.c
+    made = np.ascontiguousarray(-a.c - b.c)
     made.reshape(-1)[one[1].ravel()] += b.g.ravel()
     made.reshape(-1)[two[1].ravel()] += a.g.ravel()
     return made

@@ -401,7 +401,7 @@ def _overwritten(case: Case, node: Any, i: int, values: list[Value]) -> Iterator
         return
 
     def change(local: Local) -> Any:
-        made = np.zeros_like(local.c)
+        made = np.zeros(local.c.shape, local.c.dtype)
         made.ravel()[places.ravel()] = local.g.ravel()
         return made
 

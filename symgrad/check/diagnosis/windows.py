@@ -202,7 +202,8 @@ class _Written:
         self.writes, self.apart, self.assigned = writes, apart, assigned
 
     def __call__(self, edges: Edges) -> Any:
-        made = np.zeros_like(edges[self.writes[0][0][0], 0].c)
+        like = edges[self.writes[0][0][0], 0].c
+        made = np.zeros(like.shape, like.dtype)  # row by row in memory, as places are counted
         added, counted = made.copy(), set()
         for (node, places), edge in self.writes:
             local = edges[node, 0]
