@@ -267,11 +267,17 @@ def test_lengths_of_several_differences_are_not_multiplied_out():
 
 
 def test_tails_of_exponentials_have_programs():
-    """The slope e^(-u²) has the squares of exponentials in its exponent."""
-    x = np.array([-3.0, -0.1, 0.2, 0.7])
-    for f in (lambda x: sg.erf(sg.expm1(x)).sum(), lambda x: sg.erf(sg.exp(x) - sg.sqrt(1 + x * x)).sum()):
+    """The slope e^(-u²) has the squares of exponentials in its exponent, and a root may have them under it."""
+    x = np.array([0.1, 0.2, 0.7])
+    for f in (
+        lambda x: sg.erf(sg.expm1(x)).sum(),
+        lambda x: sg.erf(sg.exp(x) - sg.sqrt(1 + x * x)).sum(),
+        lambda x: sg.sqrt(sg.expm1(x + x)).sum(),
+    ):
         slope = sg.func.grad(f)
         np.testing.assert_allclose(sg.compile(slope, x)(x), slope(x), rtol=1e-13)
+    nothing = sg.compile(lambda x: sg.sqrt(x - x) * sg.sin(sg.sqrt(x)) / -x, x)
+    np.testing.assert_array_equal(nothing(x), np.zeros(3))
 
 
 def test_exponentials_of_exponentials_are_compiled_in_time():

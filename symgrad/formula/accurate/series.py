@@ -234,6 +234,8 @@ _FUNCTIONS = {"log": _log, "atan": _atan, "sqrt_of": _root}
 
 
 def _total(rows: Sequence[Series]) -> Series:
+    if not rows:  # a sum in which everything has cancelled
+        raise NoSeries
     found = rows[0]
     for row in rows[1:]:
         found = found.plus(row)

@@ -210,8 +210,8 @@ class Writer:
         found = []
         for m, c in poly.items():
             root = Fraction(math.isqrt(abs(c.numerator)), math.isqrt(c.denominator))
-            if root**2 != abs(c) or len(m) > 1 or any(p != 2 for _, p in m):
-                return None
+            if root**2 != abs(c) or len(m) > 1 or any(p != 2 for _, p in m) or self._kind(m) == "exp":
+                return None  # e^(2x) - 1 is expm1(2x)
             base = None if not m else self._generator(m[0][0])
             found.append((self.scaled(root, base), 1 if c > 0 else -1))
         return None if all(not m for m in poly) else found
