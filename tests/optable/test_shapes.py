@@ -33,13 +33,13 @@ def check(function: Any, *values: Any) -> None:
     named = {f"v{k}": v for k, v in enumerate(values)}
     out = function(*leaves)
     np.testing.assert_array_equal(out.detach().numpy(), function(*values))
-    close(evaluate(out.term, named), out.detach().numpy(), 1e-13, "formula of the value")
+    close(evaluate(out.term, named | sg.formula(out).constants), out.detach().numpy(), 1e-13, "formula of the value")
     w = sg.tensor(weights(tuple(out.shape), out.dtype), name="w")
     out.backward(w)
     for k, (leaf, v) in enumerate(zip(leaves, values, strict=True)):
         assert tuple(leaf.grad.shape) == np.shape(v)
         close(leaf.grad.numpy(), differences(function, values, k, w.numpy()), 1e-6, f"gradient {k}")
-        letters = {f"v{k}": v for k, v in enumerate(values)} | {"w": w.numpy()}
+        letters = named | {"w": w.numpy()} | sg.formula(leaf.grad).constants  # arrays of an index are constants
         formula = evaluate(leaf.grad.term, letters, sizes_of(leaf.grad.term, values))
         close(formula, leaf.grad.numpy(), 1e-13, f"formula of gradient {k}")
 
