@@ -215,7 +215,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
             row.append(tensor)
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
-    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else arguments_kept(watch)):
+    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else arguments_kept(watch, function)):
         result = function(*call_args)
         note_rewritten(watch)
     if watch.problems:

@@ -378,3 +378,33 @@ def test_changes_that_no_program_follows_are_refused(f, told):
     fast = sg.jit(whole)
     for at in (x, x, x, 2 * x):
         assert float(fast(at)) == float(whole(at))
+
+
+class Layer:
+    """A function with a state."""
+
+    def __init__(self):
+        self.running = sg.zeros(3, dtype=sg.float64)
+
+    def loss(self, x):
+        self.running.mul_(0.9).add_(x.detach(), alpha=0.1)
+        return ((x - self.running) ** 2).sum()
+
+    def by_parts(self, x):
+        self.running[1:] += 1
+        return (x * self.running).sum()
+
+
+@pytest.mark.parametrize("name", ["loss", "by_parts"])
+def test_changes_of_tensors_from_elsewhere_are_refused(name):
+    """A program would give the numbers of the first call and leave the state as it is."""
+    layer, plain = Layer(), Layer()
+    with pytest.raises(CompileError, match=r"a tensor of shape \(3,\) that it has from elsewhere"):
+        sg.compile(getattr(Layer(), name), np.ones(3))
+    with pytest.raises(CompileError, match="from elsewhere"):
+        sg.compile(sg.func.grad(getattr(Layer(), name)), np.ones(3))
+    fast = sg.jit(getattr(layer, name))
+    for k in range(5):
+        x = sg.tensor(np.arange(3.0) + k)
+        assert float(fast(x)) == float(getattr(plain, name)(x))
+    np.testing.assert_array_equal(layer.running, plain.running)

@@ -9,6 +9,8 @@ from typing import Any
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.alone import WATCHERS
 from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.views import base_of
+from symgrad.tape.watching.captured import captured
 from symgrad.tape.watching.watch import Watch, note_problem
 
 
@@ -22,12 +24,21 @@ def changes_seen(see: Callable[..., None]) -> Iterator[None]:
         WATCHERS.remove(see)
 
 
-def arguments_kept(watch: Watch) -> Callable[..., None]:
-    """A look at changes in place: of an argument they are refused, since a program gives results and nothing else."""
+def arguments_kept(watch: Watch, function: Any = None) -> Callable[..., None]:
+    """A look at changes in place: a program gives results and nothing else.
+
+    Of an argument, and of a tensor that ``function`` has from elsewhere, they are refused.
+    """
+    elsewhere = {id(base_of(tensor)) for tensor in captured(function)}
 
     def see(root: Any, tensor: Any, new: Any, recording: bool) -> None:  # noqa: ARG001
         if id(root) in watch.inputs:
             note_problem("it changes an argument in place; work on a copy of it, x.clone()")
+        elif id(root) in elsewhere:
+            note_problem(
+                f"it changes a tensor of shape {tuple(root._value.shape)} that it has from elsewhere, and a program "
+                "gives results and nothing else; make it an argument, and return what becomes of its copy"
+            )
         elif root._requires_grad and not recording:
             note_problem(
                 "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that "
