@@ -11,9 +11,10 @@ import numpy as np
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
 from symgrad.compiler.program import Compiled, optimised
-from symgrad.compiler.targets.c.library import LIBRARY, with_theirs
+from symgrad.compiler.targets.c.library import LIBRARY
 from symgrad.compiler.targets.c.texts import c_name, literal, type_of
 from symgrad.compiler.targets.c.writer import Writer, has_form, once
+from symgrad.compiler.targets.libraries import with_theirs
 from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
@@ -60,7 +61,7 @@ def text_of(program: Compiled) -> str:
     arguments, results, (rtol, _) = sample_for(program, outputs, "C")
     test = _selftest(program, writer, arguments, results, rtol)
     constants = _constants(program, writer, inputs)
-    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers)]
+    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers, LIBRARY)]
     parts = [_header(program, writer, body), _INCLUDES, *helpers]
     parts += [_ROOM] if "room(" in "".join([body, *looked]) else []
     parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]

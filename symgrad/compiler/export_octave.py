@@ -11,7 +11,8 @@ import numpy as np
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
 from symgrad.compiler.program import Compiled, optimised
-from symgrad.compiler.targets.octave.library import LIBRARY, with_theirs
+from symgrad.compiler.targets.libraries import with_theirs
+from symgrad.compiler.targets.octave.library import LIBRARY
 from symgrad.compiler.targets.octave.spelling import number, octave_name
 from symgrad.compiler.targets.octave.writer import CLASSES, Writer, has_form, once
 from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
@@ -101,7 +102,7 @@ def text_of(program: Compiled, called: str | None = None) -> str:
     function = _function(program, name, writer, inputs, results)
     arguments, values, (rtol, _) = sample_for(program, outputs, "Octave")
     test = _selftest(program, name, arguments, values, rtol)
-    helpers = [LIBRARY[h] for h in with_theirs({*writer.helpers, *(["rows"] if "rows(" in test else [])})]
+    helpers = [LIBRARY[h] for h in with_theirs({*writer.helpers, *(["rows"] if "rows(" in test else [])}, LIBRARY)]
     return "\n\n".join([function, _TAKEN, *helpers, test, _DIFFERS]) + "\n"
 
 

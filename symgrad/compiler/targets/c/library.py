@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 LIBRARY = {
     "sigmoid": """static double sigmoid(double x)
 {
@@ -290,25 +288,3 @@ WHOLE = {
     **{name: f"whole_{name}" for name in ("maximum", "minimum", "floor_divide", "floor_mod")},
 }
 """What functions are called for whole numbers, which double precision does not hold beyond 2^53."""
-
-_CALLED = re.compile(r"\b([a-z_]\w*)\(")
-
-
-def called(text: str) -> list[str]:
-    """The names that a text calls.
-
-    >>> called("a + sigmoid(exp(x))")
-    ['sigmoid', 'exp']
-    """
-    return _CALLED.findall(text)
-
-
-def with_theirs(names: set[str]) -> list[str]:
-    """The functions of the library among ``names`` and those that they call, in the order in which they must stand."""
-    waiting, found = [n for n in names if n in LIBRARY], set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [other for other in called(LIBRARY[name]) if other in LIBRARY]
-    return [name for name in LIBRARY if name in found]

@@ -11,9 +11,10 @@ import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
 from symgrad.compiler.targets.c.entries import ENTRIES, ONCE, parted
-from symgrad.compiler.targets.c.library import LIBRARY, WHOLE, called
+from symgrad.compiler.targets.c.library import LIBRARY, WHOLE
 from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
 from symgrad.compiler.targets.c.texts import MATH, c_name, closed, literal, type_of
+from symgrad.compiler.targets.libraries import called
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from symgrad.compiler.targets.octave.spelling import called
-
 LIBRARY = {
     # ------------------------------------------------------------------------------------ entry by entry
     "reals": """% Entries beyond the domain of a function of real numbers are NaN.
@@ -460,14 +458,3 @@ end""",
 end""",
 }
 """The text of every function by its name."""
-
-
-def with_theirs(names: set[str]) -> list[str]:
-    """The functions of the library among ``names`` and those that they call, in the order of the table."""
-    waiting, found = [n for n in names if n in LIBRARY], set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [other for other in called(LIBRARY[name]) if other in LIBRARY]
-    return [name for name in LIBRARY if name in found]

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from symgrad.compiler.targets.libraries import CALL
+from symgrad.compiler.targets.octave.library import LIBRARY
+
 _KEYWORDS = (
     "break case catch continue do else elseif end end_try_catch end_unwind_protect endfor endfunction endif endswitch "
     "endwhile enumeration events for function global if methods otherwise parfor persistent properties return "
@@ -33,8 +36,6 @@ def octave_name(name: str, taken: set[str]) -> str:
     found = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in name)
     if found.startswith("_"):  # MATLAB has no such names
         found = f"{found.strip('_') or 'x'}_"
-    from symgrad.compiler.targets.octave.library import LIBRARY
-
     reserved = {*_KEYWORDS.split(), *_CALLED.split(), *LIBRARY, *FUNCTIONS.values()}
     while found in taken or found in reserved or _OURS.fullmatch(found):
         found += "_"
@@ -150,7 +151,6 @@ ENTIRE = frozenset(
 )
 """Functions that take complex numbers, and have NumPy's value where the imaginary part is 0, which Octave drops."""
 
-_CALL = re.compile(r"\b([a-z_]\w*)\(")
 _REAL = re.compile(rf"\b({'|'.join(sorted(PARTIAL))})\(\{{\d\}}\)")
 _OPERATORS = (
     (re.compile(r"\(double\)"), ""),
@@ -177,18 +177,9 @@ def spelled(c: str, imaginary: bool = False) -> str:
         text = pattern.sub(other, text)
     if imaginary and text == "pow({0}, {1})":
         return "{0} .^ {1}"
-    text = _CALL.sub(lambda m: f"{FUNCTIONS.get(m[1], m[1])}(", text)
+    text = CALL.sub(lambda m: f"{FUNCTIONS.get(m[1], m[1])}(", text)
     condition, question, rest = text.partition(" ? ")
     if question:
         first, _, second = rest.partition(" : ")
         return f"choose({condition}, {first}, {second})"
     return text if imaginary else _REAL.sub(r"reals(\g<0>)", text)
-
-
-def called(text: str) -> list[str]:
-    """The names that a text calls.
-
-    >>> called("a + sigmoid(exp(x))")
-    ['sigmoid', 'exp']
-    """
-    return _CALL.findall(text)

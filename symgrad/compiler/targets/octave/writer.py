@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
+from symgrad.compiler.targets.libraries import called
 from symgrad.compiler.targets.octave.entries import ENTRIES
 from symgrad.compiler.targets.octave.library import LIBRARY
 from symgrad.compiler.targets.octave.products import fitted, product
-from symgrad.compiler.targets.octave.spelling import ENTIRE, called, closed, filled, number, octave_name, spelled
+from symgrad.compiler.targets.octave.spelling import ENTIRE, closed, filled, number, octave_name, spelled
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term
