@@ -35,7 +35,7 @@ def sums_in_place(order: Sequence[Term], uses: Mapping[Term, int]) -> Sums:
             continue
         pairs = (term.args,) if term.op.name == "sub" else (term.args, term.args[::-1])
         for base, other in pairs:
-            if any(x.shape != term.shape or x.dtype != term.dtype for x in (base, other)) or uses[base] > 1:
+            if any(x.shape != term.shape or not _alike(x, term) for x in (base, other)) or uses[base] > 1:
                 continue
             placed = uses[other] == 1 and place(other) is not None
             if base not in found.bases and not (placed and _owned(base)):
@@ -52,7 +52,7 @@ def sums_in_place(order: Sequence[Term], uses: Mapping[Term, int]) -> Sums:
 def place(term: Term) -> str | None:
     """The index, as text, of the entries that the operand of ``term`` fills once each; the others are zeros."""
     x = term.args[0] if term.args else None
-    if term.op.place is None or x is None or x.dtype != term.dtype:
+    if term.op.place is None or x is None or not _alike(x, term):
         return None
     return term.op.place(*(a.shape for a in term.args), **term.params)
 
@@ -61,6 +61,11 @@ def zeros(term: Term) -> Term:
     """Zeros of the shape and dtype of a term."""
     params = {"shape": term.shape, "value": 0, "dtype": term.dtype.name}
     return make(lookup("full"), (), params, term.shape, term.dtype)
+
+
+def _alike(one: Term, other: Term) -> bool:
+    """Whether two terms have one dtype: to NumPy, none is float64."""
+    return one.dtype is not None and other.dtype is not None and bool(one.dtype == other.dtype)
 
 
 def _floating(term: Term) -> bool:

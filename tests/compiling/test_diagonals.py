@@ -151,3 +151,15 @@ def test_pieces_and_rows_of_residuals_have_diagonals_of_their_own():
     assert "np.diag((3 * (x * x)))" in source
     source = sg.compile(jacrev(lambda A: sg.sin(A).reshape(-1)), A).source
     assert "_delta(np.cos(A), (0, 1, 0, 1)).reshape(n*m, n, m)" in source
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (6, 4), (5, 2)])
+def test_a_diagonal_that_ends_where_the_numbers_decide(shape):
+    """Whether n or 5 is less, no letter tells: the size is a number then."""
+
+    def f(x):
+        wide = sg.nn.functional.pad(x, (1, 2))[:5]
+        return sg.diagonal(wide.T) * 2
+
+    x = np.random.default_rng(0).normal(size=shape)
+    np.testing.assert_array_equal(sg.compile(f, x)(x), f(sg.tensor(x)))

@@ -245,6 +245,8 @@ diagonal_main: Op = multilinear(
 
 
 def _shorter(a: Any, b: Any) -> Any:
+    if a != b and not (isinstance(a, int) and isinstance(b, int)):
+        raise ShapeError(f"diagonal: which of {a} and {b} is shorter depends on the numbers that the letters stand for")
     return a if a == b else min(a, b)
 
 
