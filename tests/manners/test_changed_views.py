@@ -334,3 +334,19 @@ def test_leaves_that_were_not_detached_cost_changes_nothing():
     assert len(views._twins) == before + 1
     del twin
     assert len(views._twins) == before
+
+
+CUT = {"view": lambda v: v.view(-1), "unsqueeze": lambda v: v.unsqueeze(0), "reshape": lambda v: v.reshape(1, -1)}
+
+
+@pytest.mark.parametrize("cut", CUT.values(), ids=CUT)
+@pytest.mark.parametrize("size", [1, 3])
+def test_what_a_finer_operand_changes_keeps_its_dtype(t, cut, size):
+    x = t.tensor([0.5] * size, requires_grad=True)
+    fine = t.tensor([0.25], dtype=t.float64, requires_grad=True)
+    for v in (x.sum(), x * 2):
+        part = cut(v)
+        part.sub_(fine)
+        assert (v.dtype, part.dtype, v.sin().dtype, (part * 2).dtype) == (t.float32,) * 4
+        (g, h) = t.autograd.grad(v.cos().sum(), (x, fine))
+        assert (g.dtype, h.dtype) == (t.float32, t.float64)

@@ -306,9 +306,10 @@ def _fitting(tensor: Any, new: Any) -> Any:
     if kind_order(value.dtype) > kind_order(old.dtype):
         names = [torch_name(d) for d in (value.dtype, old.dtype)]
         raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
-    if new._node is not None:
-        new._node.dtype, new._node.rules = old.dtype, None
-    return value.astype(old.dtype)
+    value = value.astype(old.dtype)
+    if new._node is not None:  # the base of a view has the history of what is made of it
+        new._node.dtype, new._node.rules, new._value = old.dtype, None, value
+    return value
 
 
 def _write(target: Any, value: Any) -> None:
