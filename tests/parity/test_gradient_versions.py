@@ -34,7 +34,25 @@ def factored(t, x, m, e):
     return (factor @ factor.t()).sin().sum() + t.linalg.solve(factor @ factor.t(), factor).sin().sum()
 
 
+def read_and_changed(make, change):
+    """What torch makes as a view of a temporary tensor, read before and after a change of it."""
+
+    def program(t, x, m, e):
+        v = make(t, m)
+        before = v.sum() if v.ndim else v * 2
+        change(v)
+        return (v * v).sum() + before.sin()
+
+    return program
+
+
 PROGRAMS = {
+    "einsum, read and changed": read_and_changed(lambda t, m: t.einsum("ij,kj->ik", m, m), lambda v: v.floor_()),
+    "number of an einsum, changed": read_and_changed(lambda t, m: t.einsum("ij,ij->", m, m), lambda v: v.mul_(2)),
+    "tensordot, a view changed": read_and_changed(lambda t, m: t.tensordot(m, m.t(), 1), lambda v: v[0].sin_()),
+    "repeated, a view changed": read_and_changed(
+        lambda t, m: m.repeat_interleave(2, dim=0), lambda v: v.unsqueeze(0).sin_()
+    ),
     "sgn of a product": lambda t, x, m, e: square((x * x).sgn()),
     "sgn of a dot": lambda t, x, m, e: square(x.dot(x).sgn()),
     "sgn of logsumexp": lambda t, x, m, e: (x.logsumexp(0, keepdim=True).sgn() * 0.5).sum(),

@@ -207,7 +207,18 @@ def test_sinc_far_out_keeps_its_digits(name: str) -> None:
     with mpmath.workdps(40):
         zs = [mpmath.mpf(x) for x in points]
         forms = {"sinc": lambda z: mpmath.sincpi(z), "dsinc": lambda z: (mpmath.cospi(z) - mpmath.sincpi(z)) / z}
-        np.testing.assert_allclose(got, [float(forms[name](z)) for z in zs], rtol=2e-15)
+        # 1e300 is a whole number: what the rounding of πx leaves there is below 1e-300.
+        np.testing.assert_allclose(got, [float(forms[name](z)) for z in zs], rtol=2e-15, atol=1e-300)
+
+
+def test_sinc_of_whole_numbers_is_that_of_numpy_and_torch() -> None:
+    """Not 0 but the sine of the rounded πx, which signs and masks see; beside them digits stay."""
+    x = np.array([-5.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 100.0, 1e15])
+    eager = sg.sinc(sg.tensor(x)).numpy()
+    np.testing.assert_array_equal(eager, np.sinc(x))
+    np.testing.assert_array_equal(sg.compile(sg.sinc, x)(x), eager)
+    beside = 2 + 2.0**-30
+    assert kernels.sinc(np.float64(beside)) == pytest.approx(float(mpmath.sincpi(beside)), rel=2e-15)
 
 
 @pytest.mark.parametrize("n", [10, 30, 100, 400])

@@ -279,12 +279,16 @@ def half_turns(x: Any) -> tuple[Any, Any]:
 
 
 def sinc(x: Any) -> Any:
-    """sin(πx)/(πx), 1 at 0."""
+    """sin(πx)/(πx), 1 at 0; at other whole numbers what torch and NumPy have, the sine of the rounded πx and not 0."""
     if x.dtype != np.float64:  # in float32 as torch, of the rounded angle
         return np.sinc(x).astype(x.dtype, copy=False)[()]
     with np.errstate(invalid="ignore", over="ignore"):
         y = np.where(x == 0, 1e-20, x)
-        return (half_turns(y)[0] / (np.pi * y)).astype(x.dtype, copy=False)[()]
+        sine, turn = half_turns(y)[0], np.pi * y
+        whole = sine == 0
+        if np.any(whole):
+            sine = np.where(whole, np.sin(turn), sine)
+        return (sine / turn)[()]
 
 
 def dsinc(x: Any) -> Any:

@@ -215,11 +215,6 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
         return label.text, label.shapes
     if (op, node.dtype and node.dtype.kind) in _ALWAYS:
         text = _ALWAYS[op, node.dtype.kind]
-    elif op == "reshape" and name == "ViewBackward0" and getattr(node.args, "inputs", None):
-        expanded = getattr(node.args[0], "args", (node.args[0],))[0]  # repeat_interleave
-        if getattr(expanded, "op", None) is not None and expanded.op.name == "expand":
-            text = "View(Clone(Expand@0(Unsqueeze@1(x))))"
-            shapes = (expanded.shape, expanded.args[0].raw_shape)
     elif op == "reshape" and name == "UnsafeViewBackward0" and len(getattr(node.args, "inputs", None) or "x") == 1:
         text = "UnsafeView(Clone(x))"
     elif op == "getitem" and name.removesuffix("Backward0") in _STEPS:

@@ -170,8 +170,8 @@ def _round(out: Any, input: Any, *, decimals: int | None = None) -> str:
     return f"RoundBackward{int(decimals is not None)}"
 
 
-def _repeat_interleave(out: Any, input: Any, repeats: Any, *_: Any, **__: Any) -> str:
-    return "IndexSelectBackward0" if _array(repeats) else "ViewBackward0"
+def _repeat_interleave(out: Any, input: Any, repeats: Any, *_: Any, **__: Any) -> str | None:
+    return "IndexSelectBackward0" if _array(repeats) else None
 
 
 def _atleast(rank: int) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from symgrad.op import Op, lookup
 from symgrad.ops.torch_nodes.cotangents import temporary
+from symgrad.ops.torch_nodes.labels import Steps
 from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
@@ -245,13 +246,13 @@ def shows_temporary(node: Any) -> bool:
 
 def _uncover(tensor: Any) -> None:
     """Make the tensor that ``tensor`` is a view of in torch, and let its views be views of that."""
-    base, node = blank(tensor), twin(tensor._node)
-    node.sequence_nr = tensor._node.sequence_nr  # what it saved was saved then
-    before = tensor._node.args
-    Labelled.on(node, temporary(tensor._node), *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
+    base, old = blank(tensor), tensor._node
+    node, hidden, before = twin(old), temporary(old), old.args
+    Labelled.on(node, hidden, *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
     base._value, base._node, base._requires_grad, base._extra = tensor._array()[...], node, tensor._requires_grad, None
     extra = tensor.more()
     whole = extra.view = View(base, None, lookup("reshape"), {"shape": tensor._value.shape})
+    _rest_on(old, node, str(hidden))
     for ref in extra.views or ():
         alive = ref()
         if alive is None:
@@ -264,6 +265,19 @@ def _uncover(tensor: Any) -> None:
             view.parent = whole
     base.more().views = [weakref.ref(tensor), *(extra.views or ())]
     extra.views = None
+
+
+def _rest_on(node: Node, base: Node, hidden: str) -> None:
+    """Let a node be a view of what it was: what was made of it before leads through the base, too.
+
+    The base is as old as the node was, since what it saved was saved then.
+    """
+    name = str(getattr(node.args, "label", None) or "TransposeBackward0")
+    text = "View(Permute(View(x)))" if hidden == "BmmBackward0" else ""
+    node.op, node.params, node.args, node.mask = lookup("reshape"), {"shape": node.shape}, (base,), 1
+    node.saved, node.rules = (None, None), None
+    base.sequence_nr = node.sequence_nr - 0.5  # type: ignore[assignment]
+    Labelled.on(node, Steps.of(name, text) if text else name)
 
 
 def of_its_own(made: Any) -> Any:

@@ -39,8 +39,8 @@ LIBRARY = {
 }""",
     "sinc": """static double sinc(double x)
 {
-    double whole = rint(x), sine = sin(3.141592653589793 * (x - whole));
-    return x == 0 ? 1 : (fmod(whole, 2) != 0 ? -sine : sine) / (3.141592653589793 * x);
+    double turn = 3.141592653589793 * x, whole = rint(x), sine = sin(3.141592653589793 * (x - whole));
+    return x == 0 ? 1 : (x == whole ? sin(turn) : fmod(whole, 2) != 0 ? -sine : sine) / turn;
 }""",
     "floor_mod": """static double floor_mod(double x, double y)
 {

@@ -93,7 +93,9 @@ end""",
 end""",
     "sinc": """function y = sinc(x)
     whole = round(x);
-    y = (1 - 2 * mod(whole, 2)) .* sin(pi * (x - whole)) ./ (pi * x);
+    sine = (1 - 2 * mod(whole, 2)) .* sin(pi * (x - whole));
+    sine(x == whole) = sin(pi * x(x == whole));
+    y = sine ./ (pi * x);
     y(x == 0) = 1;
 end""",
     "floor_mod": """function z = floor_mod(x, y)
