@@ -210,3 +210,29 @@ def test_places_among_masked_entries_have_the_dtype_asked_for(name, dtype):
         )
         assert got.tolist() == want.tolist()
         assert str(got.dtype).removeprefix("torch.") == str(want.dtype).removeprefix("torch.")
+
+
+WHOLE = [
+    "y * v",
+    "y / v",
+    "y ** v",
+    "y.fmax(v)",
+    "t.maximum(y, v)",
+    "t.atan2(y, v)",
+    "t.logaddexp(y, v)",
+    "y.clamp(max=v)",
+]
+
+
+@pytest.mark.parametrize("how", [*WHOLE, "t.dist(y, v)", "t.nn.functional.mse_loss(y, v)", "t.addcmul(y, y, v)"])
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+@pytest.mark.parametrize("other", ["x", "x.detach()", "x.data"])
+def test_an_operand_of_another_dtype_that_is_changed_later(how: str, dtype: str, other: str) -> None:
+    """It is refused, but not through ``.data``: whose new entries the derivative reads."""
+    program = (
+        f"x = t.tensor([1, 2, 3], dtype=t.{dtype}); v = {other}; "
+        f"y = t.tensor([0.5, 2.5, 1.5], dtype=t.float64, requires_grad=True); "
+        f"z = {how}; x[0] = 2; z.sum().backward(); out = y.grad"
+    )
+    here, there = values(sg, program), values(torch, program)
+    assert here == there if isinstance(there, str) else np.allclose(here, there)

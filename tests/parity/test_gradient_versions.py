@@ -46,7 +46,34 @@ def read_and_changed(make, change):
     return program
 
 
+def tracked_since(t, x, m, e):
+    y = x.detach() * 2
+    angle = t.atan2(m.float(), y)
+    y.requires_grad = True  # its derivative reads y, which is a leaf by then
+    first = t.autograd.grad(angle.sum(), m, create_graph=True)[0]
+    return square(t.autograd.grad(square(first), y, create_graph=True)[0])
+
+
+def expanded(change):
+    """A product whose matrix is one row, repeated: the gradient of that matrix, and of its."""
+
+    def program(t, x, m, e):
+        v = change(x.expand(2, 3))
+        s = (v @ v.t() + t.eye(2, dtype=x.dtype)).sin().sum()
+        return square(t.autograd.grad(s, v, create_graph=True)[0])
+
+    return program
+
+
 PROGRAMS = {
+    "tracked after it was read": tracked_since,
+    "axes left where they are": lambda t, x, m, e: t.nn.functional.linear(m.transpose(0, 0), m.transpose(0, -2)).sum(),
+    "an axis moved to its place": lambda t, x, m, e: (m.movedim(0, 0) @ m.movedim(0, 0).mH).sin().sum(),
+    "a row repeated": expanded(lambda v: v),
+    "a row copied": expanded(lambda v: v * 1),
+    "an einsum of columns, changed": read_and_changed(
+        lambda t, m: t.einsum("ij,kj->ik", m[:, :1], m[:, :1]), lambda v: v.index_fill_(0, v.argmin().view(1) * 0, 0.25)
+    ),
     "einsum, read and changed": read_and_changed(lambda t, m: t.einsum("ij,kj->ik", m, m), lambda v: v.floor_()),
     "number of an einsum, changed": read_and_changed(lambda t, m: t.einsum("ij,ij->", m, m), lambda v: v.mul_(2)),
     "tensordot, a view changed": read_and_changed(lambda t, m: t.tensordot(m, m.t(), 1), lambda v: v[0].sin_()),

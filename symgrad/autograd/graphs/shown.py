@@ -18,7 +18,7 @@ from symgrad.autograd.graphs.torch_graph import Answering, Step, Value, edges_of
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.formulas.origin import Origin, origin_of
-from symgrad.tape.graph import Labelled, Node, twin
+from symgrad.tape.graph import Labelled, Node, Source, twin
 from symgrad.tape.layout import arranged
 from symgrad.tape.memory.inplace import CHANGES
 from symgrad.tape.memory.versions import changes
@@ -425,7 +425,7 @@ class _Replay:
     def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:
         given = Value(flow.node, flow.shape, flow.dtype, flow, empty=flow.empty)
         given.dense, given.spread = flow.dense, flow.spread
-        known = [(arg, None if place is None else resolved(place)) for arg, place in edges]
+        known = [(arg, _tracked_since(arg) if place is None else resolved(place)) for arg, place in edges]
         answering = Answering(node, given, known, self.origin.recorded, self._number)
         answering.row, answering.called = rule(node, known), self._given
         wanted = [i for i, (_, place) in enumerate(edges) if self._leads(place)]
@@ -464,6 +464,12 @@ class _Replay:
             self.flows[place] = Flow(made)
             before.drop()
             flow.drop()
+
+
+def _tracked_since(arg: Any) -> Any:
+    """A constant that was told to require grad after it was read: rules that read it lead there; else None."""
+    tensor = arg.ref() if arg.__class__ is Source else None
+    return tensor if tensor is not None and tensor._node is None and tensor._requires_grad else None
 
 
 def _layout_of_sum(a: Flow, b: Flow) -> Any:

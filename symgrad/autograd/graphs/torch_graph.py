@@ -394,18 +394,29 @@ _BY_COLUMNS = ("LinalgCholeskyEx", "LinalgInvEx", "LinalgSolveEx", "LinalgSolveT
 """Results that torch lays out column by column."""
 
 
+def _in_place(node: Any) -> bool:
+    """Whether a node that exchanges axes leaves them where they are."""
+    dims = None if node.__class__ is Step else (node.params or {}).get("dims")
+    return dims is not None and list(dims) == sorted(dims)
+
+
 def _turned(place: Any) -> bool:
-    turned = False
+    turned = copied = False
     while place is not None:
         edges = edges_of(place) if place.__class__ in (Step, Node) else ()
         name = name_of(place).removesuffix("Backward0") if edges else ""
         if name in ("T", "Transpose", "Permute"):
-            turned = not turned
+            turned ^= not _in_place(place)
             place = edges[0][0]
+        elif name == "Expand":  # rows that are one and the same lie in no order, copies of them one after the other
+            return turned and copied
         elif name in _BY_COLUMNS and edges:
             return not turned
         elif name in SHAPED or not edges:
             return turned
         else:  # element by element, laid out as the first argument
-            place = next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None)
+            place, copied = (
+                next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None),
+                True,
+            )
     return turned

@@ -380,7 +380,6 @@ def _aligned(inputs: Any, output: Any, node: Any) -> tuple[list[str], tuple[Any,
 def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str | None, tuple[Any, ...]]:
     """The ops that torch makes of an einsum that is no product of matrices: views, then a product or a sum."""
     aligned, shapes = _aligned(inputs, output, node)
-    summed = set().union(*inputs) > set(output)
-    if len(inputs) == 1:
-        return (f"Sum:1({aligned[0]})" if summed else aligned[0]), shapes
-    return (None if summed else f"Mul({aligned[0]},{aligned[1]})"), shapes
+    if len(inputs) == 2:  # what is summed has one entry
+        return f"Mul({aligned[0]},{aligned[1]})", shapes
+    return (f"Sum:1({aligned[0]})" if set(inputs[0]) > set(output) else aligned[0]), shapes

@@ -305,16 +305,19 @@ def fresh(node: Node) -> bool:
 
 
 def kept(tensor: Any) -> Any:
-    """A reference to the memory of a tensor, for :attr:`Labelled.kept`: it need not live on to be found unchanged."""
+    """A reference to what counts the changes of a tensor, for :attr:`Labelled.kept`: it need not live on.
+
+    That is its memory, but for ``.data``, whose changes are counted apart.
+    """
     value = getattr(tensor, "_value", None)
-    return weakref.ref(storage(value)) if isinstance(value, np.ndarray) else lambda: value
+    return weakref.ref(counter(value)) if isinstance(value, np.ndarray) else lambda: value
 
 
 def set_apart(node: Node, value: Any) -> None:
     """Let a node keep a copy of its first operand, of which torch keeps factors; the operand may not change openly."""
     if len(node.saved) > 1 and node.saved[1] is value and isinstance(value, np.ndarray):
         node.saved = (node.saved[0], value.copy(), *node.saved[2:])
-        Labelled.on(node, None, None, (weakref.ref(storage(value)),))
+        Labelled.on(node, None, None, (weakref.ref(counter(value)),))
 
 
 class Given:
