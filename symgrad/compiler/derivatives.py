@@ -41,12 +41,12 @@ def transformed(
 
 
 def _floating(args: Sequence[Any], argnums: Any) -> list[Any]:
-    """Whole numbers among the differentiated arguments stand for numbers."""
+    """Python's numbers among the differentiated arguments are tensors of a dtype, and whole ones stand for numbers."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     row = list(args)
     for k in numbers:
         if -len(row) <= k < len(row):
-            row[k] = containers.tree_map(lambda x: float(x) if type(x) is int else x, row[k])
+            row[k] = containers.tree_map(lambda x: np.float64(x) if type(x) in (int, float) else x, row[k])
     return row
 
 

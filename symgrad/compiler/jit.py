@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, as_tensor, same_bits, signature
 from symgrad.compiler.trace import ARRAYS, array_of
-from symgrad.errors import ArgumentError, CompileError, SymgradError
+from symgrad.errors import ArgumentError, CompileError, NameProblem, SymgradError
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
@@ -52,7 +52,7 @@ class Jitted:
         try:
             row = self._row(args, named)
             key, arrays = signature(row, self.compiled.exact)
-        except (ArgumentError, TypeError):
+        except (ArgumentError, NameProblem, TypeError):
             return self._eagerly(args, named)
         variant = self._variant(key, arrays, row)
         if variant is None or (is_grad_enabled() and any(t._requires_grad for _, t in variant.live)):
@@ -74,7 +74,7 @@ class Jitted:
         return out if len(variant.program.results) > 1 else (out,)
 
     def _row(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        return self.compiled.positional(args, named) if named else args
+        return self.compiled.positional(args, named) if named or len(args) > self.compiled.most else args
 
     @staticmethod
     def _differentiated(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
@@ -140,7 +140,7 @@ class Jitted:
                 return False
             if trace.passes:  # type: ignore[union-attr]
                 # A pass is recorded while it is traced, and in the call that is repeated it is not.
-                results = self.function(*containers.tree_map(as_tensor, row))
+                results = self.compiled.function(*containers.tree_map(as_tensor, row))
                 wanted = [array_of(r) for r in containers.flatten(results)[0]]
         return all(map(same_bits, wanted, found))
 

@@ -7,19 +7,20 @@ Values that the traced function looked at are guards: a call that would see othe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import apart, filled, fixed_sizes
-from symgrad.compiler.program import Argument, Compiled, Guards, build, given
+from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
     ARRAYS,
-    argument_names,
     array_of,
     collection_paused,
     fixed,
@@ -116,7 +117,8 @@ class Specialised:
     """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
 
     def __init__(self, function: Callable[..., Any], name: str | None = None, stable: bool = True, exact: bool = False):
-        self.function = function
+        self.function = by_position(function)
+        self.most = most_of(self.function)
         self.stable = stable
         self.exact = exact
         self.named = name is not None
@@ -159,7 +161,7 @@ class Specialised:
                         return plain[0](*args)
         if is_followed(containers.flatten((args, named))[0]):
             return self._followed(args, named)
-        if named:
+        if named or len(args) > self.most:
             args = self.positional(args, named)
         key, arrays = signature(args, self.exact)
         variant = self.variant(key, arrays, args)
@@ -191,12 +193,9 @@ class Specialised:
 
     def positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in their order, also those that were given by name."""
-        names = argument_names(self.function, len(args) + len(named))
-        values = given(self.name, names, args, named)
-        missing = [name for name in names[: len(values)] if name not in values]
-        if missing:
-            raise ArgumentError(f"{self.name}() misses {', '.join(missing)}; its arguments are {', '.join(names)}.")
-        return tuple(values[name] for name in names[: len(values)])
+        if len(args) > self.most:
+            raise ArgumentError(f"{self.name}() takes {self.most} arguments by position, but {len(args)} were given.")
+        return completed(self.name, self.function, args, named)
 
     # -------------------------------------------------------------------------------------- tracing
 
@@ -335,7 +334,7 @@ class Specialised:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.function = None  # type: ignore[assignment]
-        self.stable, self.exact = True, False
+        self.stable, self.exact, self.most = True, False, math.inf
         self.named = True
         self.name = state["name"]
         self.programs = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ class Outer(NamedTuple):
         """Whether the same object is in that place now."""
         try:
             return self.where(self.key) is self.value
-        except (LookupError, ValueError):  # ValueError: a variable of a closure that has no value
+        except (LookupError, ValueError, AttributeError):  # ValueError: a variable of a closure that has no value
             return False
 
 
@@ -39,26 +40,27 @@ def surroundings(function: Any) -> list[Outer]:
     """The tensors, arrays, numbers and texts that a function has from outside, with the place of each.
 
     They stand in its closure and module, in lists, dicts and objects that it has from there, and in those of helper
-    functions and methods of the same module.  Of objects only the attributes count that one of these mentions: an
+    functions and methods of the same module; for a method also in its object, and for a ``partial`` in what it holds.
+    Of objects only the attributes count that one of these mentions: an
     object may keep a record of its calls in another.
     """
-    inner = getattr(function, "__wrapped__", function)
-    if not isinstance(inner, types.FunctionType):
+    inner, around = _unwrapped(function)
+    if inner is None:
         return []
+    modules = {inner.__module__, *(type(thing).__module__ for thing in around)}
     words: set[str] = {""}
-    waiting: list[tuple[Any, str]] = [(inner, "")]  # with the name of the attribute that each was found under
-    if function is not inner and isinstance(function, types.FunctionType):
-        waiting.append((function, ""))  # a decorator's function has a closure, too
+    # With the name of the attribute that each was found under.
+    waiting: list[tuple[Any, str]] = [(inner, ""), *((thing, "") for thing in around)]
     seen = {id(thing) for thing, _ in waiting}
     found: list[tuple[Outer, str]] = []
     while (k := next((k for k, (_, name) in enumerate(waiting) if name in words), None)) is not None:
         thing, _ = waiting.pop(k)
         if isinstance(thing, types.FunctionType):
             words |= _words(thing.__code__)
-        for where, key, name in _places(thing, inner):
+        for where, key, name in _places(thing, modules):
             try:
                 value = where(key)
-            except (LookupError, ValueError):
+            except (LookupError, ValueError, AttributeError):
                 continue
             if isinstance(value, _VALUES):
                 found.append((Outer(where, key, value), name))
@@ -68,24 +70,71 @@ def surroundings(function: Any) -> list[Outer]:
     return [outer for outer, name in found if name in words]
 
 
-def _places(thing: Any, inner: types.FunctionType) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
-    """The places of what a function or container holds, and the name of an attribute; nothing of other modules."""
+def _unwrapped(function: Any) -> tuple[types.FunctionType | None, list[Any]]:
+    """The function that runs when ``function`` is called, and what stands around it: objects, decorators, arguments."""
+    around: list[Any] = []
+    for _ in range(MOST):
+        wrapped = getattr(function, "__wrapped__", None)
+        if isinstance(wrapped, Callable):  # type: ignore[arg-type]
+            around += [function] if isinstance(function, types.FunctionType) else []  # it has a closure, too
+            function = wrapped
+        elif isinstance(function, types.FunctionType):
+            return function, around
+        elif isinstance(function, types.MethodType):
+            around.append(function.__self__)
+            function = function.__func__
+        elif isinstance(function, functools.partial):
+            around += [function.args, function.keywords]
+            function = function.func
+        elif isinstance(call := _class_attribute(type(function), "__call__"), types.FunctionType):
+            around.append(function)
+            function = call
+        else:
+            break
+    return None, []
+
+
+def _class_attribute(kind: type, name: str) -> Any:
+    return next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+
+
+def _places(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
+    """The places of what a function, container or object holds, and the name of an attribute.
+
+    Of the code of other modules nothing.
+    """
     if isinstance(thing, types.FunctionType):
-        if thing.__globals__ is inner.__globals__:
+        if thing.__globals__.get("__name__") in modules:
             cells = thing.__closure__ or ()
             yield from ((lambda k: cells[k].cell_contents, k, "") for k in range(len(cells)))
             yield from ((thing.__globals__.__getitem__, name, "") for name in sorted(_words(thing.__code__)))
+            yield from ((functools.partial(getattr, thing), name, "") for name in ("__defaults__", "__kwdefaults__"))
     elif isinstance(thing, (list, tuple, dict)):
         keys = list(thing if isinstance(thing, dict) else range(len(thing)))[:MOST]
         yield (lambda _: min(len(thing), MOST)), None, ""  # a small number, of which CPython has one object
         yield from ((thing.__getitem__, key, "") for key in keys)
-    elif not isinstance(thing, types.ModuleType):
-        kind = thing if isinstance(thing, type) else type(thing)
-        if kind.__module__ != inner.__module__:
-            return
-        for each in {id(x): x for x in (thing, kind)}.values():
-            own = getattr(each, "__dict__", {})
-            yield from ((own.__getitem__, name, "" if name in _SPECIAL else name) for name in list(own)[:MOST])
+    elif isinstance(thing, types.ModuleType):
+        own = vars(thing)
+        yield from ((own.__getitem__, name, name) for name in list(own) if isinstance(own[name], _VALUES))
+    elif isinstance(thing, (property, functools.cached_property, classmethod, staticmethod)):
+        yield from ((functools.partial(getattr, thing), name, "") for name in ("fget", "func", "__func__"))
+    else:
+        yield from _attributes(thing, modules)
+
+
+def _attributes(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
+    """The places of an object's attributes; of its class and what that is made of only in these modules."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    kinds = [each for each in kind.__mro__ if each.__module__ in modules]
+    for each in kinds if kind is thing else (thing, *kinds):
+        own = getattr(each, "__dict__", {})
+        for name in list(own)[:MOST]:
+            # An object may get an attribute of its own in place of that of its class.
+            where = functools.partial(getattr, thing) if isinstance(own[name], _VALUES) else own.__getitem__
+            yield where, name, "" if name in _SPECIAL else name
+    for slots in (vars(each).get("__slots__", ()) for each in kinds):
+        names = (slots,) if isinstance(slots, str) else tuple(slots)
+        yield from ((functools.partial(getattr, thing), name, name) for name in names)
 
 
 def _words(code: types.CodeType) -> set[str]:

@@ -209,6 +209,8 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
                 continue
             tensor = _input_tensor(leaf, safe_name(name))
             watch.inputs.add(id(tensor))
+            if leaf.__class__ in (float, complex):
+                watch.numbers[tensor] = True
             mine.append(len(tensors))
             tensors.append(tensor)
             names.append(name)

@@ -34,6 +34,7 @@ from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.operands import as_operand, promoted, reject_strangers
+from symgrad.tape.watching.numbers import as_numbers
 from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -268,6 +269,8 @@ def _made_alike(op: Op, args: tuple[Any, ...], values: list[Any]) -> tuple[tuple
         raise wrong
     if op.factor:
         args = _determined(args, values)
+    if WATCH.count:
+        args = as_numbers(op, args, values)
     return args, promoted(op, values)
 
 

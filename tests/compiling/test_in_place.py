@@ -425,3 +425,62 @@ def test_changes_of_tensors_from_elsewhere_are_refused(name):
         x = sg.tensor(np.arange(3.0) + k)
         assert float(fast(x)) == float(getattr(plain, name)(x))
     np.testing.assert_array_equal(layer.running, plain.running)
+
+
+def by_entry(x, t):
+    t[0] = x[0]
+
+
+def by_operator(x, t):
+    t += x
+
+
+def of_a_view(x, t):
+    t[1:].mul_(x[1:])
+
+
+def filled(x, t):
+    t.fill_(2)
+
+
+CHANGES = [by_entry, by_operator, of_a_view, filled]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_of_memory_that_others_read_are_refused(change):
+    """A second tensor on the same NumPy array had the values of before."""
+    outside = np.ones(3)
+
+    def two(x):
+        array = np.ones(3)
+        one, two = sg.from_numpy(array), sg.from_numpy(array)
+        change(x, one)
+        return two * x
+
+    def array_itself(x):
+        array = np.ones(3)
+        change(x, sg.as_tensor(array))
+        return array * x
+
+    def from_outside(x):
+        change(x, sg.from_numpy(outside))
+        return x * 2
+
+    for f in (two, array_itself, from_outside):
+        with pytest.raises(CompileError, match=r"in the memory of a NumPy array of shape \(3,\)"):
+            sg.compile(f, np.arange(3.0))
+    fast = sg.jit(two)
+    for k in range(5):
+        np.testing.assert_array_equal(fast(np.arange(3.0) + k), two(sg.tensor(np.arange(3.0) + k)))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_of_memory_of_its_own_are_repeated(change):
+    def own(x):
+        t = sg.from_numpy(np.ones(3))
+        change(x, t)
+        return t * x
+
+    f = sg.compile(own, np.arange(3.0))
+    for k in range(3):
+        np.testing.assert_array_equal(f(np.arange(3.0) + k), own(sg.tensor(np.arange(3.0) + k)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.alone import WATCHERS
-from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.versions import Foreign, storage
 from symgrad.tape.memory.views import base_of
 from symgrad.tape.watching.captured import captured
 from symgrad.tape.watching.watch import Watch, note_problem
@@ -44,11 +47,27 @@ def arguments_kept(watch: Watch, function: Any = None) -> Callable[..., None]:
                 "it changes a tensor without grad that has a gradient: the values are new ones, and the gradient that "
                 "of the old ones; change a copy, y.clone(), or leave no_grad() out"
             )
+        elif root._node is None and _elsewhere_too(root):
+            note_problem(
+                f"it changes a tensor in place that lies in the memory of a NumPy array of shape "
+                f"{tuple(root._value.shape)}, which others read as well; change a copy, t.clone()"
+            )
         if new._node is not None and watch.detached and _detached_too(watch, root):
             note_problem(_DETACHED)
         note_shared(root)
 
     return see
+
+
+def _elsewhere_too(root: Any) -> bool:
+    """Whether a tensor lies in the memory of a NumPy array that something else has as well."""
+    array = root._array()
+    while array is not None and not isinstance(array, Foreign):
+        array = array.base if isinstance(array, np.ndarray) else None
+    if array is None:
+        return False
+    owner = storage(array)
+    return sys.getrefcount(owner) > _OURS
 
 
 def _detached_too(watch: Watch, root: Any) -> bool:
@@ -57,6 +76,9 @@ def _detached_too(watch: Watch, root: Any) -> bool:
     owner = storage(root._array())
     return any(a is not None and b is not None and storage(b._array()) is owner for a, b in pairs)
 
+
+_OURS = 4
+"""References to memory that one tensor has: what stands before it, the change, a variable here, and the question."""
 
 _DETACHED = "it changes a detached tensor in place, and with it the one it was detached from; clone() it first"
 

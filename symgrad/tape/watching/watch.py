@@ -43,6 +43,7 @@ class Watch:
     ``passes`` has the first and last creation numbers of the nodes of backward passes.  ``everything``: what is made
     of constants alone is recorded, too, and reads of constants are noted: they may be others when the program runs.
     ``variables`` are those of derivatives inside, by which nobody outside differentiates.
+    ``numbers`` has the tensors that stand for Python's numbers, and of nodes whether they are computed of these alone.
     ``marks`` has constants, their records and checksums from when they were read: of writes with NumPy nobody is told,
     and of others not the views.
     ``detached`` has pairs of constants, weakly, of which one was detached from the other and shares its memory.
@@ -58,6 +59,7 @@ class Watch:
         self.marks: list[tuple[Any, Any, int]] = []
         self.detached: list[tuple[Any, Any]] = []
         self.inputs: set[int] = set()
+        self.numbers: dict[Any, bool] = {}
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
         self.variables: list[Any] = []
