@@ -267,7 +267,6 @@ class Function:
 
         Arguments that are given by keyword have their places among the gradients, too.
         """
-        _refuse_legacy(cls)
         if named:
             args = _in_order(cls, args, named)
         args = tuple(map(faced, args))
@@ -350,13 +349,6 @@ def _in_order(cls: type[Function], args: tuple[Any, ...], named: dict[str, Any])
     return tuple(row[len(lead) :])
 
 
-def _refuse_legacy(cls: type[Function]) -> None:
-    if cls.__dict__.get("forward").__class__ is not staticmethod and not isinstance(
-        inspect.getattr_static(cls, "forward"), (staticmethod, classmethod)
-    ):
-        raise AutogradError(LEGACY.format(cls.__name__))
-
-
 def has_setup(cls: type[Function]) -> bool:
     """Whether the function saves in ``setup_context``, so that ``forward`` has no ``ctx``."""
     return cls.setup_context is not Function.setup_context
@@ -384,17 +376,9 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
     recording = not MODE.exceptional or is_grad_enabled()
     keep = recording and any(map(traced, tensors))
     dirty = {id(t) for t in ctx.dirty_tensors}
-    for t in ctx.dirty_tensors:
-        count_change(t)  # what is refused has happened: forward changed the memory
-        if keep and any(t is x for x in tensors):
-            try:
-                refuse(t, tuple(tensors), cls.__name__)
-            except AutogradError:
-                follow(t)
-                raise
-    if not keep:
+    _note_changes(ctx.dirty_tensors, tensors, outputs, keep, cls.__name__)
+    if not keep or not outputs:
         return unrecorded(returned, tensors, dirty, cls.__name__)
-    check_dirty(ctx.dirty_tensors, tensors, outputs)
     ctx.dirty_tensors = tuple(t for t in ctx.dirty_tensors if any(t is x for x in tensors))
     dirty = {id(t) for t in ctx.dirty_tensors}
     several = isinstance(returned, tuple)
@@ -444,6 +428,20 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
         results.append(done[id(out)])
     ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
     return tuple(results) if several else results[0]
+
+
+def _note_changes(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], keep: bool, name: str) -> None:
+    """Count the changes that ``forward`` says it made, and raise torch's errors for those that must not be."""
+    for t in dirty:
+        count_change(t)  # what is refused has happened: forward changed the memory
+    check_dirty(dirty, inputs, outputs, keep)
+    for t in dirty if keep else ():
+        if any(t is x for x in inputs):
+            try:
+                refuse(t, tuple(inputs), name)
+            except AutogradError:
+                follow(t)
+                raise
 
 
 def _pack(ctx: FunctionCtx, inputs: list[Any], outputs: Sequence[Any], several: bool) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.func.bound import (
+    NUMBERS,
     Argnums,
     Bound,
     as_result,
@@ -83,6 +84,11 @@ JVP = "jvp(f, primals, tangents)"
 def _scalar(out: Any) -> Any:
     if isinstance(out, (tuple, list, dict, str)) or out is None:
         raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}")
+    if isinstance(out, NUMBERS):
+        raise ArgumentError(
+            f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}. A number does not know what it was "
+            "computed from (float() and .item() give one): return the tensor, or zeros(()) for a constant."
+        )
     out = as_result(out)
     shape = tuple(shape_of(out))
     if shape:

@@ -226,3 +226,68 @@ def test_current_node(t):
     z.sum().backward()
     assert seen == [("pre", True), "OwnBackward", ("tensor", True), ("post", True)]
     assert current() is None
+
+
+# ---------------------------------------------------------------------------------------------- what marks refuse
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (lambda ctx: ctx.mark_dirty(3), "mark_dirty can only accept variables, but argument"),
+        (
+            lambda ctx: ctx.mark_non_differentiable(3),
+            "mark_non_differentiable only accepts variable arguments, but got",
+        ),
+        (lambda ctx: ctx.set_materialize_grads("a"), r"set_materialize_grads received .*but expected \(bool\)"),
+    ],
+)
+def test_marks_of_other_things(t, mark, words):
+    """Marks take tensors, and the switch a bool."""
+
+    class Marks(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            mark(ctx)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises((TypeError, RuntimeError), match=words):
+        Marks.apply(leaf(t, [1.0]))
+
+
+@pytest.mark.parametrize("source", ["leaf", "view", "plain"])
+def test_dirty_but_not_returned(t, source):
+    """That a changed input must be returned is said before anything else that is wrong with it."""
+
+    class Loses(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x.add_(1))
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = leaf(t, [1.0, 2.0])
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
+        Loses.apply({"leaf": x, "view": x.view(2), "plain": x.detach()}[source])
+
+
+def test_no_outputs(t):
+    """A function of a tensor may give nothing."""
+
+    class Nothing(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return ()
+
+        @staticmethod
+        def backward(ctx, *grads):
+            raise AssertionError("there is nothing to come from")
+
+    assert Nothing.apply(leaf(t, [1.0])) == ()

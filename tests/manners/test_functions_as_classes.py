@@ -32,7 +32,7 @@ def test_instance(t):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_methods_of_an_instance(t):
-    """Methods of the old kind can be called by hand; only ``apply`` and a call are refused."""
+    """Methods that are not static can be called by hand; only a call of the instance is refused."""
 
     class Old(t.autograd.Function):
         def forward(self, x):
@@ -43,6 +43,28 @@ def test_methods_of_an_instance(t):
     assert x.grad.tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match="non-static forward method is deprecated"):
         Old()(x)
+
+
+@pytest.mark.parametrize("forward_is_static", [False, True])
+@pytest.mark.parametrize("backward_is_static", [False, True])
+def test_methods_without_staticmethod(t, forward_is_static, backward_is_static):
+    """``apply`` takes functions whose author forgot to say that they are static."""
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    def backward(ctx, g):
+        return g * 2 * ctx.saved_tensors[0]
+
+    methods = {
+        "forward": staticmethod(forward) if forward_is_static else forward,
+        "backward": staticmethod(backward) if backward_is_static else backward,
+    }
+    Square = type("Square", (t.autograd.Function,), methods)
+    x = t.tensor([3.0], requires_grad=True)
+    Square.apply(x).backward()
+    assert x.grad.tolist() == [6.0]
 
 
 def test_vmap_attributes(t):

@@ -1,9 +1,11 @@
-"""Saved-tensor hooks that a backward pass itself enters or leaves."""
+"""Saved-tensor hooks that a backward pass itself enters or leaves, and gradients that hooks keep or give."""
 
 from __future__ import annotations
 
 import gc
 import weakref
+
+import pytest
 
 
 def test_hooks_left_in_a_pass(t):
@@ -44,3 +46,61 @@ def test_hooks_entered_in_a_pass(t):
         assert scope()() is None
     finally:
         gc.enable()
+
+
+# ------------------------------------------------------------------------------------- gradients that hooks keep
+
+KEEPERS = {
+    "leaf": lambda t, x, y, keep: x.register_hook(keep),
+    "result": lambda t, x, y, keep: y.register_hook(keep),
+    "several": lambda t, x, y, keep: t.autograd.graph.register_multi_grad_hook([x, y], keep),
+    "any": lambda t, x, y, keep: t.autograd.graph.register_multi_grad_hook([x, y], keep, mode="any"),
+    "before a node": lambda t, x, y, keep: y.grad_fn.register_prehook(keep),
+    "after a node": lambda t, x, y, keep: y.grad_fn.register_hook(lambda *gradients: keep(gradients)),
+    "before accumulation": lambda t, x, y, keep: y.grad_fn.next_functions[0][0].register_prehook(keep),
+}
+
+
+@pytest.mark.parametrize("place", KEEPERS)
+def test_kept_gradients_stay_as_they_were(t, place):
+    """What a hook keeps is not added into by the next pass."""
+    x = t.ones(2, requires_grad=True)
+    y = x + 0
+    kept = []
+    KEEPERS[place](t, x, y, kept.append)
+    for _ in range(3):
+        (y * 2).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [6.0, 6.0]
+    for gradient in kept:
+        while not isinstance(gradient, t.Tensor):
+            gradient = gradient[0]
+        assert gradient.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("place", ["leaf", "result"])
+def test_given_gradients_stay_as_they_were(t, place):
+    """A hook may give the same tensor in every pass; no pass is added into it."""
+    x = t.ones(2, requires_grad=True)
+    y = x + 0
+    given = t.ones(2)
+    KEEPERS[place](t, x, y, lambda g: given)
+    for _ in range(3):
+        y.sum().backward(retain_graph=True)
+    assert given.tolist() == [1.0, 1.0]
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_gradients_changed_in_place_by_hooks(t):
+    """What a hook does to its gradient in place counts, and the next hook sees it."""
+    x = t.ones(2, requires_grad=True)
+    kept = []
+
+    def tenfold(g):
+        g.mul_(10)
+
+    x.register_hook(tenfold)
+    x.register_hook(kept.append)
+    for _ in range(2):
+        (x * 2).sum().backward()
+    assert [g.tolist() for g in kept] == [[20.0, 20.0]] * 2
+    assert x.grad.tolist() == [40.0, 40.0]

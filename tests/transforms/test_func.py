@@ -65,8 +65,17 @@ def test_has_aux():
 
 def test_unused_arguments_have_zero_gradient():
     assert grad(lambda x, y: (x * 2).sum(), argnums=1)(np.ones(2), np.ones(3)).tolist() == [0, 0, 0]
-    assert grad(lambda x: 3.0)(1.0).item() == 0.0
+    assert grad(lambda x: sg.tensor(3.0))(1.0).item() == 0.0
     np.testing.assert_array_equal(sg.compile(grad(lambda x, y: x * 2, argnums=1))(1.0, np.ones(3)), [0, 0, 0])
+
+
+def test_numbers_have_no_gradient():
+    """A number that came out of a tensor is no constant; its gradient would be a zero that nobody asked for."""
+    for f in (lambda x: 3.0, lambda x: x.sum().item()):
+        with pytest.raises(ArgumentError, match=r"Expected f\(\*args\) to return a Tensor, got <class 'float'>"):
+            grad(f)(sg.ones(2))
+    with pytest.raises(ArgumentError, match=r"Expected f\(\*args\) to return a Tensor, got <class 'float'>"):
+        grad(lambda x: (x.sum().item(), x), has_aux=True)(sg.ones(2))
 
 
 ORDERS = {"tanh": (sg.tanh, mpmath.tanh), "x**x": (lambda x: x**x, lambda x: x**x)}

@@ -62,14 +62,26 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Any) -> None:
         """Say which inputs ``forward`` changed in place; each must also be returned."""
+        for k, t in enumerate(args):
+            if not hasattr(t, "raw_shape"):
+                raise ArgumentError(
+                    f"mark_dirty can only accept variables, but argument {k} is of type {type(t).__name__}"
+                )
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Say which outputs have no gradient."""
+        for t in args:
+            if not hasattr(t, "raw_shape"):
+                raise ArgumentError(
+                    f"mark_non_differentiable only accepts variable arguments, but got {type(t).__name__}"
+                )
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a gradient that does not exist reaches ``backward`` as zeros (the default) or as None."""
+        if not isinstance(value, bool):
+            raise ArgumentError(f"set_materialize_grads received {value!r:.40}, but expected (bool)")
         self.materialize_grads = value
 
     @property

@@ -33,11 +33,11 @@ def check_kept(ctx: Any, inputs: Sequence[Any], returned: Any) -> None:
         )
 
 
-def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], keep: bool) -> None:
     """Look at the tensors that ``mark_dirty`` was told of.
 
-    Raises torch's errors for those that are not returned and for views among several outputs; warns of others than
-    inputs, and refuses them where they are views.
+    Raises torch's errors for those that are not returned and, where a graph is kept, for views among several outputs;
+    there it warns of others than inputs, and refuses them where they are views.
     """
     for t in dirty:
         if not any(t is out for out in outputs):
@@ -45,6 +45,8 @@ def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[A
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 "are modified inplace must all be outputs of the Function."
             )
+        if not keep:
+            continue
         if not any(t is x for x in inputs):
             if view_of(t) is not None:
                 raise AutogradError(_STRAY)

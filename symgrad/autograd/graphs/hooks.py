@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -72,7 +73,14 @@ def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
                 origin.known = False
                 (new,) = _rows(hook.hook, result, shown)
                 g = new if isinstance(g, Recorded) or new is None else new._value
+            _note_seen(origin, g)
     return g
+
+
+def _note_seen(origin: Origin, *gradients: Any) -> None:
+    """Hooks keep what they saw or gave, so a leaf that one of these arrays reaches must not add into it."""
+    for g in gradients:
+        origin.taken.update(map(id, g.parts.values()) if isinstance(g, Parts) else (id(g),))
 
 
 def accumulated(leaf: Any, g: Any, cls: type) -> None:
@@ -145,6 +153,7 @@ def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type,
             continue
         origin.known = False
         results = [r if r is None or recorded else r._value for r in _rows(hook, answer, shown)]
+    _note_seen(origin, *results)
     return results
 
 
@@ -196,14 +205,20 @@ def retain(tensor: Any) -> None:
     _awake(tensor._node).more().retained = weakref.ref(tensor)
 
 
-def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type) -> tuple[Any, bool]:
+def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type, origin: Origin) -> tuple[Any, bool]:
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
+    holders = sys.getrefcount(g)
     wrapped = g if g is None or isinstance(g, Recorded) else plain(cls, g)
     result = hook(wrapped)
     if result is None:
+        del wrapped
+        if sys.getrefcount(g) > holders:
+            _note_seen(origin, g)
         return g, False
     _check(hook, result, wrapped)
-    return (result if isinstance(g, Recorded) else result._value), True
+    new = result if isinstance(g, Recorded) else result._value
+    _note_seen(origin, new)
+    return new, True
 
 
 def replaced(origin: Origin, edge: Any, hook: Any, before: Any, after: Any) -> None:
@@ -220,7 +235,7 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
         return g
     for hook in list(extra.hooks.values()):
         before = g
-        g, changed = call_tensor_hook(hook, before, cls)
+        g, changed = call_tensor_hook(hook, before, cls, origin)
         if changed:
             replaced(origin, node, hook, before, g)
     if extra.retained is not None and g is not None:
@@ -246,6 +261,8 @@ def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> A
             g = Parts({k: r if r._requires_grad else r._value for k, r in enumerate(rows) if r is not None})
         else:
             g = rows[0] if isinstance(g, Recorded) or rows[0] is None else rows[0]._value
+    if extra.pre:
+        _note_seen(origin, g)
     return g
 
 

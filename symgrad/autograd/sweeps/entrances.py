@@ -324,8 +324,9 @@ def backward(
     origin = Origin(outputs, gradients)
     allowed = None if targets is None else {id(root_of(t)) for t in targets}
     seeds = [turned(seed) for seed in seeds]
+    origin.taken.update(map(id, seeds))
     rescue = Rescue(outputs, seeds)
-    finish = giving_to_leaves(origin, rescue, set(map(id, seeds)), allowed, create_graph)
+    finish = giving_to_leaves(origin, rescue, allowed, create_graph)
     wanted = None if targets is None else [root_of(t) for t in targets]
     sweep = run_sweep(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
     for t in targets or ():

@@ -26,16 +26,11 @@ _ADDING = threading.RLock()
 """Held while a gradient is added to a leaf, which graphs of several threads may share."""
 
 
-def giving_to_leaves(
-    origin: Origin, rescue: Rescue, taken: set[int], allowed: Any, create_graph: bool
-) -> Callable[[Any, Any], Any]:
-    """What ``backward`` does with the gradient of a leaf; of those not ``allowed`` the hooks alone run.
-
-    ``taken`` are arrays that belong to somebody: the next leaf that gets one takes a copy.
-    """
+def giving_to_leaves(origin: Origin, rescue: Rescue, allowed: Any, create_graph: bool) -> Callable[[Any, Any], Any]:
+    """What ``backward`` does with the gradient of a leaf; of those not ``allowed`` the hooks alone run."""
 
     def finish(leaf: Any, g: Any) -> Any:
-        if allowed is None and not create_graph and _first(leaf, g, origin, taken):
+        if allowed is None and not create_graph and _first(leaf, g, origin):
             return g
         if g is None:
             leaf_hooks(leaf, None, origin)
@@ -48,9 +43,6 @@ def giving_to_leaves(
             extra = leaf._extra
             if extra is not None and extra.post:
                 g = prepared(leaf, g, Tensor, origin)
-            if id(g) in taken and isinstance(g, np.ndarray):
-                g = g.copy()
-            taken.add(id(g))
             accumulate(leaf, g, create_graph, origin)
         return g
 
@@ -64,9 +56,9 @@ def leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
         if extra.grad_dtype is not None and g is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
             g = cast(g, wanted)
         for hook in list(extra.hooks.values()):
-            # The hook may keep its tensor, so a leaf with hooks gets an array of its own.
+            # The hook may change its tensor in place, and others have the array, too.
             before = g.copy() if isinstance(g, np.ndarray) else g
-            g, changed = call_tensor_hook(hook, before, Tensor)
+            g, changed = call_tensor_hook(hook, before, Tensor, origin)
             if changed:
                 replaced(origin, leaf, hook, before, g)
     return g
@@ -88,6 +80,9 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
             extra.grad.more().origin = [*before._extra.origin] if isinstance(origin_of(before), list) else OWN
             attach(extra.grad, origin, leaf)
     elif extra.grad is None:
+        if id(g) in origin.taken and isinstance(g, np.ndarray):
+            g = g.copy()
+        origin.taken.add(id(g))
         extra.grad = attach(plain(Tensor, like_the_leaf(g, leaf._value)), origin, leaf)
     else:
         before = extra.grad
@@ -104,12 +99,12 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
         attach(before, origin, leaf)
 
 
-def _first(leaf: Any, g: Any, origin: Origin, taken: set[int]) -> bool:
+def _first(leaf: Any, g: Any, origin: Origin) -> bool:
     """Give a leaf that has no gradient, and no hooks, its first one; whether it is done.
 
     What follows from conventions, dtypes, layout, sharing and nan is left to :func:`accumulate` and who calls it.
     """
-    if g.__class__ is not np.ndarray or g.dtype not in _PLAIN or g.base is not None or id(g) in taken:
+    if g.__class__ is not np.ndarray or g.dtype not in _PLAIN or g.base is not None or id(g) in origin.taken:
         return False
     extra = leaf.more()
     if extra.grad is not None or extra.hooks or extra.post or extra.grad_dtype is not None or extra.tether is not None:
@@ -118,7 +113,7 @@ def _first(leaf: Any, g: Any, origin: Origin, taken: set[int]) -> bool:
         return False
     if not (leaf._value.flags.c_contiguous and g.flags.c_contiguous):
         return False
-    taken.add(id(g))
+    origin.taken.add(id(g))
     with _ADDING:
         if extra.grad is not None:  # of another thread, since
             return False

@@ -27,7 +27,7 @@ class Origin:
 
     __slots__ = (
         "__weakref__", "_given", "began", "cache", "calls", "convention", "known", "pulled", "recorded", "replaced",
-        "roots", "seeds", "wanted",
+        "roots", "seeds", "taken", "wanted",
     )  # fmt: skip
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
@@ -35,6 +35,7 @@ class Origin:
         self.seeds = tuple(None if g is None else g.edge() for g in gradients)
         self.wanted: frozenset[int] | None = None  # the identities of the edges asked for; None for all leaves
         self.recorded = False
+        self.taken: set[int] = set()  # arrays that belong to somebody: a leaf that gets one keeps a copy of it
         self.began = next(sequence)
         self.calls: list[Any] = []  # while a recorded pass runs: what the user's code in it took and gave
         self._given: weakref.WeakValueDictionary[Any, Any] | None = None
