@@ -50,16 +50,24 @@ def _set_aside(op: Op) -> frozenset[str]:
 def _plans(op: Op, arity: int) -> list[tuple[Any, ...]]:
     """What to note on a node, by the mask of the arguments that require grad.
 
-    That is: the mask of those a gradient flows to, their rules, whether these read any of (out, *inputs), and which.
+    That is: the mask of those a gradient flows to, their rules, and which of (out, *inputs) these read: with ``keeps``
+    in front, which is None where it is nothing, and True where it is all inputs and not the result, as of a product.
     """
     plans: list[tuple[Any, ...]] = []
     for asked in range(1 << arity):
         flows = [asked >> i & 1 == 1 and op.differentiable(i) for i in range(arity)]
         mask = sum(1 << i for i in range(arity) if flows[i])
-        rules = tuple(rule if flows[i] else None for i, rule in enumerate(op.vjps))
+        # What torch has no derivative of is seen by its lack of rules, before a sweep reads more of its node.
+        rules = None if op.underived else tuple(rule if flows[i] else None for i, rule in enumerate(op.vjps))
         read = op.needs(mask)[0] if mask else ()
-        plans.append((mask, rules, bool(read), *(i in read for i in range(-1, arity))))
+        flags = tuple(i in read for i in range(-1, arity))
+        plans.append((mask, rules, _keeps(flags), flags))
     return plans
+
+
+def _keeps(flags: tuple[bool, ...]) -> bool | None:
+    """None where nothing of (out, *inputs) is read, True where it is the inputs, False for any other choice."""
+    return flags == (False, *(True for _ in flags[1:])) if any(flags) else None
 
 
 def _beside_number(op: Op, place: int) -> tuple[Any, ...]:
@@ -70,12 +78,13 @@ def _beside_number(op: Op, place: int) -> tuple[Any, ...]:
     """
     mask = 1 << place
     if not op.differentiable(place):
-        return (0, (), (), False, False, False, False)
+        return (0, (), (), False, ())
     read, shaped = op.needs(mask, op.saves is not None)
-    rules = tuple(rule if i == place else None for i, rule in enumerate(op.vjps))
-    arithmetic = rules[place] in (same, negated, times_first, times_second)
+    rules = None if op.underived else tuple(rule if i == place else None for i, rule in enumerate(op.vjps))
+    arithmetic = op.vjps[place] in (same, negated, times_first, times_second)
     exact = () if shaped or op.structural is not None else (float64, float32) if arithmetic else (float64,)
-    return (mask, rules, exact, bool(read), *(i in read for i in (-1, 0, 1)))
+    flags = tuple(i in read for i in (-1, 0, 1))
+    return (mask, rules, exact, bool(read), flags)
 
 
 def _watched(tensor: Any) -> bool:
@@ -142,6 +151,9 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
             return otherwise(input)
         x = input._value
         source = input._node
+        if plans is None:
+            plans = _plans(op, 1)
+        mask, rules, keeps, flags = plans[1] if input._requires_grad else plans[0]
         shape: Any = ()
         dtype = float64
         if x.__class__ is _f64:
@@ -167,21 +179,19 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
                 return apply(cls, op, (input,), {})
             if len(shape) > 1 and v.strides != x.strides:
                 v = arranged(v, (x,))
-        if plans is None:
-            plans = _plans(op, 1)
-        mask, rules, reads, keep_out, keep_x = plans[1 if input._requires_grad else 0]
+            rules = rules if dtype is float64 or dtype is float32 else None
         if not mask or (MODE.exceptional and not MODE.local.enabled):
             careful_way = _watched(input) and not (mask and _unseen())
             return apply(cls, op, (input,), {}) if careful_way else plain(cls, v)
         node = Node()
         node.op = op
         node.args = (input if source is None else source,)
-        node.saved = (v if keep_out else None, x if keep_x else None) if reads else _NEITHER
+        node.saved = _NEITHER if keeps is None else (None, x) if keeps else (v, x if flags[1] else None)
         node.params = None
         node.mask = mask
         node.shape = shape
         node.dtype = dtype
-        node.rules = rules if dtype is float64 or dtype is float32 else None
+        node.rules = rules
         node.sequence_nr = next(sequence)
         node.extra = None
         out = new(cls)
@@ -229,11 +239,14 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
         y = other._value
         a = input._node
         b = other._node
-        shape: Any = ()
-        dtype = float64
-        uniform = True
+        if plans is None:
+            plans = _plans(op, 2)
+        asked = (3 if other._requires_grad else 1) if input._requires_grad else 2 if other._requires_grad else 0
+        mask, rules, keeps, flags = plans[asked]
         if x.__class__ is _f64 and y.__class__ is _f64:
             v = kernel(x, y)
+            shape: Any = ()
+            dtype = float64
         else:
             # A node knows the shape and dtype of its value; asking NumPy costs more than the rest of the bookkeeping.
             if a is None:
@@ -248,33 +261,34 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
                 raise explain(op, (input, other), error) from error
             if len(shape) > 1 and x.strides != y.strides:
                 v = arranged(v, (x, y))
-            uniform = (dtype is float64 or dtype is float32) and shape == (y.shape if b is None else b.shape)
-            if not uniform:
-                shape = v.shape
-        if plans is None:
-            plans = _plans(op, 2)
-        if input._requires_grad:
-            plan = plans[3] if other._requires_grad else plans[1]
-        else:
-            plan = plans[2] if other._requires_grad else plans[0]
-        mask, rules, reads, keep_out, keep_x, keep_y = plan
+            if shape != (y.shape if b is None else b.shape):
+                shape, rules = v.shape, None
+            elif dtype is not float64 and dtype is not float32:
+                rules = None
         if not mask or (MODE.exceptional and not MODE.local.enabled):
             careful_way = (_watched(input) or _watched(other)) and not (mask and _unseen())
             return apply(cls, op, (input, other), {}) if careful_way else plain(cls, v)
         try:
-            a = input.edge(keep_x) if a is None else a
-            b = other.edge(keep_y) if b is None else b
+            # As edge() says, without the call.
+            a = a if a is not None else input if input._requires_grad else input.source(flags[1])
+            b = b if b is not None else other if other._requires_grad else other.source(flags[2])
         except AutogradError:  # an inference tensor would be kept; the careful way sees whether anybody can ask for it
             return apply(cls, op, (input, other), {})
         node = Node()
         node.op = op
         node.args = (a, b)
-        node.saved = (v if keep_out else None, x if keep_x else None, y if keep_y else None) if reads else _NONE
+        node.saved = (
+            _NONE
+            if keeps is None
+            else (None, x, y)
+            if keeps
+            else (v if flags[0] else None, x if flags[1] else None, y if flags[2] else None)
+        )
         node.params = None
         node.mask = mask
         node.shape = shape
         node.dtype = dtype
-        node.rules = rules if uniform else None
+        node.rules = rules
         node.sequence_nr = next(sequence)
         node.extra = None
         out = new(cls)
@@ -328,7 +342,7 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
         plan = plans[place]
         if plan is None:
             plan = plans[place] = _beside_number(op, place)
-        mask, rules, exact, reads, keep_out, keep_x, keep_y = plan
+        mask, rules, exact, reads, flags = plan
         if not mask or not tensor._requires_grad or (MODE.exceptional and not MODE.local.enabled):
             careful_way = _watched(tensor) and not (mask and tensor._requires_grad and _unseen())
             return unlike(input, other) if careful_way else plain(cls, v)
@@ -339,10 +353,11 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
         node.params = None
         if place:
             node.args = (input, a)
-            node.saved = (v if keep_out else None, input if keep_x else None, x if keep_y else None) if reads else _NONE
+            kept = (v if flags[0] else None, input if flags[1] else None, x if flags[2] else None) if reads else _NONE
         else:
             node.args = (a, other)
-            node.saved = (v if keep_out else None, x if keep_x else None, other if keep_y else None) if reads else _NONE
+            kept = (v if flags[0] else None, x if flags[1] else None, other if flags[2] else None) if reads else _NONE
+        node.saved = kept
         node.mask = mask
         node.shape = shape
         node.dtype = dtype

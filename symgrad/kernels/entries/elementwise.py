@@ -22,10 +22,13 @@ def sigmoid_slope(g: Any, y: Any) -> Any:
     return g * (1 - y) * y
 
 
-def tanh_slope(g: Any, y: Any, one: Any = np.ones(())) -> Any:  # noqa: B008
-    """g (1 - y²).  NumPy takes longer to read a Python number than to compute with small arrays: ``one`` is none."""
+def tanh_slope(g: Any, y: Any, one: Any = np.ones(()), number: Any = np.float64(1)) -> Any:  # noqa: B008
+    """g (1 - y²).  NumPy takes longer to read Python's 1 than to compute with few entries: ``one``, ``number``."""
     square = y * y
-    return g * ((one if square.__class__ is np.ndarray and square.dtype is one.dtype else 1) - square)
+    kind = square.__class__
+    if kind is number.__class__:
+        return g * (number - square)
+    return g * ((one if kind is np.ndarray and square.dtype is one.dtype else 1) - square)
 
 
 def softplus(x: Any) -> Any:

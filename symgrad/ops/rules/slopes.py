@@ -31,5 +31,5 @@ def slope_of(op: Op, kernel: Any, bend: Any, rule: Any = None, by_result: bool =
         **fields,
     )
     made.vjps = made.jvps = (lambda c, out, g, x: made(c, x), rule or (lambda c, out, g, x: c * g * bend(x)))
-    op.vjps = op.jvps = ((lambda g, out, x: made.on(g, out)) if by_result else (lambda g, out, x: made(g, x)),)
+    op.vjps = op.jvps = ((lambda g, out, x: made.on(g, out)) if by_result else (lambda g, out, x: made.on(g, x)),)
     return made

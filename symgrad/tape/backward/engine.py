@@ -233,10 +233,21 @@ class Sweep:
                 node.saved = FREED
 
     def _run_block(self, nodes: Iterable[Node]) -> None:
+        """Run some nodes: all with care in a recorded sweep, and where leaves have hooks or results are wanted."""
+        if not (self.create_graph or self.eager_leaves or self.wanted_nodes):
+            self._run_quickly(nodes)
+            return
+        for node in nodes:
+            g = self.grads.pop(node, None)
+            if g is not None:
+                self._careful(node, g)
+            elif node.op.kind == "function" or node.extra is not None:
+                self._unreached(node)
+
+    def _run_quickly(self, nodes: Iterable[Node]) -> None:
         """Run some nodes: those with rules to call as they are on the spot, the others with care."""
         grads, masks = self.grads, self.masks
         get, take = grads.get, grads.pop
-        careful = self.create_graph or self.eager_leaves or bool(self.wanted_nodes)
         masked, freed, passes, array = Masked, FREED, same, np.ndarray
         by_first, by_second = times_first, times_second
         owned: set[Any] = set()
@@ -247,8 +258,8 @@ class Sweep:
                     self._unreached(node)
                 continue
             rules = node.rules
-            if rules is None or careful or g.__class__ is masked or (masks and node in masks):
-                self._aside(node, g, careful)
+            if rules is None or g.__class__ is masked or (masks and node in masks):
+                self._aside(node, g)
                 continue
             saved = node.saved
             if saved is freed:
@@ -348,9 +359,9 @@ class Sweep:
 
     # -------------------------------------------------------------------------------------- the careful path
 
-    def _aside(self, node: Node, g: Any, careful: bool) -> None:
+    def _aside(self, node: Node, g: Any) -> None:
         """A node whose rules are not called on the spot."""
-        if careful or g.__class__ is Masked or node in self.masks or not straight(self, node, g):
+        if g.__class__ is Masked or node in self.masks or not straight(self, node, g):
             self._careful(node, g)
 
     def _careful(self, node: Node, g: Any) -> None:

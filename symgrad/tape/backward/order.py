@@ -39,11 +39,12 @@ def in_order(sweep: Any) -> list[Node]:
         if node.mask + 1 != 1 << len(args):
             args = tracked(args, node.mask)
         for arg in args:
-            if type(arg) is not kind and type(arg) is not tied:  # quicker than __class__ where classes vary
+            if type(arg) is kind or type(arg) is tied:  # quicker than __class__ where classes vary
+                if arg not in seen:
+                    note(arg)
+                    append(arg)
+            else:
                 leaves[arg] = 0
-            elif arg not in seen:
-                note(arg)
-                append(arg)
     for leaf in leaves:
         extra = getattr(leaf, "_extra", None)  # what stands for an argument of a folded function has none
         if extra is not None and extra.view is not None and extra.view.before is not None:
@@ -52,7 +53,7 @@ def in_order(sweep: Any) -> list[Node]:
     nodes.sort(key=_age, reverse=True)
     if sweep.wanted is not None:
         nodes = _only_useful(sweep, nodes)
-    if [node for node in nodes if node.op.underived]:
+    if [node for node in nodes if node.rules is None and node.op.underived]:
         nodes = _underived_first(sweep, nodes)
     return nodes
 
