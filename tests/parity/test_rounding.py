@@ -105,7 +105,7 @@ HALVES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     "ndtr": (2, lambda t, x: t.special.ndtr(x)),
     "rsqrt": (2, lambda t, x: x.rsqrt()),
     "entr": (1, lambda t, x: t.special.entr(x)),
-    "logit": (0, lambda t, x: t.logit(x)),
+    "logit": (1, lambda t, x: t.logit(x)),
     "xlogy": (2, lambda t, x: t.xlogy(t.full_like(x, 3), x)),
     "xlog1py": (2, lambda t, x: t.special.xlog1py(t.full_like(x, 3), x)),
     "logaddexp": (1, lambda t, x: t.logaddexp(x, t.ones_like(x))),

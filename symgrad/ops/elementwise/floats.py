@@ -11,6 +11,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo, is_narrow, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
+from symgrad.op.partials import over
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.results import Named, named
@@ -241,7 +242,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
 log_odds: Op = elementwise(
     "log_odds",
     kernels.log_odds,
-    lambda out, x: defined(1 / (x * (1 - x)), (x >= 0) & (x <= 1)),
+    over(lambda out, x: defined(x * (1 - x), (x >= 0) & (x <= 1))),
     public=(),
     single=single.rounded(kernels.log_odds),
     half=halves.log_odds,
