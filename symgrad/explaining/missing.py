@@ -230,8 +230,8 @@ def _leads(tensor: Any, x: Any) -> bool:
 
 
 def _line_of(site: Any) -> Line | None:
-    """The line of a creation site, which is a code object with an instruction."""
-    if site is None:
+    """The line of a creation site, which is a code object with an instruction; names of parameters have none."""
+    if site is None or isinstance(site, str):
         return None
     code, last = site
     for k, (line, *_) in enumerate(code.co_positions()):

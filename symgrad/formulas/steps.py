@@ -24,6 +24,7 @@ from symgrad.formula.printing.width import COLUMN, broken, width
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 from symgrad.op import lookup
 from symgrad.sources import Source, source
+from symgrad.sources.running import head_latex
 from symgrad.tape.watching.conditions import Conditions, conditions
 
 CHECKS = 3
@@ -275,7 +276,7 @@ class _Board:
     @property
     def f_tex(self) -> str:
         """The LaTeX of the function's name."""
-        return name_latex(self.f)
+        return head_latex(self.f)
 
     def reverse(self) -> Derivation:
         """Values, then adjoints from the last to the variable."""

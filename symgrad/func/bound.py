@@ -125,7 +125,7 @@ class Bound:
         names = tracing.argument_names(function, len(args))
         names += [f"x{k + 1}" for k in range(len(names), len(args))]
         self.tie = tie or watched()
-        self.args = [containers.tree_map(_other, arg) for arg in args]
+        self.args = [_beside(arg, name) for arg, name in zip(args, names, strict=True)]
         self.variables: list[Any] = []
         self.shown: list[Any] = []
         self.structures = []
@@ -189,6 +189,15 @@ class Bound:
         for variable in self.variables:
             if variable._node is None:
                 variable._requires_grad = False
+
+
+def _beside(arg: Any, name: str) -> Any:
+    """An argument that is not differentiated by; formulas call an array like the parameter, without recording it."""
+    if not isinstance(arg, np.ndarray):
+        return containers.tree_map(_other, arg)
+    made = plain(Tensor, arg)
+    made.more().site = name
+    return made
 
 
 def _other(leaf: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,15 +33,18 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def head_latex(name: str) -> str:
-    r"""The LaTeX of a function's name, whose underscores are no indices unless one letter comes first.
+    r"""The LaTeX of a function's name: one letter with its indices, or one upright word, of which no part is a letter.
 
-    >>> head_latex("least_squares"), head_latex("f_1"), head_latex("loss")
-    ('\\mathrm{least\\_squares}', 'f_{1}', '\\mathrm{loss}')
+    >>> head_latex("least_squares"), head_latex("f_1"), head_latex("loss"), head_latex("phi")
+    ('\\mathrm{least\\_squares}', 'f_{1}', '\\mathrm{loss}', '\\phi')
+    >>> head_latex("gamma_nll"), head_latex("rk4")
+    ('\\mathrm{gamma\\_nll}', '\\mathrm{rk4}')
     """
     from symgrad.formula.printing.names import name_latex
 
-    stem, underscore, _ = name.partition("_")
-    if underscore and len(stem) > 1 and name.isascii() and name_latex(stem).startswith(r"\mathrm"):
+    stem, *subs = re.findall(r"[^\W\d_]+|\d+", name) or [name]
+    word = r"\mathrm" in name_latex(stem) or any(len(s) > 1 and not s.isdigit() for s in subs)
+    if subs and word and name.isascii():
         return rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
     return name_latex(name)
 

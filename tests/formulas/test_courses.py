@@ -81,7 +81,7 @@ CASES = {
     "contrastive": (
         lambda Z, C, tau: (sg.logsumexp(Z @ C.T / tau, 1) - sg.diagonal(Z @ C.T / tau)).mean(),
         ("nk", "nk", "+"), {},
-        r"\frac{1}{n \tau} \left(\operatorname{softmax}\left(\frac{1}{\tau} Z C^{\top}\right) - I\right) C",
+        r"\frac{1}{n \tau} \left(\operatorname{softmax}\left(\frac{Z C^{\top}}{\tau}\right) - I\right) C",
     ),
     "probabilistic PCA": (
         lambda W, S, s: sg.logdet(W @ W.T + s * sg.eye(len(W), dtype=sg.float64))

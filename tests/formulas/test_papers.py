@@ -49,7 +49,7 @@ CASES = {
     )),
     "kernel": (kernel, (1.5, X, RNG.normal(size=5)), (
         "\\begin{aligned}\n" rf"t_{{1}} &= {PAIRS} \\" "\n"
-        r"& \frac{a^{\top} \left(e^{-\frac{1}{2 h^{2}} t_{1}} \odot t_{1}\right) a}{h^{3}}" "\n" r"\end{aligned}"
+        r"& \frac{a^{\top} \left(e^{-\frac{t_{1}}{2 h^{2}}} \odot t_{1}\right) a}{h^{3}}" "\n" r"\end{aligned}"
     )),
     "directions": (directions, (X, RNG.normal(size=(5, 3))), (
         rf"\operatorname{{diag}}\left(\frac{{1}}{{{LENGTHS}}}\right) \left(G - \operatorname{{diag}}\left("
@@ -110,8 +110,8 @@ PRINTED = {
     ),
     "quadratic forms of rows": (
         lambda v, X, S: sg.log(1 + sg.einsum("ni,ij,nj->n", X, S, X) / v).sum(), ("v",), (2.5, X, S @ S.T),
-        (r"-\frac{\left(\frac{1}{v + \left(X \odot X S\right) \mathbf{1}}\right)^{\top} "
-        r"\left(X \odot X S\right) \mathbf{1}}{v}"),
+        (r"-\frac{1}{v} \left(\frac{1}{v + \left(X \odot X S\right) \mathbf{1}}\right)^{\top} "
+        r"\left(X \odot X S\right) \mathbf{1}"),
     ),
     "a number in front of a fraction": (
         lambda p, q: (p * sg.log(2 * p / (p + q)) + q * sg.log(2 * q / (p + q))).sum(), ("p",), (P, P[::-1]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_second_derivative_along_a_line_shows_no_condition():
 NORMS = [
     ("norm(A@X)**2 + sum(X*X)", "X", r"2 \left(A^{\top} A X + X\right)"),
     ("norm(M*(X-U@V.T))**2", "U", r"2 \left(M^{\odot 2} \odot \left(U V^{\top} - X\right)\right) V"),
-    ("norm(X@w)**2 + norm(w)", "w", r"2 X^{\top} X w + \frac{1}{\lVert w \rVert} w"),
+    ("norm(X@w)**2 + norm(w)", "w", r"2 X^{\top} X w + \frac{w}{\lVert w \rVert}"),
     ("norm(x*y)**2", "x", r"2 x \odot y^{\odot 2}"),
     ("norm(A@A@x)**2", "x", r"2 \left(A^{2}\right)^{\top} A^{2} x"),
     ("norm(A@x)*sum(x)", "x", None),
@@ -130,3 +131,45 @@ def test_the_usual_correction_is_not_written():
     x = np.array([1.0, 2.0, 5.0])
     for k, text in zip((1, 0), shown, strict=True):
         np.testing.assert_allclose(sg.from_latex(text, "x=n")(x).item(), x.std(ddof=k))
+
+
+FRACTIONS = [
+    ("norm(x)", "x", r"\frac{x}{\lVert x \rVert}"),
+    ("log(x@x)", "x", r"\frac{2 x}{x^{\top} x}"),
+    ("T*log(sum(exp(z/T)))", "z", r"\operatorname{softmax}\left(\frac{z}{T}\right)"),
+    ("mean(X@w)", "w", r"\frac{1}{n} X^{\top} \mathbf{1}"),
+    ("c*norm(x)", "x", r"\frac{c}{\lVert x \rVert} x"),
+    ("sum((x - a)**2)/(2*s) + log(s)/2", "s", None),
+    ("(x@x/s + log(s))*t/2", "t", r"\frac{1}{2} \left(\frac{x^{\top} x}{s} + \log\left(s\right)\right)"),
+    ("mean(maximum(t*(y-X@w),(t-1)*(y-X@w)))", "w",
+     r"\frac{1}{n} X^{\top} \left(1 - t - \operatorname{Heaviside}\left(y - X w\right)\right)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wrt", "latex"), FRACTIONS, ids=[t for t, *_ in FRACTIONS])
+def test_short_arrays_over_scalars_are_one_fraction_and_tall_ones_stand_behind(text, wrt, latex):
+    shapes = {k: () for k in "Tcst" if k in re.findall("[a-zA-Z]+", text)}
+    found = sg.latex(text, wrt=wrt, shapes=shapes)
+    assert latex is None or found == latex
+    assert sg.judge(found, of=text, wrt=wrt, shapes=shapes)
+
+
+def test_arguments_of_transforms_are_called_like_the_parameters():
+    def loss(w, X, y):
+        return (sg.log1p(sg.exp(X @ w)) - y * (X @ w)).sum()
+
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=5)
+    inner = r"\sigma\left(X w\right)"
+    assert sg.func.grad(loss)(*args).latex() == rf"X^{{\top}} \left({inner} - y\right)"
+    hessian = sg.func.hessian(loss)(*args)
+    assert hessian.latex() == rf"X^{{\top}} \operatorname{{diag}}\left({inner} \odot \left(1 - {inner}\right)\right) X"
+    assert (args[1] @ sg.tensor(args[1].T)).grad_fn is None
+
+
+def test_names_of_functions_are_letters_or_words():
+    def gamma_nll(x):
+        return -sg.log(x).sum()
+
+    found = sg.formula(gamma_nll, (3,), wrt="x").latex(header=True)
+    assert found.startswith(r"\frac{\partial \mathrm{gamma\_nll}}{\partial x} = ")

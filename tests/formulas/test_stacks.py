@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.reading.unicode import from_unicode
@@ -182,3 +183,37 @@ def test_a_hessian_of_two_entries_is_one_matrix():
 def test_blocks_without_a_size_are_refused(text):
     with pytest.raises((sg.errors.FormulaError, sg.errors.ShapeError)):
         sg.from_latex(text, "a=()", notation="printed")(1.0)
+
+
+SYSTEMS = {
+    "one right side each": (("b n n", "b n"), lambda A, b, c: sg.linalg.solve(A, b[..., None])[..., 0]),
+    "several right sides": (("b n n", "b n k"), lambda A, b, c: sg.linalg.solve(A, b)),
+    "one matrix for all": (("n n", "b n k"), lambda A, b, c: sg.linalg.solve(A, b)),
+    "one right side for all": (("b n n", "n k"), lambda A, b, c: sg.linalg.solve(A, b)),
+    "transposed": (("b n n", "b n k"), lambda A, b, c: sg.linalg.solve(A.mT, b)),
+    "one of a stack of one": (("1 n n", "b n k"), lambda A, b, c: sg.linalg.solve(A, b)),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("wrt", ["A", "b"])
+def test_systems_of_stacks_are_products_with_inverses(name, wrt):
+    shapes, solved = SYSTEMS[name]
+
+    def f(A, b, c):
+        return (solved(A, b, c) * c).sum()
+
+    rng = np.random.default_rng(1)
+    for sizes in ({"b": 4, "n": 3, "k": 2}, {"b": 2, "n": 4, "k": 3}, {"b": 5, "n": 2, "k": 4}):
+        A, b = (rng.normal(size=[sizes.get(n, 1) for n in s.split()]) for s in shapes)
+        A = A + 4 * np.eye(sizes["n"])
+        c = rng.normal(size=np.shape(solved(A, b, None)))
+        found = sg.formula(f, A, b, c, wrt=wrt)
+        text = found.latex()
+        assert "solve" not in text
+        assert "^{-1}" in text
+        want = sg.func.grad(f, argnums="Ab".index(wrt))(A, b, c).numpy()
+        for read in (from_latex(text, found.symbols, shape=found.term.shape), canonical(found.term)):
+            np.testing.assert_allclose(evaluate(read, {"A": A, "b": b, "c": c}), want, rtol=1e-8, atol=1e-10)
+    if name == "one right side each" and wrt == "b":
+        assert text == r"\left[\sum_{k} \left[A^{-1}\right]_{i k j} c_{i k}\right]_{i j}"

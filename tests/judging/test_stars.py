@@ -9,7 +9,7 @@ import symgrad as sg
 READ = [
     ("sum(A*A*B)", "A", r"2 B \odot A"),
     ("sum(A*B)", "A", "B"),
-    ("mean(A*B)", "A", r"\frac{1}{m n} B"),
+    ("mean(A*B)", "A", r"\frac{B}{m n}"),
     ("sum(A*B.T)", "A", r"B^{\top}"),
     ("(A*B).sum()", "A", "B"),
     ("sum(W*log(P))", "P", r"\frac{W}{P}"),

@@ -139,16 +139,51 @@ def _read_sgn(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
 
 
 def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return inverse_of(run, args[0]) if term.ndim == 2 else None
+    return inverse_of(run, args[0]) if term.ndim == 2 else _inverses_of(run, args[0])
 
 
 def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """solve(A, B) = A⁻¹B for regular A."""
+    """solve(A, B) = A⁻¹B for regular A, and so for stacks of them; a lone axis of B is that of one right side."""
     a, b = args
-    if len(a.shape) != 2 or len(b.shape) > 2:
+    if len(a.shape) == 2:
+        inverse = inverse_of(run, a)
+    else:
+        found = _inverses_of(run, a)
+        inverse = run.opaque(lookup("inv")(run.term(a))) if found is None else found
+    left, last = range(len(a.shape) - 2), len(term.shape) + 1
+    columns = (last,) if len(b.shape) > 1 else ()
+    rows = last + 1
+    batch = tuple(range(len(term.shape) - 1 - len(columns)))
+    beside = batch[len(batch) - len(left) :]
+    right = batch[len(batch) - (len(b.shape) - 1 - len(columns)) :]
+    if a.shape[:-2] != tuple([term.shape[k] for k in beside]) or b.shape[: len(right)] != tuple(
+        [term.shape[k] for k in right]
+    ):
+        return None  # an axis of one entry is repeated
+    contracted = last + 2
+    return run.contract(
+        [inverse, b],
+        [(*beside, rows, contracted), (*right, contracted, *columns)],
+        (*batch, rows, *columns),
+        term.shape,
+    )
+
+
+def _inverses_of(run: Canonicaliser, form: Form) -> Form | None:
+    """The inverses of a stack of equal matrices are one, and those of transposed matrices the inverses, transposed."""
+    if form.terms and not any(
+        {*p.out[:-2]} & {*p.out[-2:], *(k for f in p.factors for k in f.labels)} for p in form.terms
+    ):
+        last = len(form.shape) - 2
+        return inverse_of(run, form.restricted((last, last + 1))).spread((last, last + 1), form.shape)
+    p = form.terms[0] if len(form.terms) == 1 else None
+    if p is None or p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1:
         return None
-    labels = (1,) if len(b.shape) == 1 else (1, 2)
-    return run.contract([inverse_of(run, a), b], [(0, 1), labels], (0, *labels[1:]), term.shape)
+    *lead, row, column = p.out
+    if p.factors[0].labels != (*lead, column, row) or p.factors[0].base.ndim != len(form.shape):
+        return None
+    axes = (*range(len(lead)), len(lead) + 1, len(lead))
+    return run.opaque(lookup("inv")(p.factors[0].base)).restricted(axes)
 
 
 def _read_sylvester(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

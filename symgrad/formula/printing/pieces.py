@@ -99,6 +99,23 @@ _WORD_LAST, _WORD_FIRST = re.compile(_WORD + r"(?:_\{\w+\})?$"), re.compile(_WOR
 """Names of several letters, which would run into what stands beside them."""
 
 
+_LETTER = r"\\?[a-zA-Z]+(?:\{[a-zA-Z]+\})?(?:_\{[^{}]*\})?(?:\^\{(?:\\top|H|\\odot \d)\})?"
+_SHORT = re.compile(rf"(?!\\mathbf\{{(?:1\}}|e\}}_)|I\b){_LETTER}(?: {_LETTER})*")
+"""One array, or arrays side by side, of which a quotient by a scalar is one fraction: not ones, unit vectors or I."""
+_ONE, _COUNT = re.compile(_LETTER), re.compile(r"\d+|[a-zA-Z]")
+
+
+def _over(piece: Piece, above: Sequence[Item]) -> bool:
+    """Whether an array over scalars is one fraction: x/‖x‖, 2x/s² and QKᵀ/√d, but λ/n times w."""
+    whole = _ONE if above else _SHORT
+    numbers = all(text.isdigit() for text, _ in above)
+    return bool(piece.bottom) and numbers and all(p.fullmatch(piece.core) for p in (_SHORT, whole))
+
+
+def _is_tall(item: Item) -> bool:
+    return r"\frac" in item[0] or r"\begin" in item[0]
+
+
 def juxtaposed(items: Sequence[Item]) -> Item:
     """A product by writing side by side; sums are bracketed, and so are open ends that are not last."""
     if len(items) == 1:
@@ -122,6 +139,11 @@ def shown(piece: Piece) -> tuple[int, Item]:
         above = list(piece.top)
     above = [_whole_item(size.numerator)] * (size.numerator != 1) + above
     below = [_whole_item(size.denominator)] * (size.denominator != 1) + list(piece.bottom)
+    if core and _over(piece, above):
+        return sign, (rf"\frac{{{juxtaposed([*above, *core])[0]}}}{{{juxtaposed(below)[0]}}}", POWER)
+    if below and all(_COUNT.fullmatch(text) for text, _ in below):
+        core = [*filter(_is_tall, above), *core]  # half of what has fractions itself is ½ in front of it
+        above = [item for item in above if not _is_tall(item)]
     if below:
         numerator = juxtaposed(above)[0] if above else "1"
         lead: list[Item] = [(rf"\frac{{{numerator}}}{{{juxtaposed(below)[0]}}}", POWER)]

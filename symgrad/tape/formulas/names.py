@@ -62,10 +62,13 @@ def name_of(tensor: Any) -> str | None:
 
 
 def site_name(name: str | None, site: Any) -> str | None:
-    """The explicit name, else the assigned one when it can be a symbol."""
+    """The explicit name, else the assigned one when it can be a symbol.
+
+    A site is where a tensor was made, or the text that an array is called by in a function that it was given to.
+    """
     if name is not None or site is None:
         return name
-    found = assigned_name(*site)
+    found = site if isinstance(site, str) else assigned_name(*site)
     if found is None or not found.isidentifier() or keyword.iskeyword(found) or found in _RESERVED:
         return None
     return found.lstrip("_") or None

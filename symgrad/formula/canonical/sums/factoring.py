@@ -298,6 +298,7 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
         and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group))
         and not factor.labels
         and not counts
+        and not (factor.power == -1 and len(group) - bare > 1)  # (1 - s - t)/n
     ):
         return 0
     sums = [any(x not in form.terms[use.term].out for x in use.factor.labels) for use in group]
