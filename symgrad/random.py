@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.errors import ArgumentError, AutogradError
-from symgrad.kernels.randomness.streams import Generator
-from symgrad.op import shape_of
-from symgrad.ops.noise import SOURCE, drawn
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.kernels.randomness.streams import Generator, by_memory, normal_in_turn
+from symgrad.op import refusal, shape_of
+from symgrad.ops.noise import SOURCE, dense_steps, drawn
 from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
-from symgrad.tensor.creation import filled, finished, like, whole_sizes
+from symgrad.tensor.creation import filled, finished, laid_like, like, whole_sizes
 
 __all__ = [
     "Generator",
@@ -105,21 +105,36 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:  # no
 # ------------------------------------------------------------------------------------------ tensors
 
 
-def _drawing(name: str, kind: str, doc: str) -> Callable[..., Tensor]:
-    def make(*size: Any, generator: Any = None, _depth: int = 2, **options: Any) -> Tensor:
-        source = drawn(generator)
-        fill = filled(name, lambda shape, dtype: getattr(source, kind)(shape, np.dtype(dtype)), doc)
-        return fill(*size, _depth=_depth + 1, **options)
+def _drawing(name: str, kind: str, kernel: str, doc: str) -> Callable[..., Tensor]:
+    def make(*size: Any, generator: Any = None, _depth: int = 2, _like: Any = None, **options: Any) -> Tensor:
+        source, steps = drawn(generator), dense_steps(_like)
+
+        def fill(shape: tuple[int, ...], dtype: Any) -> Any:
+            dtype = np.dtype(dtype)
+            if dtype.kind in "bui":
+                raise refusal(name, kernel, dtype)
+            if steps and kind == "normal":
+                return by_memory(steps, shape, lambda shape: normal_in_turn(source, shape, dtype)).astype(dtype)
+            return by_memory(steps, shape, lambda shape: getattr(source, kind)(shape, dtype))
+
+        return filled(name, fill, doc)(*size, _depth=_depth + 1, **options)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return make
 
 
-randn = _drawing("randn", "normal", "Standard normal samples: ``randn(2, 3)``, ``randn((2, 3), generator=…)``.")
-rand = _drawing("rand", "uniform", "Uniform samples from [0, 1): ``rand(2, 3)``, ``rand((2, 3), generator=…)``.")
-randn_like = like("randn_like", randn)
-rand_like = like("rand_like", rand)
+randn = _drawing(
+    "randn", "normal", "normal_kernel_cpu", "Standard normal samples: ``randn(2, 3)``, ``randn((2, 3), generator=…)``."
+)
+rand = _drawing(
+    "rand",
+    "uniform",
+    "check_uniform_bounds",
+    "Uniform samples from [0, 1): ``rand(2, 3)``, ``rand((2, 3), generator=…)``.",
+)
+randn_like = like("randn_like", randn, told=True)
+rand_like = like("rand_like", rand, told=True)
 
 
 def randint(
@@ -130,6 +145,7 @@ def randint(
     generator: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
+    _like: Any = None,
     **options: Any,
 ) -> Tensor:
     """Integers from ``low`` (or 0) up to ``high``, itself excluded: ``randint(high, size)``, ``randint(low, high, …)``.
@@ -149,14 +165,17 @@ def randint(
     low, high = int(low), int(high)
     if low >= high:
         raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    shape = whole_sizes((size,))
-    value = (drawn(generator).integers(high - low, shape) + low).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    shape, source, kind = whole_sizes((size,)), drawn(generator), dtypes.as_dtype(dtype or dtypes.int64)
+    if kind.kind == "c":
+        raise DtypeError("check_random_bounds handles only integral, floating-point and boolean types")
+    value = by_memory(dense_steps(_like), shape, lambda shape: source.integers(high - low, shape)) + low
+    value = laid_like(value.astype(kind), _like)
     return finished("randint", value, requires_grad, None, options)
 
 
 def randint_like(input: Any, *bounds: int, dtype: Any = None, **options: Any) -> Tensor:
     """Integers in the shape and dtype of ``input``: ``randint_like(x, high)``, ``randint_like(x, low, high)``."""
-    return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, **options)
+    return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, _like=input, **options)
 
 
 def randperm(
@@ -170,5 +189,8 @@ def randperm(
     count = int(n)
     if count < 0:
         raise ArgumentError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    value = drawn(generator).permutation(count).astype(dtypes.as_dtype(dtype or dtypes.int64))
+    kind = dtypes.as_dtype(dtype or dtypes.int64)
+    if kind.kind in "bc":
+        raise refusal("randperm", "randperm", kind)
+    value = drawn(generator).permutation(count).astype(kind)
     return finished("randperm", value, requires_grad, None, options)

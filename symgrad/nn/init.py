@@ -108,18 +108,18 @@ def trunc_normal_(
     below, above = ((1 + math.erf((edge - mean) / std / math.sqrt(2))) / 2 for edge in (a, b))
     low, high = tensor.new_tensor([a, b]).tolist()
 
-    def drawn() -> tuple[Any, Any]:
+    def drawn(place: Any) -> tuple[Any, Any]:  # where the numbers go: the order in memory decides on their order
         if above - below > 0.3:
-            values = empty_like(tensor).normal_(mean, std, generator=generator)
+            values = place.normal_(mean, std, generator=generator)
             return values, (values < low) | (values > high)
-        values = empty_like(tensor).uniform_(a, b, generator=generator)
+        values = place.uniform_(a, b, generator=generator)
         peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
         density = ((values - mean) / std) ** 2 * -0.5 - peak
         return values, empty_like(tensor).uniform_(generator=generator).log() > density
 
-    values, wrong = drawn()
+    values, wrong = drawn(tensor)
     while wrong.any():
-        again, refused = drawn()
+        again, refused = drawn(empty_like(tensor))
         values, wrong = where(wrong, again, values), wrong & refused
     return tensor.copy_(values)
 

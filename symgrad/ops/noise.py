@@ -12,12 +12,13 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from symgrad.kernels.arrays.copies import kept_order
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
-from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers
+from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers, by_memory, turned_in_memory
 from symgrad.notices import notice
-from symgrad.op import front, refusing, shape_of
+from symgrad.op import front, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
-from symgrad.ops.calls.still import still, values_of
+from symgrad.ops.calls.still import glanced, still, values_of
 from symgrad.ops.elementwise.select import beside
 from symgrad.ops.elementwise.smooth import log
 from symgrad.ops.indexing.getitem import gather
@@ -54,6 +55,12 @@ def _probability(p: float, name: str) -> None:
         raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p} ({name})")
 
 
+def _divisible(x: Any) -> None:
+    if x.dtype.kind in "bui":
+        kind = torch_name(x.dtype)
+        raise DtypeError(f"result type Float can't be cast to the desired output type {kind}; dropout is for floats")
+
+
 def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:
     """1/(1-p) with probability 1-p and 0 else, for every entry or for every one of the first ``axes`` axes."""
     shape = shape_of(x)
@@ -61,7 +68,17 @@ def _kept(x: Any, p: float, axes: int | None, generator: Any) -> Any:
         shape = (*shape[:axes], *(1,) * (len(shape) - axes))
     if p == 1:
         return np.zeros(shape, x.dtype)
-    return np.asarray(drawn(generator).bernoulli(1 - p, shape) / (1 - p)).astype(x.dtype)
+    source = drawn(generator)
+    made = by_memory(dense_steps(x) if axes is None else (), shape, lambda shape: source.bernoulli(1 - p, shape))
+    return np.asarray(made / (1 - p)).astype(x.dtype)
+
+
+def dense_steps(x: Any) -> tuple[int, ...]:
+    """The strides of a tensor whose entries do not lie row by row, which noise like it has, too; none for others."""
+    value = glanced(x)
+    if not isinstance(value, np.ndarray) or value.flags.c_contiguous or kept_order(value) == "C":
+        return ()
+    return value.strides if turned_in_memory(value.strides, value.shape) else ()
 
 
 def _check_axes(name: str, ndim: int) -> None:
@@ -93,8 +110,9 @@ def _dropout(name: str, axes: int | None, published: bool = True) -> Any:
     def call(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Any = None) -> Any:
         _probability(p, name)
         _check_axes(name, len(shape_of(input)))
-        if not training or not p:
+        if not training or not p or 0 in shape_of(input):
             return input
+        _divisible(input)
 
         def masked(x: Any) -> Any:
             # Without a batch axis the channels come first; dropout2d takes three axes as a batch of signals.
@@ -138,8 +156,9 @@ def _alpha_dropout(name: str, axes: int | None) -> Any:
         input: Any, p: float = 0.5, training: bool = False, inplace: bool = False, *, generator: Any = None
     ) -> Any:
         _probability(p, name)
-        if not training or not p:
+        if not training or not p or 0 in shape_of(input):
             return input
+        _divisible(input)
 
         def masked(x: Any) -> Any:
             if p == 1:
@@ -194,9 +213,13 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> A
     ``reinforce`` on the result sends the score-function gradient to ``input``.  Probabilities outside of [0, 1] are an
     ``AutogradError``.
     """
+    if input.dtype.kind == "c":
+        raise refusal("bernoulli", "bernoulli_tensor_cpu_self_" if p is None else "bernoulli_scalar_cpu_", input.dtype)
     if p is not None:
         _probability(p, "bernoulli")
         return beside(np.asarray(drawn(generator).bernoulli(p, shape_of(input))).astype(input.dtype), input)
+    if input.dtype.kind in "bui":
+        raise refusal("bernoulli", "bernoulli_tensor_cpu_p_", input.dtype)
     chances = values_of(input)
     if not np.all((chances >= 0) & (chances <= 1)):
         raise AutogradError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -247,6 +270,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
 
 
 @front("normal", method=False)
+@refusing({"bui": "normal_kernel_cpu"})
 def normal(
     mean: Any,
     std: Any = 1.0,
@@ -267,6 +291,8 @@ def normal(
     shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
     kinds = [x.dtype for x in (mean, std) if hasattr(x, "dtype")]
     kind = np.dtype(kinds[0] if kinds else dtype or get_default_dtype())
+    if values_of(std).dtype.kind == "c":
+        raise DtypeError("normal expects standard deviation to be non-complex")
     if np.any(values_of(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
     middle, spread = (values_of(x).astype(kind) if hasattr(x, "dtype") else x for x in (mean, std))
@@ -290,7 +316,8 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     _drawable(weights, num_samples, replacement)
     by_clocks = num_samples == 1 or not replacement
     count = weights.shape[-1] if by_clocks else num_samples
-    noise = drawn(generator).uniform((*weights.shape[:-1], count), np.dtype(np.float64))
+    source, steps = drawn(generator), dense_steps(weights) if by_clocks else ()
+    noise = by_memory(steps, (*weights.shape[:-1], count), lambda shape: source.uniform(shape, np.dtype(np.float64)))
     if by_clocks:  # the first arrivals of independent exponential clocks
         with np.errstate(divide="ignore"):
             rates = weights / -np.log1p(-noise).astype(weights.dtype)
@@ -311,7 +338,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
 
 
 def _drawable(weights: Any, count: int, replacement: bool) -> None:
-    if weights.dtype.kind in "biu":
+    if weights.dtype.kind in "biuc":
         raise AutogradError(
             f"multinomial only supports floating-point dtypes for input, got: {torch_name(weights.dtype)}"
         )

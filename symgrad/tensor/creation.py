@@ -474,7 +474,7 @@ def empty_permuted(
     return empty_strided(size, stride, dtype=dtype, requires_grad=requires_grad, **options)
 
 
-def _laid_like(array: Any, input: Any) -> Any:
+def laid_like(array: Any, input: Any) -> Any:
     """``array`` in the layout of a tensor of the same shape, where that is dense and not row by row."""
     value = getattr(input, "_value", None)
     if not isinstance(value, np.ndarray) or value.flags.c_contiguous or kept_order(value) == "C":
@@ -484,13 +484,15 @@ def _laid_like(array: Any, input: Any) -> Any:
     return laid
 
 
-def like(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The factory ``make`` with the shape and dtype of a tensor."""
+def like(name: str, make: Callable[..., Tensor], *, told: bool = False) -> Callable[..., Tensor]:
+    """The factory ``make`` with the shape and dtype of a tensor, which it is ``told`` if it asks how that lies."""
 
     def call(input: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
         kind = dtype or input.dtype
+        if told:
+            options["_like"] = input
         made = make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
-        made._value = _laid_like(made._value, input)
+        made._value = laid_like(made._value, input)
         return made
 
     call.__name__ = call.__qualname__ = name
@@ -508,5 +510,5 @@ def full_like(
 ) -> Tensor:
     """One value everywhere, in the shape and dtype of ``input``."""
     fill_value = _number("full_like", fill_value)
-    array = _laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
+    array = laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

@@ -11,6 +11,8 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.kernels.randomness.streams import by_memory, normal_in_turn
+from symgrad.op import refusing
 from symgrad.ops.noise import drawn
 from symgrad.ops.reductions.sums import cast
 from symgrad.tape.memory.inplace import inplace, overwrite
@@ -18,6 +20,10 @@ from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
 
 _FLOAT = np.dtype(np.float64)
+_CONTINUOUS = (
+    "{} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+    "{{dtype}}"
+)
 
 
 class Writes(Recorded):
@@ -38,17 +44,32 @@ class Writes(Recorded):
 
     # -------------------------------------------------------------------------------------- random numbers
 
+    def _by_memory(self, draw: Callable[..., Any], *others: Any) -> Any:
+        """Numbers in the order in which the entries of this tensor lie in memory; ``draw`` makes some of a shape."""
+        value = self._value
+        return by_memory(() if value.flags.c_contiguous else value.strides, value.shape, draw, *others)
+
+    def _uniform(self, generator: Any, dtype: Any = _FLOAT) -> Any:
+        source = drawn(generator)
+        return self._by_memory(lambda shape: source.uniform(shape, dtype))
+
+    @refusing({"bui": "normal_kernel_cpu"})
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
         """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
         if std < 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
-        values = drawn(generator).normal(self._value.shape, self._value.dtype)
+        source, dtype = drawn(generator), self._value.dtype
+        if self._value.flags.c_contiguous:
+            values = source.normal_unrounded(self._value.shape, dtype)
+        else:
+            values = self._by_memory(lambda shape: normal_in_turn(source, shape, dtype))
         return self._drawn(values * std + self._of_parts(mean), "NormalBackward0")
 
     def _of_parts(self, value: float) -> Any:
         """What is added to both parts of complex numbers, which torch draws as two real ones each."""
         return complex(value, value) if self._value.dtype.kind == "c" else value
 
+    @refusing({"bui": "check_uniform_bounds"})
     def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
         """Uniform samples from [a, b) in place; of complex numbers both parts.
 
@@ -62,12 +83,13 @@ class Writes(Recorded):
         dtype = self._value.dtype
         if dtype.itemsize == 2:  # rounded once; what is rounded to the end, which is not in the range, begins anew
             low, high = np.float32(a), np.float32(b)
-            places = np.asarray(drawn(generator).uniform(self._value.shape, dtypes.float32)).astype(_FLOAT)
+            places = np.asarray(self._uniform(generator, dtypes.float32)).astype(_FLOAT)
             values = (places * _FLOAT.type(high - low) + low).astype(np.float32).astype(dtype)
             return self._drawn(np.where(values == dtype.type(b), dtype.type(a), values), "UniformBackward0")
-        values = drawn(generator).uniform(self._value.shape, dtype)
+        values = self._uniform(generator, dtype)
         return self._drawn(values * (b - a) + self._of_parts(a), "UniformBackward0")
 
+    @refusing({"c": "bernoulli_scalar_cpu_"})
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
         """1 with probability ``p`` (a number, or a tensor of one for every entry) and 0 else, in place.
 
@@ -82,37 +104,46 @@ class Writes(Recorded):
                 if isinstance(p, Recorded)
                 else f"bernoulli_ expects p to be in [0, 1], but got p={p}"
             )
-        values = drawn(generator).bernoulli(chances, self._value.shape)
+        source = drawn(generator)
+        if isinstance(p, Recorded):
+            values = self._by_memory(lambda shape, chances: source.bernoulli(chances, shape), chances)
+        else:
+            values = self._by_memory(lambda shape: source.bernoulli(p, shape))
         return self._drawn(values, f"BernoulliBackward{1 if isinstance(p, Recorded) else 2}")
 
+    @refusing({"cbui": _CONTINUOUS.format("Exponential")})
     def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Exponential samples of rate ``lambd`` in place."""
         if lambd <= 0:
             raise AutogradError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        chances = self._uniform(generator)
         return self._drawn(-np.log1p(-chances) / lambd, "ExponentialBackward0")
 
+    @refusing({"cbui": "log_normal_cpu"})
     def log_normal_(self, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
         """The exponential of normal samples in place."""
         if std <= 0:
             raise AutogradError(f"log_normal_ expects std > 0.0, but found std={std}")
-        values = drawn(generator).normal_in_turn(self._value.shape)
+        values = self._by_memory(drawn(generator).normal_in_turn)
         return self._drawn(np.exp(values * std + mean), "LogNormalBackward0")
 
+    @refusing({"cbui": _CONTINUOUS.format("Cauchy")})
     def cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
         """Cauchy samples in place."""
         if sigma <= 0:
             raise AutogradError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        chances = self._uniform(generator)
         return self._drawn(median + sigma * np.tan(math.pi * (chances - 0.5)), "CauchyBackward0")
 
+    @refusing({"cb": "geometric_cpu"})
     def geometric_(self, p: float, *, generator: Any = None) -> Any:
         """The number of trials up to the first success of probability ``p``, in place."""
         if not 0 < p < 1:
             raise AutogradError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-        chances = drawn(generator).uniform(self._value.shape, _FLOAT)
+        chances = self._uniform(generator)
         return self._drawn(np.ceil(np.log(chances) / math.log1p(-p)), "GeometricBackward0")
 
+    @refusing({"c": "random_kernel_cpu"})
     def random_(self, low: int | None = None, high: int | None = None, *, generator: Any = None) -> Any:
         """Integers in place: from ``low`` up to ``high`` (excluded), below ``low``, or all that the dtype can count."""
         number = 2 if low is None else 1 if high is None else 0
@@ -124,7 +155,8 @@ class Writes(Recorded):
             low, high = 0, low
         if low >= high:
             raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-        values = drawn(generator).integers(high - low, self._value.shape, wide) + low
+        source = drawn(generator)
+        values = self._by_memory(lambda shape: source.integers(high - low, shape, wide)) + low
         return self._drawn(values, f"RandomBackward{number}")
 
     # -------------------------------------------------------------------------------------- the rest

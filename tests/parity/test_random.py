@@ -150,3 +150,97 @@ def test_half_precision_draws_in_float32(dtype: str, count: int) -> None:
         drawn = [t.randn(count, dtype=kind), t.rand(count, dtype=kind), t.normal(mean, std), t.normal(mean, 2.0)]
         found.append([x.float().tolist() for x in (*drawn, t.rand(1))])
     assert found[0] == found[1]
+
+
+LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
+    "turned": lambda t, kind: t.linspace(0.05, 0.95, 420).to(kind).reshape(20, 21).t(),
+    "turned, few": lambda t, kind: t.linspace(0.05, 0.95, 12).to(kind).reshape(3, 4).t(),
+    "every second": lambda t, kind: t.linspace(0.05, 0.95, 840).to(kind).reshape(20, 21, 2)[..., 0],
+    "three axes": lambda t, kind: t.linspace(0.05, 0.95, 840).to(kind).reshape(4, 7, 30).permute(2, 0, 1),
+    "three axes with gaps": lambda t, kind: t.linspace(0.05, 0.95, 840).to(kind).reshape(4, 7, 30)[..., ::3].mT,
+    "one row": lambda t, kind: t.linspace(0.05, 0.95, 20).to(kind).reshape(1, 20).t(),
+}
+IN_MEMORY: dict[str, Callable[[Any, Any], Any]] = {
+    "uniform_": lambda t, x: x.uniform_(-1, 2),
+    "normal_": lambda t, x: x.normal_(1, 3),
+    "bernoulli_": lambda t, x: x.bernoulli_(t.full_like(x, 0.3)),
+    "exponential_": lambda t, x: x.exponential_(2.0),
+    "log_normal_": lambda t, x: x.log_normal_(0.1, 0.2),
+    "cauchy_": lambda t, x: x.cauchy_(),
+    "geometric_": lambda t, x: x.geometric_(0.3),
+    "random_": lambda t, x: x.random_(-7, 9),
+    "rand_like": lambda t, x: t.rand_like(x),
+    "randn_like": lambda t, x: t.randn_like(x),
+    "randint_like": lambda t, x: t.randint_like(x, 9),
+    "bernoulli": lambda t, x: t.bernoulli(x),
+    "normal": lambda t, x: t.normal(x, 2.0),
+    "poisson": lambda t, x: t.poisson(x * 20),
+    "trunc_normal_": lambda t, x: t.nn.init.trunc_normal_(x),
+    "multinomial": lambda t, x: t.multinomial(x, 3, True) if x.ndim == 2 else x,
+    "multinomial of one": lambda t, x: t.multinomial(x, 1) if x.ndim == 2 else x,
+}
+MASKS_IN_MEMORY: dict[str, Callable[[Any, Any], Any]] = {
+    "bernoulli_ of a number": lambda t, x: x.bernoulli_(0.3),
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.4),
+    "dropout1d": lambda t, x: t.nn.functional.dropout1d(x, 0.4),
+    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, 0.4, True),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", [*IN_MEMORY, *MASKS_IN_MEMORY])
+def test_numbers_in_the_order_of_the_memory(name: str, dtype: str) -> None:
+    """What does not lie row by row is filled as it lies; the numbers that come after are the same, too."""
+    if name in MASKS_IN_MEMORY and not _portable():
+        pytest.skip("this torch draws masks with MKL")
+    call = {**IN_MEMORY, **MASKS_IN_MEMORY}[name]
+    close = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 2e-6)
+    for layout in LAYOUTS.values():
+        found = []
+        for t in (torch, sg):
+            t.manual_seed(3)
+            drawn = call(t, layout(t, getattr(t, dtype)))
+            found.append((drawn.double().numpy(), drawn.shape[-1] == 1 or drawn.stride(), t.rand(1).item()))
+        np.testing.assert_allclose(found[1][0], found[0][0], close, close)
+        assert found[1][1:] == found[0][1:]
+
+
+def test_complex_numbers_in_the_order_of_the_memory() -> None:
+    for layout in LAYOUTS.values():
+        for call in ("normal_", "uniform_", "rand_like", "randn_like"):
+            found = []
+            for t in (torch, sg):
+                t.manual_seed(3)
+                found.append((IN_MEMORY[call](t, layout(t, t.complex64)).numpy(), t.rand(1).item()))
+            np.testing.assert_allclose(found[1][0], found[0][0], 1e-5, 1e-6)
+            assert found[0][1] == found[1][1]
+
+
+def test_nothing_is_drawn_for_no_entries() -> None:
+    for t in (torch, sg):
+        t.manual_seed(3)
+        t.nn.functional.dropout1d(t.zeros(3, 0), 0.4)
+        assert t.rand(1).item() == pytest.approx(0.0042, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        *[
+            (name, "int64")
+            for name in ("uniform_", "normal_", "exponential_", "log_normal_", "rand_like", "randn_like")
+        ],
+        *[(name, "int64") for name in ("bernoulli", "normal", "dropout", "alpha_dropout")],
+        *[(name, "complex64") for name in ("exponential_", "log_normal_", "geometric_", "bernoulli", "multinomial")],
+        ("bernoulli_ of a number", "complex64"),
+    ],
+)
+def test_dtypes_without_such_numbers(call: str, dtype: str) -> None:
+    """torch's refusals, in its classes and words."""
+    said = []
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError) as caught:
+            {**IN_MEMORY, **MASKS_IN_MEMORY}[call](t, t.ones(2, 3).to(getattr(t, dtype)))
+        said.append((isinstance(caught.value, NotImplementedError), str(caught.value)))
+    assert said[0][0] == said[1][0]
+    assert said[1][1].startswith(said[0][1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,15 @@ class Generator:
 
     def normal(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Standard normal numbers; complex ones have variance 1/2 in each part."""
+        return self.normal_unrounded(shape, dtype).astype(dtype, copy=False)
+
+    def normal_unrounded(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """The numbers of ``normal`` with all of the digits that they are drawn with."""
         count = math.prod(shape)
         if dtype.kind == "c":
             part = np.dtype(f"f{dtype.itemsize // 2}")
-            return (self._normal(2 * count, part) / part.type(math.sqrt(2))).view(dtype).reshape(shape)
+            parts = self._normal(2 * count, part).astype(part, copy=False)
+            return (parts / part.type(math.sqrt(2))).view(dtype).reshape(shape)
         return self._normal(count, dtype).reshape(shape)
 
     def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
@@ -103,7 +109,7 @@ class Generator:
 
     def _normal(self, count: int, dtype: Any) -> Any:
         if count < _BLOCK:
-            return self.normal_in_turn((count,)).astype(dtype)
+            return self.normal_in_turn((count,))
         whole, narrow = count - count % _BLOCK, dtype.itemsize == 2
         kind = np.dtype(np.float32) if narrow else dtype
         uniform = self._uniform(whole if narrow else count, kind)  # half precision draws no more than it uses
@@ -111,7 +117,7 @@ class Generator:
         out[:whole] = _box_muller(uniform[:whole])
         if whole < count:  # the last sixteen are drawn anew
             out[-_BLOCK:] = _box_muller(self._uniform(_BLOCK, kind))
-        return out.astype(dtype, copy=False)
+        return out
 
     def _next_normal(self) -> float:
         if self._second_normal is not None:
@@ -124,7 +130,9 @@ class Generator:
 
     def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
         """True with a probability, or with one of an array of probabilities for each entry."""
-        dtype = chance.dtype if isinstance(chance, np.ndarray) and chance.dtype.kind == "f" else np.dtype(np.float64)
+        dtype: Any = np.dtype(np.float64)
+        if isinstance(chance, np.ndarray) and chance.dtype.kind in "fV":  # V is bfloat16
+            dtype = np.dtype(np.float32) if chance.dtype.itemsize == 2 else chance.dtype
         return self.uniform(shape, dtype) < chance
 
 
@@ -154,6 +162,8 @@ class NumpyNumbers:
         if dtype.kind == "c":
             return ((real + 1j * self.source.standard_normal(shape)) / math.sqrt(2)).astype(dtype)
         return real.astype(dtype)
+
+    normal_unrounded = normal
 
     def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
         """Standard normal doubles."""
@@ -188,6 +198,8 @@ class TorchNumbers:
         """Standard normal numbers; complex ones have variance 1/2 in each part."""
         return self._drawn(self.torch.randn, shape, dtype)
 
+    normal_unrounded = normal
+
     def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
         """Standard normal doubles."""
         made = self.torch.empty(shape, dtype=self.torch.float64, device=self.source.device)
@@ -205,6 +217,33 @@ class TorchNumbers:
         kind = getattr(self.torch, dtype.name)
         made = draw(shape, dtype=kind, generator=self.source, device=self.source.device).cpu()
         return made.float().numpy().astype(dtype) if dtype.itemsize == 2 else made.numpy()
+
+
+def turned_in_memory(steps: Sequence[int], shape: tuple[int, ...]) -> bool:
+    """Whether some axis of more than one entry has longer steps than one before it."""
+    long = [step for step, size in zip(steps, shape, strict=False) if size > 1]
+    return long != sorted(long, reverse=True)
+
+
+def by_memory(steps: Sequence[int], shape: tuple[int, ...], draw: Callable[..., Any], *others: Any) -> Any:
+    """What ``draw`` gives for a shape, with the numbers in the order in which entries lie in memory, as torch has it.
+
+    ``steps`` are the strides of what is filled; row by row without any.  ``draw`` gets the shape with the axes in that
+    order, and other arrays of the shape turned likewise.
+    """
+    if not turned_in_memory(steps, shape):
+        return draw(shape, *others)
+    order = sorted(range(len(shape)), key=lambda axis: -steps[axis])
+    turned = draw(tuple(shape[axis] for axis in order), *(np.transpose(other, order) for other in others))
+    return np.transpose(turned, np.argsort(order))
+
+
+def normal_in_turn(source: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Standard normal doubles one after the other, as torch fills what does not lie row by row."""
+    if dtype.kind != "c":
+        return source.normal_in_turn(shape)
+    parts = source.normal_in_turn((*shape, 2)) / math.sqrt(2)
+    return parts[..., 0] + 1j * parts[..., 1]
 
 
 def _box_muller(uniform: Any) -> Any:
