@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
-from symgrad.compiler.program import Compiled, optimised
+from symgrad.compiler.export_shared import (
+    in_lines,
+    inputs_of,
+    known_arguments,
+    outputs_of,
+    result_names,
+    sizes_of_constants,
+    traced,
+)
+from symgrad.compiler.program import Compiled
 from symgrad.compiler.targets.c.library import LIBRARY
 from symgrad.compiler.targets.c.texts import c_name, literal, type_of
-from symgrad.compiler.targets.c.writer import Writer, has_form, once
+from symgrad.compiler.targets.c.writer import FORMS, Writer, once
+from symgrad.compiler.targets.forms import has_form
 from symgrad.compiler.targets.libraries import with_theirs
-from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, postorder
 
 _WORD = re.compile(r"\b[^\W\d]\w*")
-_WIDTH = 112
-"""Columns of a line of stored numbers."""
-
 _INCLUDES = "\n".join(f"#include <{name}.h>" for name in ("math", "stdbool", "stddef", "stdint", "stdlib"))
 
 _ROOM = """/* Memory for a temporary array; never none of it. */
@@ -50,12 +57,11 @@ def text_of(program: Compiled) -> str:
     Raises ``CompileError`` for complex numbers and half precision, for ops that C programs do not have, which it
     names, and for programs that looked at very many values.
     """
-    if program.trace is None:
-        raise CompileError(f"{program.name}() was unpickled, so it is not written in C. Compile the function again.")
-    inputs = _inputs(program)
+    traced(program, "C")
+    inputs = inputs_of(program)
     taken = {program.name}
     writer = Writer(inputs, taken)
-    outputs = _outputs(program)
+    outputs = outputs_of(program, partial(has_form, forms=FORMS), "C")
     looked, way = _way(program, writer)
     body = _function(program, writer, inputs, outputs, way)
     arguments, results, (rtol, _) = sample_for(program, outputs, "C")
@@ -72,7 +78,7 @@ def _constants(program: Compiled, writer: Writer, inputs: Sequence[Input]) -> li
     """The arrays that the program took from elsewhere, as data of the file."""
     return [
         _array("static const", f"{writer.names[i.term]}", type_of(i.dtype, i.name), a.default)
-        for a, i in zip(_arguments(program), inputs, strict=True)
+        for a, i in zip(known_arguments(program), inputs, strict=True)
         if a.default is not None and np.ndim(a.default)
     ]
 
@@ -91,12 +97,12 @@ def _way(program: Compiled, writer: Writer) -> tuple[list[str], list[str]]:
             "they were; that is not written in C. Save it as .py, or use where(condition, a, b) in the function."
         )
     inner = guards.program
-    inputs, outputs = _inputs(inner), _outputs(inner)
+    inputs, outputs = inputs_of(inner), outputs_of(inner, partial(has_form, forms=FORMS), "C")
     own = Writer(inputs, writer.taken)
     name = c_name(f"{program.name}_looked_at", writer.taken)
     sizes = {} if inner.trace is None else inner.trace.sizes
     given = [writer.letters.get(letter, str(sizes.get(letter))) for letter in own.letters]
-    given += [writer.names[i.term] for a, i in zip(_arguments(inner), inputs, strict=True) if a.default is None]
+    given += [writer.names[i.term] for a, i in zip(known_arguments(inner), inputs, strict=True) if a.default is None]
     lines: list[str] = []
     data: list[str] = []
     for k, (seen, output) in enumerate(zip(guards.seen, outputs, strict=True), 1):
@@ -132,27 +138,6 @@ def _unlike(found: str, seen: str, kind: str) -> str:
     return f"    if ({found} != {seen}{nan}) return 5;"
 
 
-def _arguments(program: Compiled) -> list[Any]:
-    """The arguments of the program without those that nothing is known of, as no result depends on them."""
-    return [a for a in program.arguments if a.shape != (...,)]
-
-
-def _inputs(program: Compiled) -> list[Input]:
-    trace = program.trace
-    assert trace is not None
-    known = {i.name: i for i in (*trace.constants, *trace.inputs)}
-    return [Input(a.name, known[a.name].term, known[a.name].value) for a in _arguments(program)]
-
-
-def _outputs(program: Compiled) -> list[Output]:
-    trace = program.trace
-    assert trace is not None
-    found = written_out(optimised(trace, program.stable)[1], program.name, has_form, "C")
-    refuse_free_signs(found, program.name, "C")
-    terms = paired(found, trace.sizes)
-    return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
-
-
 def _function(
     program: Compiled,
     writer: Writer,
@@ -168,14 +153,15 @@ def _function(
     terms = [o.term for o in outputs]
     writer.plain = _plain(terms)
     made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False)
-    names = _result_names(outputs)
+    names = result_names(outputs)
     writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
-    conditions = [f"{size} >= {least}" for size, least in writer.least.items()] + _constant_sizes(program, writer)
+    conditions = [f"{size} >= {least}" for size, least in writer.least.items()]
+    conditions += [f"{writer.size(letter)} == {size}" for letter, size in sizes_of_constants(program).items()]
     lines = [f"    {kind} *{name};" for name, kind in writer.memory.items()]
     # What is to be freed stands in one array: a compiler that follows hundreds of pointers to ``done`` takes minutes.
     lines += [f"    void *held[{len(writer.memory)}] = {{0}};"] * bool(writer.memory)
     lines += [f"    {kind} {name} = 0;" for name, kind in writer.scalars.items()]
-    for a, i in zip(_arguments(program), inputs, strict=True):
+    for a, i in zip(known_arguments(program), inputs, strict=True):
         if a.default is not None and not np.ndim(a.default):
             kind = type_of(a.dtype, a.name)
             lines.append(f"    const {kind} {writer.names[i.term]} = {literal(a.default.item(), kind)};")
@@ -190,7 +176,7 @@ def _function(
     parameters = [f"ptrdiff_t {letter}" for letter in writer.letters.values()]
     used = set(_WORD.findall("\n".join(lines)))
     unused: list[str] = []
-    for a, i in zip(_arguments(program), inputs, strict=True):
+    for a, i in zip(known_arguments(program), inputs, strict=True):
         if a.default is None:
             kind = type_of(a.dtype, a.name)
             name = writer.names[i.term]
@@ -209,20 +195,6 @@ def _plain(terms: Sequence[Any]) -> set[Any]:
         if term.op in (NUMBER, SIZE) or (term.args and not term.shape and found.issuperset(term.args)):
             found.add(term)
     return found
-
-
-def _constant_sizes(program: Compiled, writer: Writer) -> list[str]:
-    """Letters that are also sizes of constants have their values."""
-    found: dict[str, None] = {}
-    for a in _arguments(program):
-        for letter, size in zip(a.shape, np.shape(a.default), strict=False) if a.default is not None else ():
-            if isinstance(letter, str):
-                found[f"{writer.size(letter)} == {size}"] = None
-    return list(found)
-
-
-def _result_names(outputs: Sequence[Any]) -> list[str]:
-    return ["out"] if len(outputs) == 1 else [f"out{k}" for k in range(1, len(outputs) + 1)]
 
 
 def _header(program: Compiled, writer: Writer, body: str) -> str:
@@ -247,14 +219,8 @@ def _header(program: Compiled, writer: Writer, body: str) -> str:
 
 def _rows(values: Any, kind: str) -> str:
     """Numbers with commas, in lines of a page's width."""
-    lines, line = [], "   "
-    for value in np.asarray(values).ravel().tolist() or [0]:
-        text = f" {literal(value, kind)},"
-        if len(line) + len(text) > _WIDTH:
-            lines.append(line)
-            line = "   "
-        line += text
-    return "\n".join([*lines, line])
+    row = np.asarray(values).ravel().tolist() or [0]
+    return in_lines("".join(f"{literal(value, kind)}, " for value in row).rstrip(), "    ")
 
 
 def _array(words: str, name: str, kind: str, value: Any) -> str:

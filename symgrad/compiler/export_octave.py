@@ -10,18 +10,25 @@ import numpy as np
 
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
-from symgrad.compiler.program import Compiled, optimised
+from symgrad.compiler.export_shared import (
+    in_lines,
+    inputs_of,
+    known_arguments,
+    outputs_of,
+    result_names,
+    sizes_of_constants,
+    traced,
+)
+from symgrad.compiler.program import Compiled
 from symgrad.compiler.targets.libraries import with_theirs
 from symgrad.compiler.targets.octave.library import LIBRARY
 from symgrad.compiler.targets.octave.spelling import number, octave_name
 from symgrad.compiler.targets.octave.writer import CLASSES, Writer, has_form, once
-from symgrad.compiler.targets.rewrites import paired, refuse_free_signs, written_out
-from symgrad.compiler.trace import Input, Output
+from symgrad.compiler.trace import Input
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.formula.term import postorder
 from symgrad.ops.shapes.sizes import letters_of
 
-_WIDTH = 112
 _NAME = re.compile(r"[A-Za-z]\w*\Z", re.ASCII)
 
 _TAKEN = """% An argument as an array of its class and size; a row stands for the column of a vector.
@@ -71,10 +78,7 @@ def text_of(program: Compiled, called: str | None = None) -> str:
     Raises ``CompileError`` for half precision, for ops that have no form there, which it names, and for programs that
     hold for one way through a function that looked at values; ``ArgumentError`` for a name that is none there.
     """
-    if program.trace is None:
-        raise CompileError(
-            f"{program.name}() was unpickled, so it is not written for Octave. Compile the function again."
-        )
+    traced(program, "Octave")
     if program.guards is not None:
         raise CompileError(
             f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
@@ -86,18 +90,18 @@ def text_of(program: Compiled, called: str | None = None) -> str:
             f"save(): Octave calls a function by the name of its file, and {name!r} is no name of its own there; take "
             "letters, digits and underscores, as in gradient.m."
         )
-    inputs = _inputs(program)
+    inputs = inputs_of(program)
     for dtype in (*(i.dtype for i in inputs), *(dtype for _, dtype in program.results)):
         if dtype.name not in CLASSES and dtype.kind not in "iu":
             raise CompileError(
                 f"{program.name}() has dtype {dtype}, which Octave has not. Save the program as a Python file."
             )
     writer = Writer(inputs, {name, *LIBRARY, "taken", "differs", "selftest"})
-    outputs = _outputs(program)
+    outputs = outputs_of(program, has_form, "Octave")
     terms = [o.term for o in outputs]
     order = postorder(terms)
     made = schedule.schedule(terms, order, writer.names, writer.literal, once, set(writer.taken), False)
-    results = ["out"] if len(outputs) == 1 else [f"out{k}" for k in range(1, len(outputs) + 1)]
+    results = result_names(outputs)
     writer.write(made, outputs, results)
     function = _function(program, name, writer, inputs, results)
     arguments, values, (rtol, _) = sample_for(program, outputs, "Octave")
@@ -106,39 +110,14 @@ def text_of(program: Compiled, called: str | None = None) -> str:
     return "\n\n".join([function, _TAKEN, *helpers, test, _DIFFERS]) + "\n"
 
 
-def _known(program: Compiled) -> list[Any]:
-    return [a for a in program.arguments if a.shape != (...,)]
-
-
-def _inputs(program: Compiled) -> list[Input]:
-    trace = program.trace
-    assert trace is not None
-    known = {i.name: i for i in (*trace.constants, *trace.inputs)}
-    return [Input(a.name, known[a.name].term, known[a.name].value) for a in _known(program)]
-
-
-def _outputs(program: Compiled) -> list[Output]:
-    trace = program.trace
-    assert trace is not None
-    found = written_out(optimised(trace, program.stable)[1], program.name, has_form, "Octave")
-    refuse_free_signs(found, program.name, "Octave")
-    terms = paired(found, trace.sizes)
-    return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
-
-
 def _function(program: Compiled, name: str, writer: Writer, inputs: Sequence[Input], results: Sequence[str]) -> str:
     """The function: its head, its arguments, which are looked at, and its statements."""
-    given = dict(zip((a.name for a in _known(program)), (writer.names[i.term] for i in inputs), strict=True))
-    known = {a.name: a for a in _known(program)}
+    given = dict(zip((a.name for a in known_arguments(program)), (writer.names[i.term] for i in inputs), strict=True))
+    known = {a.name: a for a in known_arguments(program)}
     named = [octave_name(a.name, writer.taken) if a.shape == (...,) else given[a.name] for a in program.arguments]
     parameters = [n for n, a in zip(named, program.arguments, strict=True) if a.default is None]
-    lines, letters = [], dict[str, str]()
-    for a in known.values():
-        if a.default is not None:
-            lines.append(f"{given[a.name]} = {_array(a.default)};")
-            for letter, size in zip(a.shape, np.shape(a.default), strict=True):
-                if isinstance(letter, str):
-                    letters.setdefault(letter, str(size))
+    lines, letters = [], {letter: str(size) for letter, size in sizes_of_constants(program).items()}
+    lines += [f"{given[a.name]} = {_array(a.default)};" for a in known.values() if a.default is not None]
     for a in known.values():
         if a.default is None:
             lines += _sizes_of(a, given[a.name], writer, letters)
@@ -210,22 +189,11 @@ def _entries(array: Any) -> str:
         shape = ", ".join(map(str, array.shape))
         return f"rows({_entries(array.ravel())}, 1, [{shape}])"
     rows = [", ".join(_number(v) for v in row.tolist()) for row in array.reshape(len(array), -1)]
-    return _wrapped(f"[{'; '.join(rows)}]")
+    return in_lines(f"[{'; '.join(rows)}]", " " * 8, " ...", "")
 
 
 def _number(value: Any) -> str:
     return number(int(value) if isinstance(value, bool) else value)
-
-
-def _wrapped(text: str) -> str:
-    """A long row of numbers over several lines."""
-    lines, line = [], ""
-    for part in re.split(r"(?<=[,;]) ", text):
-        if line and len(line) + len(part) > _WIDTH:
-            lines.append(f"{line} ...")
-            line = "        "
-        line += f" {part}" if line.strip() else part
-    return "\n".join([*lines, line])
 
 
 def _selftest(program: Compiled, name: str, arguments: Sequence[Any], results: Sequence[Any], rtol: float) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.targets.c.texts import closed, literal
+from symgrad.compiler.targets.forms import Form, parted
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
-from symgrad.ops.indexing.getitem import HOLE, Index
+from symgrad.ops.indexing.getitem import HOLE
 
 Entry = Callable[[Any, Term, Sequence[Any], list[str], str], str]
 
@@ -123,13 +124,13 @@ def _cross(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) ->
 
 
 def _getitem(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
-    inside = taken_at(w, term.args[0].shape, term.params["index"], list(zip(term.args[1:], args[1:], strict=True)), at)
+    inside = taken_at(w, term, term.args[0].shape, list(zip(term.args[1:], args[1:], strict=True)), at)
     return str(w.entry(term.args[0], args[0], inside, kind))
 
 
-def taken_at(w: Any, shape: Sequence[Any], index: Index, holes: list[tuple[Term, Any]], at: Sequence[str]) -> list[str]:
-    """The place in an array of ``shape`` that the entry ``at`` of what an index takes comes from."""
-    parts = parted(index, len(shape))
+def taken_at(w: Any, term: Term, shape: Sequence[Any], holes: list[tuple[Term, Any]], at: Sequence[str]) -> list[str]:
+    """The place in an array of ``shape`` that the entry ``at`` of what the term's index takes comes from."""
+    parts = parted(term, len(shape), "C")
     constants = [p for p in parts if isinstance(p, np.ndarray)]
     fancy = [k for k, p in enumerate(parts) if p is not None and not isinstance(p, slice)]
     fancy = fancy if holes or constants else []
@@ -157,27 +158,6 @@ def taken_at(w: Any, shape: Sequence[Any], index: Index, holes: list[tuple[Term,
         else:
             inside.append(w.place(int(part), shape[len(inside)]))
     return inside
-
-
-def parted(index: Index, rank: int) -> list[Any]:
-    """The parts of an index, with slices for what ``...`` and the end leave out; masks are refused."""
-    parts = list(index.parts)
-    count = sum(p is not None and p is not Ellipsis for p in parts)
-    whole = [slice(None)] * (rank - count)
-    if any(p is Ellipsis for p in parts):
-        k = next(k for k, p in enumerate(parts) if p is Ellipsis)
-        parts[k : k + 1] = whole
-    else:
-        parts += whole
-    for k, part in enumerate(parts):
-        if isinstance(part, (np.ndarray, list, bool)):
-            parts[k] = np.asarray(part)
-            if parts[k].dtype.kind == "b":
-                raise CompileError(
-                    "a mask that picks entries is not written in C: give the array of places as an argument, or save "
-                    "the program as a Python file."
-                )
-    return parts
 
 
 def _sliced(w: Any, part: slice, size: Any, at: str) -> str:
@@ -230,11 +210,11 @@ def _embed(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) ->
     return f"{where} ? {closed(entry)} : {literal(0, kind)}"
 
 
-def _put(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
+def put_entry(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
     """Zeros but where the index takes them: an integer or a slice per axis."""
     x, rest, where = term.args[0], list[str](), list[str]()
     axis = 0
-    for part in parted(term.params["index"], len(at)):
+    for part in parted(term, len(at), "C"):
         if part is None:
             rest.append("0")
             continue
@@ -288,32 +268,34 @@ def _searchsorted(w: Any, term: Term, args: Sequence[Any], at: list[str], _kind:
     return str(w.helped(f"searchsorted({args[0]}, {w.size(values.shape[0])}, {entry}, {right})"))
 
 
-ENTRIES: dict[str, Entry] = {
-    "full": _full,
-    "eye": _eye,
-    "arange": _arange,
-    "one_hot": _one_hot,
-    "select": _select,
-    "narrow": _narrow,
-    "flip": _flip,
-    "roll": _roll,
-    "reshape": _reshape,
-    "windows": _windows,
-    "cross": _cross,
-    "getitem": _getitem,
-    "cat": _cat,
-    "stack": _stack,
-    "pad": _pad,
-    "embed": _embed,
-    "put": _put,
-    "tril": _triangle,
-    "triu": _triangle,
-    "cast": _cast,
-    "gather": _gather,
-    "searchsorted": _searchsorted,
-}
+def indexed(term: Term) -> list[tuple[int, Any]]:
+    """The arrays of places of an index, which are the last operands."""
+    whole = term.args[0].shape if term.op.name == "getitem" else term.shape
+    parts = [p for p in parted(term, len(whole), "C") if p is not None]
+    axes = [axis for axis, part in enumerate(parts) if part is HOLE]
+    return [(k, whole[axis]) for k, axis in enumerate(axes, len(term.args) - len(axes))]
 
-ONCE = frozenset(
-    ("select", "narrow", "flip", "roll", "getitem", "cat", "stack", "pad", "embed", "put", "tril", "triu", "cast")
-)
-"""Ops of whose first operand, or of all of whose operands, each entry is read at most once."""
+
+ENTRIES: dict[str, Form] = {
+    "full": Form(_full),
+    "eye": Form(_eye),
+    "arange": Form(_arange),
+    "one_hot": Form(_one_hot),
+    "select": Form(_select, once="first"),
+    "narrow": Form(_narrow, once="first"),
+    "flip": Form(_flip, once="first"),
+    "roll": Form(_roll, once="first"),
+    "reshape": Form(_reshape, named=(0,)),
+    "windows": Form(_windows),
+    "cross": Form(_cross, named=(0, 1)),
+    "getitem": Form(_getitem, once="first", places=indexed),
+    "cat": Form(_cat, once="all"),
+    "stack": Form(_stack, once="all"),
+    "pad": Form(_pad, once="first"),
+    "embed": Form(_embed, once="first"),
+    "tril": Form(_triangle, once="first"),
+    "triu": Form(_triangle, once="first"),
+    "cast": Form(_cast, once="first"),
+    "gather": Form(_gather, places=lambda term: [(1, term.args[0].shape[term.params["dim"]])]),
+    "searchsorted": Form(_searchsorted, named=(0,)),
+}

@@ -9,8 +9,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from symgrad.compiler.targets.c.entries import plus, taken_at, times
+from symgrad.compiler.targets.c.entries import indexed, plus, put_entry, taken_at, times
 from symgrad.compiler.targets.c.texts import closed, literal
+from symgrad.compiler.targets.forms import Form, reduced
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -85,7 +86,7 @@ def _fold(first: str, step: str) -> Loop:
     """A reduction over the axes ``dim``: what it begins with, and a step with ``s`` and the entry ``x``."""
 
     def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-        (x,), dim = term.args, _dims(term)
+        (x,), dim = term.args, reduced(term)
         own, kind = w.kind(x), w.kind(term)
         if own not in ("double", "float", "bool"):
             raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
@@ -107,16 +108,9 @@ def _fold(first: str, step: str) -> Loop:
     return loop
 
 
-def _dims(term: Term) -> tuple[int, ...]:
-    dim = term.params.get("dim")
-    if dim is None:
-        return tuple(range(len(term.args[0].shape)))
-    return tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
-
-
 def _others(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     """For every entry, the product of the others in its line."""
-    (x,), dim, kind = term.args, _dims(term), w.kind(term)
+    (x,), dim, kind = term.args, reduced(term), w.kind(term)
     with w.over(x.shape) as places, w.accumulator(kind, "1") as (s, wide):
         with w.over([x.shape[k] for k in dim]) as deep:
             by = dict(zip(dim, deep, strict=True))
@@ -182,7 +176,7 @@ def _put(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     w.fill(target, term.shape, kind)
     holes = list(zip(term.args[1:], args[1:], strict=True))
     with w.over(x.shape) as at:
-        inside = taken_at(w, term.shape, term.params["index"], holes, at)
+        inside = taken_at(w, term, term.shape, holes, at)
         w.line(f"{w.at(target, term.shape, inside)} += {w.entry(x, args[0], at, kind)};")
 
 
@@ -195,7 +189,7 @@ def _index_put(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     w.copy_into(target, x, args[0], kind)
     holes = list(zip(places, args[2:], strict=True))
     with w.over(shape) as at:
-        inside = taken_at(w, term.shape, index, holes, at)
+        inside = taken_at(w, term, term.shape, holes, at)
         entry = w.entry(value, args[1], w.broadcast(value, at), kind)
         w.line(f"{w.at(target, term.shape, inside)} = {entry};")
 
@@ -313,32 +307,32 @@ def _argsort(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         w.line(f"{w.helped(f'order_of({n}, {step}, {name} + {at}, {down}, {target} + {at}, {rooms})')};")
 
 
-LOOPS: dict[str, Loop] = {
-    "amax": _fold("-INFINITY", "{s} = maximum({s}, {x})"),
-    "amin": _fold("INFINITY", "{s} = minimum({s}, {x})"),
-    "prod": _fold("1", "{s} *= {x}"),
-    "prod_others": _others,
-    "any": _fold("false", "{s} = {s} || {x}"),
-    "all": _fold("true", "{s} = {s} && {x}"),
-    "argmax": _arg(">"),
-    "argmin": _arg("<"),
-    "argmax_of_pool": _arg(">", last_nan=True),
-    "cumsum": _running("+"),
-    "cumprod": _running("*"),
-    "scatter_into": _scatter,
-    "put": _put,
-    "index_put": _index_put,
-    "windows_sum": _windows_sum,
-    "solve": _solve,
-    "inv": _inv,
-    "inv_lower": _inv_lower,
-    "cholesky": _cholesky,
-    "solve_triangular": _solve_triangular,
-    "det": _determinant("determinant"),
-    "logdet": _determinant("log_determinant"),
-    "logabsdet": _determinant("log_abs_determinant"),
-    "slogdet_sign": _determinant("sign_of_determinant"),
-    "eigvalsh": _eigen,
-    "eigh_vectors": _eigen,
-    "argsort": _argsort,
+LOOPS: dict[str, Form] = {
+    "amax": Form(loop=_fold("-INFINITY", "{s} = maximum({s}, {x})"), once="all"),
+    "amin": Form(loop=_fold("INFINITY", "{s} = minimum({s}, {x})"), once="all"),
+    "prod": Form(loop=_fold("1", "{s} *= {x}"), once="all"),
+    "prod_others": Form(loop=_others),
+    "any": Form(loop=_fold("false", "{s} = {s} || {x}"), once="all"),
+    "all": Form(loop=_fold("true", "{s} = {s} && {x}"), once="all"),
+    "argmax": Form(loop=_arg(">")),
+    "argmin": Form(loop=_arg("<")),
+    "argmax_of_pool": Form(loop=_arg(">", last_nan=True)),
+    "cumsum": Form(loop=_running("+"), once="all"),
+    "cumprod": Form(loop=_running("*"), once="all"),
+    "scatter_into": Form(loop=_scatter, places=lambda term: [(1, term.shape[term.params["dim"]])]),
+    "put": Form(put_entry, _put, once="first", places=indexed),
+    "index_put": Form(loop=_index_put, places=indexed),
+    "windows_sum": Form(loop=_windows_sum),
+    "solve": Form(loop=_solve),
+    "inv": Form(loop=_inv),
+    "inv_lower": Form(loop=_inv_lower),
+    "cholesky": Form(loop=_cholesky),
+    "solve_triangular": Form(loop=_solve_triangular),
+    "det": Form(loop=_determinant("determinant")),
+    "logdet": Form(loop=_determinant("log_determinant")),
+    "logabsdet": Form(loop=_determinant("log_abs_determinant")),
+    "slogdet_sign": Form(loop=_determinant("sign_of_determinant")),
+    "eigvalsh": Form(loop=_eigen),
+    "eigh_vectors": Form(loop=_eigen),
+    "argsort": Form(loop=_argsort),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.targets.forms import identifier
 from symgrad.errors import CompileError
 
 TYPES = {
@@ -31,6 +32,7 @@ _TAKEN_WORDS = (
     "false main status done held s malloc free calloc NULL INFINITY NAN abs div exit printf gamma y0 y1 yn j0 j1 jn "
     "signbit isnan isinf isfinite remainder round frexp ldexp modf scalbn logb ilogb nearbyint fdim fma"
 )
+_TAKEN = frozenset(_TAKEN_WORDS.split())
 _OURS = re.compile(r"[ikt]\d+|out\d*|.*_t")
 
 
@@ -40,11 +42,7 @@ def c_name(name: str, taken: set[str]) -> str:
     >>> c_name("double", set()), c_name("θ", set()), c_name("A", set())
     ('double_', 'u03b8', 'A')
     """
-    found = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in name)
-    while found in taken or found in _TAKEN_WORDS.split() or found in MATH or _OURS.fullmatch(found):
-        found += "_"
-    taken.add(found)
-    return found
+    return identifier(name, taken, lambda word: word in _TAKEN or word in MATH or _OURS.fullmatch(word))
 
 
 def type_of(dtype: Any, what: str) -> str:

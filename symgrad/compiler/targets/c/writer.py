@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
-from symgrad.compiler.targets.c.entries import ENTRIES, ONCE, parted
+from symgrad.compiler.targets.c.entries import ENTRIES
 from symgrad.compiler.targets.c.library import LIBRARY, WHOLE
 from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
 from symgrad.compiler.targets.c.texts import MATH, c_name, closed, literal, type_of
+from symgrad.compiler.targets.forms import Form, letters_in, size_text
 from symgrad.compiler.targets.libraries import called
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
-from symgrad.ops.indexing.getitem import HOLE
-from symgrad.ops.shapes.sizes import letters_of, spaced
 
-_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
-_NAMED = {"reshape": (0,), "searchsorted": (0,), "cross": (0, 1)}
-"""Operands that must be arrays with a name, by the op that reads them."""
+FORMS = {**ENTRIES, **LOOPS}
+"""Ops that are neither spelled in operators nor sums of products."""
+_NONE = Form()
 
 
 class Writer:
@@ -32,8 +31,7 @@ class Writer:
     def __init__(self, inputs: Sequence[Input], taken: set[str]):
         self.taken = taken
         self.names = {i.term: c_name(i.name, taken) for i in inputs}
-        letters = dict.fromkeys(x for i in inputs for s in i.shape if isinstance(s, str) for x in sorted(letters_of(s)))
-        self.letters = {letter: c_name(letter, taken) for letter in letters}
+        self.letters = {letter: c_name(letter, taken) for letter in letters_in([i.shape for i in inputs])}
         self.kinds = {i.term: type_of(i.dtype, i.name) for i in inputs}
         self.plain: set[Term] = set()
         self.lines: list[str] = []
@@ -49,21 +47,18 @@ class Writer:
 
     def size(self, size: Any) -> str:
         """A size as an expression."""
-        if not isinstance(size, str):
-            return str(size)
-        strided: list[str] = []
+        sliced = False
 
-        def length(match: re.Match[str]) -> str:
-            part = slice(*(int(end) if end else None for end in match[2].split(":")))
-            start, stop, step = self._ends(part, match[1])
-            strided.append(self.helped(f"slice_length({start}, {stop}, {step})"))
-            return f"@{len(strided) - 1}"
+        def length(axis: str, part: slice) -> str:
+            nonlocal sliced
+            sliced = True
+            start, stop, step = self._ends(part, axis)
+            return str(self.helped(f"slice_length({start}, {stop}, {step})"))
 
-        text = spaced(_SLICED.sub(length, size))
-        text = re.sub(r"(?<![\w@])[^\W\d]\w*", lambda m: self.letters.get(m[0], m[0]), text)
-        if "-" in text and not strided:
+        text = size_text(size, lambda letter: self.letters.get(letter, letter), length)
+        if isinstance(size, str) and "-" in text and not sliced:
             self.at_least(text, 0)
-        return re.sub(r"@(\d+)", lambda m: strided[int(m[1])], text)
+        return text
 
     def at_least(self, size: str, least: int) -> None:
         """The program holds where a size is that large, and says so where it is not."""
@@ -155,8 +150,9 @@ class Writer:
         op = term.op
         if op.c is not None:
             return self._spelled(term, args, at, kind)
-        if op.name in ENTRIES:
-            return ENTRIES[op.name](self, term, args, at, kind)
+        write = FORMS.get(op.name, _NONE).entry
+        if write is not None:
+            return str(write(self, term, args, at, kind))
         inputs, output = spec(term)
         by = dict(zip(output, at, strict=True))
         x = term.args[0]
@@ -323,17 +319,15 @@ class Writer:
         self._check_places(operand)
         if lazy(term):
             self.copy_into(target, term, operand, self.kind(term))
-        elif term.op.name in LOOPS:
-            LOOPS[term.op.name](self, term, operand.args, target)
         else:
-            contraction(self, term, operand.args, target)
+            (FORMS.get(term.op.name, _NONE).loop or contraction)(self, term, operand.args, target)
 
     def _prepared(self, operand: Any) -> Any:
         """An operand of which the parts have names that need them."""
         if not isinstance(operand, Call):
             return operand
         args = [self._prepared(a) for a in operand.args]
-        for k in _NAMED.get(operand.term.op.name, ()):
+        for k in FORMS.get(operand.term.op.name, _NONE).named:
             if isinstance(args[k], Call):
                 args[k] = self.copied(operand.term.args[k], args[k], self.kind(operand.term.args[k]))
         return Call(operand.term, tuple(args))
@@ -345,10 +339,9 @@ class Writer:
         term = operand.term
         for arg in operand.args:
             self._check_places(arg)
-        for k, size in _places(term):
-            index, kind = term.args[k], self.kind(term.args[k])
-            if kind == "bool":
-                raise CompileError("a mask that picks entries is not written in C: how many there are is no size.")
+        places = FORMS.get(term.op.name, _NONE).places
+        for k, size in places(term) if places else ():
+            index = term.args[k]
             with self.over(index.shape) as at:
                 text = self.helped(f"outside({self.entry(index, operand.args[k], at, 'int64_t')}, {self.size(size)})")
                 self.line(f"if ({text}) {{ status = 3; goto done; }}")
@@ -361,32 +354,14 @@ def _renamed(operand: Any, names: dict[str, str]) -> Any:
     return names.get(operand, operand)
 
 
-def _places(term: Term) -> list[tuple[int, Any]]:
-    """Which operands of an op are arrays of places, with the size of the axis that they are places of."""
-    if term.op.name in ("gather", "scatter_into"):
-        whole = term.args[0].shape if term.op.name == "gather" else term.shape
-        return [(1, whole[term.params["dim"]])]
-    if term.op.name not in ("getitem", "put", "index_put"):
-        return []
-    whole = term.args[0].shape if term.op.name == "getitem" else term.shape
-    parts = [p for p in parted(term.params["index"], len(whole)) if p is not None]
-    axes = (axis for axis, part in enumerate(parts) if part is HOLE)
-    return [(k, whole[axis]) for k, axis in enumerate(axes, 2 if term.op.name == "index_put" else 1)]
-
-
-def has_form(term: Term) -> bool:
-    """Whether a term can be written in C as it is."""
-    op = term.op
-    return op.kind in ("leaf", "multilinear") or op.c is not None or op.name in ENTRIES or op.name in LOOPS
-
-
 def lazy(term: Term) -> bool:
     """Whether an entry of a term is an expression of entries of its operands."""
     op = term.op
     if op.kind == "leaf" or op.c is not None:
         return True
-    if op.name in ENTRIES:
-        return op.name != "put" or not term.params["index"].fancy
+    form = FORMS.get(op.name)
+    if form is not None:
+        return form.entry is not None and (form.loop is None or not term.params["index"].fancy)
     return op.kind == "multilinear" and not summed(term)
 
 
@@ -397,12 +372,7 @@ def once(term: Term, k: int) -> bool:
         return False
     if op.c is not None:
         return bool(x.shape == term.shape)
-    if op.name in ("cat", "stack"):
-        return True
-    if op.name in ONCE:
-        return k == 0
-    if op.name in ("amax", "amin", "prod", "any", "all", "cumsum", "cumprod"):
-        return True
-    if op.kind == "multilinear" and len(term.args) == 1:
-        return set(spec(term)[1]) <= set(spec(term)[0][0])
-    return False
+    form = FORMS.get(op.name)
+    if form is not None:
+        return form.once == "all" or (form.once == "first" and k == 0)
+    return op.kind == "multilinear" and len(term.args) == 1 and set(spec(term)[1]) <= set(spec(term)[0][0])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.targets.forms import Form, parted, reduced
 from symgrad.compiler.targets.octave.products import fitted, placed
 from symgrad.compiler.targets.octave.spelling import closed, number
 from symgrad.errors import CompileError
@@ -156,7 +157,7 @@ class _Parts:
     """
 
     def __init__(self, w: Any, term: Term, shape: Sequence[Any], places: Sequence[tuple[Term, str]], end: bool):
-        parts = _whole(term, len(shape))
+        parts = parted(term, len(shape), "Octave")
         self.order: list[int | None] = []
         self.texts: list[str] = []
         self.places: tuple[str, int, int] | None = None
@@ -190,21 +191,6 @@ class _Parts:
                 self.texts.append("")
             else:
                 self.texts.append(_place(int(part), last))
-
-
-def _whole(term: Term, rank: int) -> list[Any]:
-    """The parts of an index, with slices for what ``...`` and the end leave out; masks are refused."""
-    parts = [np.asarray(p) if isinstance(p, (list, bool)) else p for p in term.params["index"].parts]
-    masks = [a for a in term.args[1:] if a.dtype is not None and a.dtype.kind == "b"]
-    if masks or any(isinstance(p, np.ndarray) and p.dtype.kind == "b" for p in parts):
-        raise CompileError(
-            f"{term.op.name}() with a mask is not written for Octave: how many entries it picks is no size. Give the "
-            "array of places as an argument, or save the program as a Python file."
-        )
-    count = sum(p is not None and p is not Ellipsis for p in parts)
-    rest = [slice(None)] * (rank - count)
-    at = next((k for k, p in enumerate(parts) if p is Ellipsis), len(parts))
-    return [*parts[:at], *rest, *parts[at + 1 :]]
 
 
 def _array(w: Any, part: Any, holes: Any) -> tuple[str, int]:
@@ -360,25 +346,18 @@ def _cast(w: Any, term: Term, texts: Sequence[str]) -> str:
 # ---------------------------------------------------------------------------------------------- reductions
 
 
-def _dims(term: Term) -> tuple[int, ...]:
-    dim = term.params.get("dim")
-    if dim is None:
-        return tuple(range(term.args[0].ndim))
-    return tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
-
-
 def _over(name: str) -> Entry:
     """A reduction along one axis after the other."""
 
-    def reduced(w: Any, term: Term, texts: Sequence[str]) -> str:
-        dims, rank, text = _dims(term), term.args[0].ndim, texts[0]
+    def joined(w: Any, term: Term, texts: Sequence[str]) -> str:
+        dims, rank, text = reduced(term), term.args[0].ndim, texts[0]
         for dim in dims:
             text = w.helped(f"{name}({text}, {dim + 1})")
         if term.params.get("keepdim") or not rank:
             return text
         return placed(text, [k for k in range(rank) if k not in dims], rank)
 
-    return reduced
+    return joined
 
 
 def _arg(sign: str, helper: str = "place_of_largest") -> Entry:
@@ -402,7 +381,7 @@ def _along(name: str) -> Entry:
 
 
 def _others(w: Any, term: Term, texts: Sequence[str]) -> str:
-    dims = _dims(term)
+    dims = reduced(term)
     if len(dims) != 1:
         raise CompileError(f"{term.op.name}() over several axes is not written for Octave.")
     return str(w.helped(f"products_of_others({texts[0]}, {dims[0] + 1})"))
@@ -459,61 +438,61 @@ def _triangular(w: Any, term: Term, texts: Sequence[str]) -> str:
     return _of_two(w, term, texts, f"triangular(a, b, {flags})")
 
 
-ENTRIES: dict[str, Entry] = {
-    "full": _full,
-    "eye": _eye,
-    "arange": _arange,
-    "one_hot": _one_hot,
-    "select": _select,
-    "narrow": _narrow,
-    "flip": _flip,
-    "roll": _roll,
-    "reshape": _reshape,
-    "windows": _windows,
-    "windows_sum": _windows_sum,
-    "cross": _cross,
-    "getitem": _getitem,
-    "put": _put,
-    "index_put": _index_put,
-    "gather": _gather,
-    "scatter_into": _scatter,
-    "cat": _cat,
-    "stack": _stack,
-    "pad": _pad,
-    "embed": _embed,
-    "tril": _triangle,
-    "triu": _triangle,
-    "cast": _cast,
-    "real": lambda _w, _term, texts: f"real({texts[0]})",
-    "imag": lambda _w, _term, texts: f"imag({texts[0]})",
-    "sgn": lambda w, _term, texts: w.helped(f"phase({texts[0]})"),
-    "conj": lambda _w, _term, texts: f"conj({texts[0]})",
-    "amax": _over("largest"),
-    "amin": _over("smallest"),
-    "prod": _over("prod"),
-    "any": _over("any"),
-    "all": _over("all"),
-    "argmax": _arg(""),
-    "argmin": _arg("-"),
-    "argmax_of_pool": _arg("", "place_in_pool"),
-    "cumsum": _along("cumsum"),
-    "cumprod": _along("cumprod"),
-    "prod_others": _others,
-    "argsort": _argsort,
-    "fourier": _fourier,
-    "digamma": lambda _w, _term, texts: f"psi({texts[0]})",
-    "erfinv": lambda _w, _term, texts: f"erfinv({texts[0]})",
-    "solve": _solve,
-    "solve_triangular": _triangular,
-    "inv": _of_matrices("inverse"),
-    "cholesky": _of_matrices("cholesky"),
-    "det": _of_matrices("det"),
-    "logdet": _of_matrices("log_determinant"),
-    "logabsdet": _of_matrices("log_abs_determinant"),
-    "slogdet_sign": _of_matrices("sign_of_determinant"),
-    "matrix_exp": _of_matrices("expm"),
-    "pinv": _of_matrices("pinv"),
-    "eigvalsh": _of_matrices("eigenvalues"),
-    "eigh_vectors": _of_matrices("eigenvectors"),
-    "svdvals": _of_matrices("svd"),
+FORMS: dict[str, Form] = {
+    "full": Form(_full),
+    "eye": Form(_eye),
+    "arange": Form(_arange),
+    "one_hot": Form(_one_hot),
+    "select": Form(_select),
+    "narrow": Form(_narrow),
+    "flip": Form(_flip),
+    "roll": Form(_roll),
+    "reshape": Form(_reshape),
+    "windows": Form(_windows),
+    "windows_sum": Form(_windows_sum),
+    "cross": Form(_cross),
+    "getitem": Form(_getitem),
+    "put": Form(_put),
+    "index_put": Form(_index_put),
+    "gather": Form(_gather),
+    "scatter_into": Form(_scatter),
+    "cat": Form(_cat),
+    "stack": Form(_stack),
+    "pad": Form(_pad),
+    "embed": Form(_embed),
+    "tril": Form(_triangle),
+    "triu": Form(_triangle),
+    "cast": Form(_cast),
+    "real": Form(lambda _w, _term, texts: f"real({texts[0]})"),
+    "imag": Form(lambda _w, _term, texts: f"imag({texts[0]})"),
+    "sgn": Form(lambda w, _term, texts: w.helped(f"phase({texts[0]})")),
+    "conj": Form(lambda _w, _term, texts: f"conj({texts[0]})"),
+    "amax": Form(_over("largest")),
+    "amin": Form(_over("smallest")),
+    "prod": Form(_over("prod")),
+    "any": Form(_over("any")),
+    "all": Form(_over("all")),
+    "argmax": Form(_arg("")),
+    "argmin": Form(_arg("-")),
+    "argmax_of_pool": Form(_arg("", "place_in_pool")),
+    "cumsum": Form(_along("cumsum")),
+    "cumprod": Form(_along("cumprod")),
+    "prod_others": Form(_others),
+    "argsort": Form(_argsort),
+    "fourier": Form(_fourier),
+    "digamma": Form(lambda _w, _term, texts: f"psi({texts[0]})"),
+    "erfinv": Form(lambda _w, _term, texts: f"erfinv({texts[0]})"),
+    "solve": Form(_solve),
+    "solve_triangular": Form(_triangular),
+    "inv": Form(_of_matrices("inverse")),
+    "cholesky": Form(_of_matrices("cholesky")),
+    "det": Form(_of_matrices("det")),
+    "logdet": Form(_of_matrices("log_determinant")),
+    "logabsdet": Form(_of_matrices("log_abs_determinant")),
+    "slogdet_sign": Form(_of_matrices("sign_of_determinant")),
+    "matrix_exp": Form(_of_matrices("expm")),
+    "pinv": Form(_of_matrices("pinv")),
+    "eigvalsh": Form(_of_matrices("eigenvalues")),
+    "eigh_vectors": Form(_of_matrices("eigenvectors")),
+    "svdvals": Form(_of_matrices("svd")),
 }

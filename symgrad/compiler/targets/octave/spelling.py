@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from symgrad.compiler.targets.forms import identifier
 from symgrad.compiler.targets.libraries import CALL
 from symgrad.compiler.targets.octave.library import LIBRARY
 
@@ -33,14 +34,10 @@ def octave_name(name: str, taken: set[str]) -> str:
     >>> octave_name("end", set()), octave_name("θ", set()), octave_name("_x", set())
     ('end_', 'u03b8', 'x_')
     """
-    found = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in name)
-    if found.startswith("_"):  # MATLAB has no such names
-        found = f"{found.strip('_') or 'x'}_"
+    if name.startswith("_"):  # MATLAB has no such names
+        name = f"{name.strip('_') or 'x'}_"
     reserved = {*_KEYWORDS.split(), *_CALLED.split(), *LIBRARY, *FUNCTIONS.values()}
-    while found in taken or found in reserved or _OURS.fullmatch(found):
-        found += "_"
-    taken.add(found)
-    return found
+    return identifier(name, taken, lambda word: word in reserved or _OURS.fullmatch(word))
 
 
 def number(value: Any) -> str:

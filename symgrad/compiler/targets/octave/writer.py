@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
+from symgrad.compiler.targets import forms
 from symgrad.compiler.targets.libraries import called
-from symgrad.compiler.targets.octave.entries import ENTRIES
+from symgrad.compiler.targets.octave.entries import FORMS
 from symgrad.compiler.targets.octave.library import LIBRARY
 from symgrad.compiler.targets.octave.products import fitted, product
 from symgrad.compiler.targets.octave.spelling import ENTIRE, closed, filled, number, octave_name, spelled
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term
-from symgrad.ops.shapes.sizes import letters_of, spaced
 
-_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
-_WORD = re.compile(r"(?<![\w@])[^\W\d]\w*")
 CLASSES = {"float64": "double", "float32": "single", "complex128": "double", "complex64": "single", "bool": "logical"}
 """What NumPy's dtypes are called; whole numbers are computed with as doubles."""
 
@@ -28,10 +26,8 @@ CLASSES = {"float64": "double", "float32": "single", "complex128": "double", "co
 def has_form(term: Term) -> bool:
     """Whether a term can be written for Octave as it is."""
     op = term.op
-    if op.name in ENTRIES or op.kind in ("leaf", "multilinear"):
-        return True
-    if op.c is None:
-        return False
+    if op.c is None or op.name in FORMS:
+        return forms.has_form(term, FORMS)
     imaginary = any(a.dtype is not None and a.dtype.kind == "c" for a in term.args)
     return not imaginary or _entire(op.c)
 
@@ -53,8 +49,8 @@ class Writer:
     def __init__(self, inputs: Sequence[Input], taken: set[str]):
         self.taken = taken
         self.names = {i.term: octave_name(i.name, taken) for i in inputs}
-        letters = dict.fromkeys(x for i in inputs for s in i.shape if isinstance(s, str) for x in sorted(letters_of(s)))
-        self.letters = {letter: octave_name(letter, taken) for letter in letters}
+        found = forms.letters_in([i.shape for i in inputs])
+        self.letters = {letter: octave_name(letter, taken) for letter in found}
         self.used: set[str] = set()
         self.helpers: set[str] = set()
         self.lines: list[str] = []
@@ -65,18 +61,12 @@ class Writer:
 
     def size(self, size: Any) -> str:
         """A size as an expression."""
-        if not isinstance(size, str):
-            return str(size)
-        strided: list[str] = []
 
-        def length(match: re.Match[str]) -> str:
-            ends = [*match[2].split(":"), ""][:3]
-            start, stop, step = (end or ("1" if k == 2 else "NaN") for k, end in enumerate(ends))
-            strided.append(self.helped(f"slice_length({self.size(match[1])}, {start}, {stop}, {step})"))
-            return f"@{len(strided) - 1}"
+        def length(axis: str, part: slice) -> str:
+            ends = ", ".join("NaN" if end is None else str(end) for end in (part.start, part.stop))
+            return self.helped(f"slice_length({self.size(axis)}, {ends}, {part.step or 1})")
 
-        text = _WORD.sub(lambda m: self._letter(m[0]), spaced(_SLICED.sub(length, size)))
-        return re.sub(r"@(\d+)", lambda m: strided[int(m[1])], text)
+        return forms.size_text(size, self._letter, length)
 
     def _letter(self, letter: str) -> str:
         self.used.add(letter)
@@ -122,8 +112,9 @@ class Writer:
         """Source of one op applied to the texts of its operands."""
         op = term.op
         _check_dtypes(term)
-        if op.name == "cast" or (op.name in ENTRIES and op.c is None):
-            text = ENTRIES[op.name](self, term, texts)
+        write = FORMS[op.name].entry if op.name in FORMS else None
+        if write is not None:
+            text = str(write(self, term, texts))
             return text if term.args else self._of_dtype(term, text)
         texts = self._met(term, texts)
         if op.c is None:
