@@ -439,7 +439,7 @@ def _tolerances(arguments: Sequence[Any], results: Sequence[Any]) -> tuple[float
 
 
 def _invented(program: Any, kind: int) -> list[Any] | None:
-    """Values between 0.2 and 1.8 (kind 0) or positive-definite matrices (kind 1), at small sizes."""
+    """Values with real parts between 0.2 and 1.8 (kind 0) or positive-definite matrices (kind 1), at small sizes."""
     letters: dict[str, int] = {}
     for a in program.arguments:
         if a.default is not None:
@@ -460,9 +460,11 @@ def _invented(program: Any, kind: int) -> list[Any] | None:
         if count > 4096:
             return None
         values = 1 + 0.8 * np.sin(1.7 * np.arange(count) + k)
+        if a.dtype.kind == "c":
+            values = values + 0.6j * np.cos(1.3 * np.arange(count) + k)
         matrix = values.reshape(shape)
         if kind == 1 and len(shape) >= 2 and shape[-1] == shape[-2]:
-            matrix = matrix @ np.swapaxes(matrix, -1, -2) + shape[-1] * np.eye(shape[-1])
+            matrix = matrix @ np.swapaxes(matrix.conj(), -1, -2) + shape[-1] * np.eye(shape[-1])
         row.append((matrix > 1 if a.dtype.kind == "b" else matrix).astype(a.dtype)[()])
     return row
 

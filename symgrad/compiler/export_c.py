@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,16 +21,15 @@ from symgrad.compiler.export_shared import (
 )
 from symgrad.compiler.program import Compiled
 from symgrad.compiler.targets.c.library import LIBRARY
-from symgrad.compiler.targets.c.texts import c_name, literal, type_of
-from symgrad.compiler.targets.c.writer import FORMS, Writer, once
-from symgrad.compiler.targets.forms import has_form
+from symgrad.compiler.targets.c.texts import c_name, constant, is_complex, is_taken, literal, type_of
+from symgrad.compiler.targets.c.writer import Writer, once, written
 from symgrad.compiler.targets.libraries import with_theirs
 from symgrad.compiler.trace import Input, Output
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, postorder
 
 _WORD = re.compile(r"\b[^\W\d]\w*")
-_INCLUDES = "\n".join(f"#include <{name}.h>" for name in ("math", "stdbool", "stddef", "stdint", "stdlib"))
+_INCLUDES = ("math", "stdbool", "stddef", "stdint", "stdlib")
 
 _ROOM = """/* Memory for a temporary array; never none of it. */
 static void *room(size_t each, ptrdiff_t count)
@@ -54,24 +52,29 @@ SEEN = 4096
 def text_of(program: Compiled) -> str:
     """The C99 file of a program.
 
-    Raises ``CompileError`` for complex numbers and half precision, for ops that C programs do not have, which it
-    names, and for programs that looked at very many values.
+    Raises ``CompileError`` for half precision, for ops that C programs do not have, which it names, and for programs
+    that looked at very many values.
     """
     traced(program, "C")
     inputs = inputs_of(program)
+    if is_taken(program.name):
+        raise CompileError(f"{program.name}() has a name that C has for something else. Compile it with another name=.")
     taken = {program.name}
     writer = Writer(inputs, taken)
-    outputs = outputs_of(program, partial(has_form, forms=FORMS), "C")
+    outputs = outputs_of(program, written, "C")
     looked, way = _way(program, writer)
     body = _function(program, writer, inputs, outputs, way)
     arguments, results, (rtol, _) = sample_for(program, outputs, "C")
     test = _selftest(program, writer, arguments, results, rtol)
     constants = _constants(program, writer, inputs)
     helpers = [LIBRARY[name] for name in with_theirs(writer.helpers, LIBRARY)]
-    parts = [_header(program, writer, body), _INCLUDES, *helpers]
+    parts = [_header(program, writer, body), "", *helpers]
     parts += [_ROOM] if "room(" in "".join([body, *looked]) else []
     parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]
-    return "\n\n".join([*parts, *constants, *looked, body, test]) + "\n"
+    parts += [*constants, *looked, body, test]
+    names = sorted([*_INCLUDES, *["complex"] * any(" complex" in part for part in parts[1:])])
+    parts[1] = "\n".join(f"#include <{name}.h>" for name in names)
+    return "\n\n".join(parts) + "\n"
 
 
 def _constants(program: Compiled, writer: Writer, inputs: Sequence[Input]) -> list[str]:
@@ -97,7 +100,7 @@ def _way(program: Compiled, writer: Writer) -> tuple[list[str], list[str]]:
             "they were; that is not written in C. Save it as .py, or use where(condition, a, b) in the function."
         )
     inner = guards.program
-    inputs, outputs = inputs_of(inner), outputs_of(inner, partial(has_form, forms=FORMS), "C")
+    inputs, outputs = inputs_of(inner), outputs_of(inner, written, "C")
     own = Writer(inputs, writer.taken)
     name = c_name(f"{program.name}_looked_at", writer.taken)
     sizes = {} if inner.trace is None else inner.trace.sizes
@@ -220,7 +223,7 @@ def _header(program: Compiled, writer: Writer, body: str) -> str:
 def _rows(values: Any, kind: str) -> str:
     """Numbers with commas, in lines of a page's width."""
     row = np.asarray(values).ravel().tolist() or [0]
-    return in_lines("".join(f"{literal(value, kind)}, " for value in row).rstrip(), "    ")
+    return in_lines("".join(f"{constant(value, kind)}, " for value in row).rstrip(), "    ")
 
 
 def _array(words: str, name: str, kind: str, value: Any) -> str:
@@ -243,18 +246,22 @@ def _selftest(program: Compiled, writer: Writer, arguments: Sequence[Any], resul
             lines.append(f"static const {kind} argument{len(call)}[] = {{\n{_rows(value, kind)}\n}};")
             call.append(f"argument{len(call)}")
         else:
-            call.append(literal(np.asarray(value).item(), kind))
+            call.append(constant(np.asarray(value).item(), kind))
     missing = [letter for letter in writer.letters if letter not in sizes]
     if missing:
         raise CompileError(f"{program.name}(): no argument has the size {missing[0]} alone, so C could not be told it.")
     checks = []
     for k, value in enumerate(results):
         kind = type_of(np.asarray(value).dtype, "a result")
-        count = max(1, int(np.size(value)))
-        lines.append(f"static const {kind} stored{k}[] = {{\n{_rows(value, kind)}\n}};")
-        lines.append(f"static {kind} found{k}[{count}];")
-        checks.append(f"    for (ptrdiff_t i = 0; i < {np.size(value)}; i++)")
-        checks.append(f"        failures += differs((double)found{k}[i], (double)stored{k}[i]);")
+        own, found = ("double", f"((const double *)found{k})") if is_complex(kind) else (kind, f"found{k}")
+        if is_complex(kind):  # compared part by part
+            value = np.stack([np.real(value), np.imag(value)], -1)
+            own, found = ("float", f"((const float *)found{k})") if kind.startswith("float") else (own, found)
+        count = int(np.size(value))
+        lines.append(f"static const {own} stored{k}[] = {{\n{_rows(value, own)}\n}};")
+        lines.append(f"static {kind} found{k}[{max(1, count // 2 if is_complex(kind) else count)}];")
+        checks.append(f"    for (ptrdiff_t i = 0; i < {count}; i++)")
+        checks.append(f"        failures += differs((double){found}[i], (double)stored{k}[i]);")
     given = [*(str(sizes[letter]) for letter in writer.letters), *call, *(f"found{k}" for k in range(len(results)))]
     lines += [
         "",

@@ -16,7 +16,7 @@ from symgrad.compiler.program import Compiled
 from symgrad.errors import CompileError
 from symgrad.ops.shapes.sizes import size_value
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 _KINDS = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64, "bool": ctypes.c_bool}
 
 
@@ -56,9 +56,10 @@ def called(found: ctypes.CDLL, program: Compiled, text: str, *args: Any) -> tupl
         row.append(array)
     outs = [np.full([size_value(s, sizes) for s in shape], 7).astype(dtype) for shape, dtype in program.results]
     given: list[Any] = [ctypes.c_ssize_t(sizes[letter]) for letter in re.findall(r"ptrdiff_t (\w+)", head[1])]
-    given += [
-        ctypes.c_void_p(v.ctypes.data) if a.shape else _KINDS[v.dtype.name](v.item())
-        for a, v in zip(asked, row, strict=True)
-    ]
+    for a, v in zip(asked, row, strict=True):
+        if not a.shape and v.dtype.kind == "c":  # is passed in as many words as it has
+            given += [ctypes.c_double(word) for word in np.atleast_1d(v).view(np.float64).tolist()]
+        else:
+            given.append(ctypes.c_void_p(v.ctypes.data) if a.shape else _KINDS[v.dtype.name](v.item()))
     given += [ctypes.c_void_p(o.ctypes.data) for o in outs]
     return outs, getattr(found, program.name)(*given)

@@ -10,8 +10,9 @@ import numpy as np
 
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term, make, postorder, rebuilt
-from symgrad.op import lookup
+from symgrad.op import is_complex, lookup
 from symgrad.ops.linalg.contraction import einsum_op
+from symgrad.ops.reductions.sums import size
 from symgrad.ops.shapes.sizes import size_value
 
 _DEEPEST = 8
@@ -28,6 +29,16 @@ def _logsumexp(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
     top = lookup("where")(lookup("isfinite")(top), top, 0)
     found = lookup("log")(lookup("sum")(lookup("exp")(x - top), dim=dim, keepdim=True)) + top
     return found if keepdim else lookup("squeeze")(found, dim=dim)
+
+
+def _var(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    """As its kernel does, also of complex entries and of no rows: it never divides by less than 0."""
+    total, count = lookup("sum"), size(x, dim)
+    d = x - total(x, dim=dim, keepdim=True) / count
+    square = lookup("real")(d * lookup("conj")(d)) if is_complex(x) else d * d
+    left = count - correction
+    left = max(left, 0) if isinstance(left, int) else lookup("maximum")(left, 0)
+    return total(square, dim=dim, keepdim=keepdim) / left
 
 
 def _std(x: Any, **params: Any) -> Any:
@@ -49,10 +60,11 @@ def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
 _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "logsumexp": _logsumexp,
+    "var": _var,
     "std": _std,
     "norm": _norm,
 }
-"""Ops without a definition of their own, whose kernels are what is written here; by their names."""
+"""Ops whose kernels are what is written here, by their names: their own definitions are for formulas."""
 
 
 def written_out(outputs: Sequence[Term], name: str, has_form: Callable[[Term], bool], language: str) -> list[Term]:

@@ -464,7 +464,12 @@ div_floor: Op = _rounded_quotient(
     c="floor_divide({0}, {1})",
 )
 div_trunc: Op = _rounded_quotient(
-    "div_trunc", kernels.div_trunc, halves.div_trunc, digits.div_trunc, "x / y rounded towards 0; derivative 0."
+    "div_trunc",
+    kernels.div_trunc,
+    halves.div_trunc,
+    digits.div_trunc,
+    "x / y rounded towards 0; derivative 0.",
+    c="div_trunc({0}, {1})",
 )
 floor_divide: Op = elementwise(
     "floor_divide",

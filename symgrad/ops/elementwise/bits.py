@@ -30,14 +30,18 @@ def _bits(name: str, kernel: Callable[..., Any], arity: int, doc: str, public: b
     )
 
 
-bitwise_and_op: Op = _bits("bitwise_and", np.bitwise_and, 2, "The bits that both have")
-bitwise_or_op: Op = _bits("bitwise_or", np.bitwise_or, 2, "The bits that one has")
-bitwise_xor_op: Op = _bits("bitwise_xor", np.bitwise_xor, 2, "The bits that just one has")
-bitwise_not_op: Op = _bits("bitwise_not", np.invert, 1, "All bits turned")
-left_shift: Op = _bits("bitwise_left_shift", kernels.left_shift, 2, "The bits moved up by y places", True)
-right_shift: Op = _bits("bitwise_right_shift", kernels.right_shift, 2, "The bits moved down by y places", True)
-gcd: Op = _bits("gcd", np.gcd, 2, "Greatest common divisor", True)
-lcm: Op = _bits("lcm", np.lcm, 2, "Least common multiple", True)
+bitwise_and_op: Op = _bits("bitwise_and", np.bitwise_and, 2, "The bits that both have", c="bits_and({0}, {1})")
+bitwise_or_op: Op = _bits("bitwise_or", np.bitwise_or, 2, "The bits that one has", c="bits_or({0}, {1})")
+bitwise_xor_op: Op = _bits("bitwise_xor", np.bitwise_xor, 2, "The bits that just one has", c="bits_xor({0}, {1})")
+bitwise_not_op: Op = _bits("bitwise_not", np.invert, 1, "All bits turned", c="bits_not({0})")
+left_shift: Op = _bits(
+    "bitwise_left_shift", kernels.left_shift, 2, "The bits moved up by y places", True, c="bits_up({0}, {1})"
+)
+right_shift: Op = _bits(
+    "bitwise_right_shift", kernels.right_shift, 2, "The bits moved down by y places", True, c="bits_down({0}, {1})"
+)
+gcd: Op = _bits("gcd", np.gcd, 2, "Greatest common divisor", True, c="common_divisor({0}, {1})")
+lcm: Op = _bits("lcm", np.lcm, 2, "Least common multiple", True, c="common_multiple({0}, {1})")
 
 
 def _is_truth(x: Any) -> bool:

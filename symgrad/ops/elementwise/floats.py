@@ -77,6 +77,7 @@ nextafter = _extra(
     domain="real",
     kinks=("x = y",),
     digits="floats",
+    c="nextafter({0}, {1})",
     doc="The next number after x towards y: as x itself in derivatives.",
 )
 signbit = _extra(
@@ -88,6 +89,7 @@ signbit = _extra(
     refuses="c",
     domain="real",
     digits=lambda mp, x: x < 0,
+    c="below_zero({0})",
     doc="Whether the sign bit is set; no derivative.",
 )
 heaviside = _extra(
@@ -101,6 +103,7 @@ heaviside = _extra(
     domain="off-zero",
     digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
     words={"values": "other"},
+    c="heaviside({0}, {1})",
     doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
 )
 
@@ -135,6 +138,7 @@ logaddexp2 = _extra(
     refuses_back=refusals.differences,
     domain="real",
     digits=lambda mp, x, y: mp.log(mp.power(2, x) + mp.power(2, y), 2),
+    c="logaddexp2({0}, {1})",
     doc="log2(2^x + 2^y) without overflow.",
 )
 deg2rad = _extra(

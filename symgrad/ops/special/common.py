@@ -160,6 +160,7 @@ dsinc: Op = _special(
     single=single.real(single.dsinc, kernels.dsinc),
     half=halves.dsinc,
     digits=digits.dsinc,
+    c="dsinc({0})",
     doc="Derivative of sinc; 0 at 0.",
 )
 

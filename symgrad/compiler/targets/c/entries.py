@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.targets.c.texts import closed, literal
+from symgrad.compiler.targets.c.texts import closed, is_complex, literal
 from symgrad.compiler.targets.forms import Form, parted
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
@@ -53,11 +53,11 @@ def within(place: str, low: str, high: str) -> str:
 
 def _full(w: Any, term: Term, _args: Sequence[Any], _at: list[str], kind: str) -> str:
     value = term.params["value"]
-    return f"({kind}){closed(w.size(value))}" if isinstance(value, str) and value != "pi" else literal(value, kind)
+    return f"({kind}){closed(w.size(value))}" if isinstance(value, str) and value != "pi" else w.literal(value, kind)
 
 
-def _eye(_w: Any, _term: Term, _args: Sequence[Any], at: list[str], kind: str) -> str:
-    return f"{at[-2]} == {at[-1]} ? {literal(1, kind)} : {literal(0, kind)}"
+def _eye(w: Any, _term: Term, _args: Sequence[Any], at: list[str], kind: str) -> str:
+    return f"{at[-2]} == {at[-1]} ? {w.literal(1, kind)} : {w.literal(0, kind)}"
 
 
 def _arange(_w: Any, _term: Term, _args: Sequence[Any], at: list[str], kind: str) -> str:
@@ -66,7 +66,7 @@ def _arange(_w: Any, _term: Term, _args: Sequence[Any], at: list[str], kind: str
 
 def _one_hot(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
     place = w.entry(term.args[0], args[0], at[:-1], "int64_t")
-    return f"{closed(place)} == {closed(at[-1])} ? {literal(1, kind)} : {literal(0, kind)}"
+    return f"{closed(place)} == {closed(at[-1])} ? {w.literal(1, kind)} : {w.literal(0, kind)}"
 
 
 # ---------------------------------------------------------------------------------------------- other places
@@ -199,7 +199,7 @@ def _pad(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> s
                 within(closed(i), w.size(before), plus(w.size(size), w.size(before)) if before else w.size(size))
             )
     entry = w.entry(x, args[0], inside, kind)
-    return f"{' && '.join(where)} ? {closed(entry)} : {literal(term.params['value'], kind)}" if where else entry
+    return f"{' && '.join(where)} ? {closed(entry)} : {w.literal(term.params['value'], kind)}" if where else entry
 
 
 def _embed(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
@@ -207,7 +207,7 @@ def _embed(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) ->
     inside = at[dim] if start == "0" else f"{at[dim]} - {closed(start)}"
     entry = w.entry(x, args[0], [*at[:dim], inside, *at[dim + 1 :]], kind)
     where = within(closed(at[dim]), closed(start), plus(w.size(x.shape[dim]), start))
-    return f"{where} ? {closed(entry)} : {literal(0, kind)}"
+    return f"{where} ? {closed(entry)} : {w.literal(0, kind)}"
 
 
 def put_entry(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
@@ -235,13 +235,13 @@ def put_entry(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str)
         else:
             where.append(f"{i} == {closed(w.place(int(part), size))}")
     entry = w.entry(x, args[0], w.broadcast(x, rest), kind)
-    return f"{' && '.join(where)} ? {closed(entry)} : {literal(0, kind)}" if where else entry
+    return f"{' && '.join(where)} ? {closed(entry)} : {w.literal(0, kind)}" if where else entry
 
 
 def _triangle(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
     sign = "<=" if term.op.name == "tril" else ">="
     entry = w.entry(term.args[0], args[0], at, kind)
-    return f"{at[-1]} {sign} {plus(at[-2], term.params['k'])} ? {closed(entry)} : {literal(0, kind)}"
+    return f"{at[-1]} {sign} {plus(at[-2], term.params['k'])} ? {closed(entry)} : {w.literal(0, kind)}"
 
 
 # ---------------------------------------------------------------------------------------------- picked, cast
@@ -260,12 +260,52 @@ def _gather(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -
 
 
 def _searchsorted(w: Any, term: Term, args: Sequence[Any], at: list[str], _kind: str) -> str:
+    """How many of a row of values stand before the entry; where there are several rows, each is for its own line."""
     values, x = term.args
-    if len(values.shape) != 1 or w.kind(values) != "double":
-        raise CompileError("searchsorted() is written in C for one ascending row of float64 values.")
-    entry = w.entry(x, args[1], at, "double")
-    right = literal(term.params["right"], "bool")
-    return str(w.helped(f"searchsorted({args[0]}, {w.size(values.shape[0])}, {entry}, {right})"))
+    own = w.kind(values)
+    if own not in ("double", "int64_t") or w.kind(x) == "uint64_t":
+        raise CompileError("searchsorted() is written in C for rows of float64 or int64 values; cast them.")
+    n = values.shape[-1]
+    rows = (
+        f"{args[0]} + {closed(w.linear(values.shape[:-1], at[:-1]))} * {closed(w.size(n))}"
+        if values.ndim > 1
+        else args[0]
+    )
+    entry = w.entry(x, args[1], at, own)
+    name = "whole_searchsorted" if own == "int64_t" else "searchsorted"
+    return str(w.helped(f"{name}({rows}, {w.size(n)}, {entry}, {literal(term.params['right'], 'bool')})"))
+
+
+# ---------------------------------------------------------------------------------------------- complex numbers
+
+
+def _part(of_complex: str, of_real: str) -> Entry:
+    """A function of complex numbers, and what it is of real ones, as format texts."""
+
+    def entry(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
+        x = term.args[0]
+        own = w.kind(x)
+        if not is_complex(own):
+            return str(w.cast(w.helped(of_real.format(closed(w.entry(x, args[0], at, own)))), own, kind))
+        text = w.helped(of_complex.format(w.entry(x, args[0], at, "double complex")))
+        return str(w.cast(text, kind if is_complex(kind) else "double", kind))
+
+    return entry
+
+
+def _complex(w: Any, term: Term, args: Sequence[Any], at: list[str], _kind: str) -> str:
+    parts = (w.entry(x, a, w.broadcast(x, at), "double") for x, a in zip(term.args, args, strict=True))
+    return str(w.helped(f"complexed({', '.join(parts)})"))
+
+
+def _view_as_real(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
+    z = w.entry(term.args[0], args[0], at[:-1], "double complex")
+    return str(w.cast(f"({at[-1]} ? cimag({z}) : creal({z}))", "double", kind))
+
+
+def _view_as_complex(w: Any, term: Term, args: Sequence[Any], at: list[str], _kind: str) -> str:
+    parts = (w.entry(term.args[0], args[0], [*at, k], "double") for k in "01")
+    return str(w.helped(f"complexed({', '.join(parts)})"))
 
 
 def indexed(term: Term) -> list[tuple[int, Any]]:
@@ -298,4 +338,12 @@ ENTRIES: dict[str, Form] = {
     "cast": Form(_cast, once="first"),
     "gather": Form(_gather, places=lambda term: [(1, term.args[0].shape[term.params["dim"]])]),
     "searchsorted": Form(_searchsorted, named=(0,)),
+    "conj": Form(_part("conj({0})", "{0}"), once="first"),
+    "real": Form(_part("creal({0})", "{0}"), once="first"),
+    "imag": Form(_part("cimag({0})", "0 * {0}"), once="first"),
+    "sgn": Form(_part("phase({0})", "sign({0})"), once="first"),
+    "angle": Form(_part("carg({0})", "angle({0})"), once="first"),
+    "complex": Form(_complex, once="all"),
+    "view_as_real": Form(_view_as_real),
+    "view_as_complex": Form(_view_as_complex),
 }

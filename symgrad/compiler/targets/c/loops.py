@@ -5,12 +5,12 @@ Each function takes the writer, the term, its operands and the name that the res
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.compiler.targets.c.entries import indexed, plus, put_entry, taken_at, times
-from symgrad.compiler.targets.c.texts import closed, literal
+from symgrad.compiler.targets.c.texts import closed, is_complex, is_whole, literal, wide
 from symgrad.compiler.targets.forms import Form, reduced
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
@@ -46,10 +46,11 @@ def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         w.fill(target, term.shape, kind)
     last = free[-1] if free else -1
     by_rows = bool(inner) and last in known and any(r and r[-1] == last and set(r) & set(inner) for r in inputs)
-    by_rows = by_rows and kind != "float" and len(free) == len(output)
+    by_rows = by_rows and wide(kind) == kind and len(free) == len(output)
 
     def product(at: dict[int, str]) -> str:
-        entries = [w.entry(x, a, [at[b] for b in r], kind) for x, a, r in zip(term.args, args, inputs, strict=True)]
+        inner = "uint64_t" if is_whole(kind) else kind
+        entries = [w.entry(x, a, [at[b] for b in r], inner) for x, a, r in zip(term.args, args, inputs, strict=True)]
         return " * ".join(entries if len(entries) == 1 else map(closed, entries))
 
     with w.over([sizes[label] for label in (free[:-1] if by_rows else free)]) as places:
@@ -63,13 +64,13 @@ def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
             return
         place = w.at(target, term.shape, [at[label] for label in output])
         if not inner:
-            w.line(f"{place} = {product(at)};")
+            w.line(f"{place} = {w.cast(product(at), wide(kind) if is_whole(kind) else kind, kind)};")
             return
-        with w.accumulator(kind) as (s, wide):
+        with w.accumulator(kind) as (s, sum_kind):
             with w.over([sizes[label] for label in inner]) as deep:
                 at |= dict(zip(inner, deep, strict=True))
                 w.line(f"{s} += {product(at)};")
-            w.line(f"{place} = {w.cast(s, wide, kind)};")
+            w.line(f"{place} = {w.cast(s, sum_kind, kind)};")
 
 
 # ---------------------------------------------------------------------------------------------- folds
@@ -87,37 +88,55 @@ def _fold(first: str, step: str) -> Loop:
 
     def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         (x,), dim = term.args, reduced(term)
-        own, kind = w.kind(x), w.kind(term)
-        if own not in ("double", "float", "bool"):
-            raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
+        kind, begin, move = w.kind(term), first, step
         if first.endswith("INFINITY"):
             _not_empty(w, [x.shape[k] for k in dim])
+            if is_whole(kind):
+                begin, move = ("INT64_MIN" if first[0] == "-" else "INT64_MAX"), step.replace("= m", "= whole_m")
+                if kind == "uint64_t":
+                    raise CompileError(f"{term.op.name}() of uint64 is not written in C; cast it to int64.")
+        own = "bool" if kind == "bool" else "int64_t" if is_whole(kind) and move != step else wide(kind)
         with w.over([s for k, s in enumerate(x.shape) if k not in dim]) as places:
             rest, kept = iter(places), iter(places)
-            with w.accumulator("double" if kind != "bool" else "bool", first) as (s, wide):
+            with w.accumulator(own, begin) as (s, found):
                 with w.over([x.shape[k] for k in dim]) as deep:
                     by = dict(zip(dim, deep, strict=True))
                     at = [by[k] if k in by else next(rest) for k in range(x.ndim)]
-                    w.line(w.helped(step.format(s=s, x=closed(w.entry(x, args[0], at, wide)))) + ";")
+                    w.line(w.helped(move.format(s=s, x=closed(w.entry(x, args[0], at, found)))) + ";")
                 if term.params.get("keepdim"):
                     place = ["0" if k in dim else next(kept) for k in range(x.ndim)]
                 else:
                     place = list(kept)
-                w.line(f"{w.at(target, term.shape, place)} = {w.cast(s, wide, kind)};")
+                w.line(f"{w.at(target, term.shape, place)} = {w.cast(s, found, kind)};")
 
     return loop
+
+
+def _divisible(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """Whether no factor is 0, and all products are ordinary numbers."""
+    with w.accumulator("bool", "true") as (s, _):
+        for k, x in enumerate(reversed(term.args)):
+            kind = w.kind(x)
+            low = {"float": "1.1754943508222875e-38", "float complex": "1.1754943508222875e-38"}.get(
+                kind, "2.2250738585072014e-308"
+            )
+            with w.over(x.shape) as at:
+                entry = closed(w.entry(x, args[1 - k], at, wide(kind)))
+                size = f"{'cabs' if is_complex(kind) else 'fabs'}({entry})"
+                w.line(f"{s} = {s} && {f'{size} >= {low} && {size} < INFINITY' if k else f'{entry} != 0'};")
+        w.line(f"{target} = {s};")
 
 
 def _others(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     """For every entry, the product of the others in its line."""
     (x,), dim, kind = term.args, reduced(term), w.kind(term)
-    with w.over(x.shape) as places, w.accumulator(kind, "1") as (s, wide):
+    with w.over(x.shape) as places, w.accumulator(kind, "1") as (s, own):
         with w.over([x.shape[k] for k in dim]) as deep:
             by = dict(zip(dim, deep, strict=True))
             at = [by.get(k, i) for k, i in enumerate(places)]
             other = " || ".join(f"{by[k]} != {places[k]}" for k in dim if by[k] != places[k])
-            w.line(f"if ({other or 0}) {s} *= {w.entry(x, args[0], at, wide)};")
-        w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, wide, kind)};")
+            w.line(f"if ({other or 0}) {s} *= {w.entry(x, args[0], at, own)};")
+        w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, own, kind)};")
 
 
 def _arg(sign: str, last_nan: bool = False) -> Loop:
@@ -141,20 +160,62 @@ def _arg(sign: str, last_nan: bool = False) -> Loop:
     return loop
 
 
-def _running(sign: str) -> Loop:
-    """Running sums or products along an axis."""
+def _running(first: str, step: str) -> Loop:
+    """Running sums or the like along an axis: what they begin with, and a step with ``s`` and the entry ``x``."""
 
     def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         (x,), dim, kind = term.args, term.params["dim"], w.kind(term)
+        if "(" in step and is_complex(kind):
+            raise CompileError(f"{term.op.name}() of complex numbers is not written in C. Save it as a Python file.")
         lines = w.over([1 if k == dim else s for k, s in enumerate(x.shape)])
-        with (
-            lines as places,
-            w.accumulator(kind, "0" if sign == "+" else "1") as (s, wide),
-            w.over([x.shape[dim]]) as (i,),
-        ):
+        with lines as places, w.accumulator(kind, first) as (s, own), w.over([x.shape[dim]]) as (i,):
             at = [*places[:dim], i, *places[dim + 1 :]]
-            w.line(f"{s} {sign}= {w.entry(x, args[0], at, wide)};")
-            w.line(f"{w.at(target, term.shape, at)} = {w.cast(s, wide, kind)};")
+            w.line(w.helped(step.format(s=s, x=closed(w.entry(x, args[0], at, own)))) + ";")
+            w.line(f"{w.at(target, term.shape, at)} = {w.cast(s, own, kind)};")
+
+    return loop
+
+
+def _place_of_running(sign: str) -> Loop:
+    """The place of the running extreme: the last of equal ones, and the last nan once there is one."""
+
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        (x,), dim = term.args, term.params["dim"]
+        lines = w.over([1 if k == dim else s for k, s in enumerate(x.shape)])
+        with lines as places, w.accumulator("ptrdiff_t") as (s, _), w.over([x.shape[dim]]) as (i,):
+            new, old = (closed(w.entry(x, args[0], [*places[:dim], k, *places[dim + 1 :]], w.kind(x))) for k in (i, s))
+            nan = f" || {new} != {new}" if w.kind(x) in ("double", "float") else ""
+            w.line(f"if ({new} {sign} {old}{nan}) {s} = {i};")
+            w.line(f"{w.at(target, term.shape, [*places[:dim], i, *places[dim + 1 :]])} = {s};")
+
+    return loop
+
+
+# ---------------------------------------------------------------------------------------------- order
+
+
+def _ordered(call: str) -> Loop:
+    """What looks at the order of the entries along an axis, in lines of which each has two rooms for places."""
+
+    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+        (x,), p = term.args, term.params
+        dim = p.get("dim", 0)
+        kind = "int64_t" if is_whole(w.kind(x)) else "double"
+        if w.kind(x) == "uint64_t":
+            raise CompileError(f"{term.op.name}() of uint64 is not written in C; cast it to int64.")
+        name = w.as_kind(x, args[0], kind)
+        if "k" in p or not term.shape:
+            w.at_least_of(x.shape[dim], p.get("k", 1))
+        rooms = [w.variable((x.shape[dim],), "int64_t") for _ in range(2)]
+        step = " * ".join(closed(w.size(s)) for s in x.shape[dim + 1 :] if s != 1) or "1"
+        words = {key: literal(value, "bool") if isinstance(value, bool) else value for key, value in p.items()}
+        with w.over([1 if k == dim else s for k, s in enumerate(x.shape)]) as places:
+            found = f"{target} + {w.linear(term.shape, places)}" if term.shape else target
+            own = f"{name} + {w.linear(x.shape, places)}"
+            text = call.format(n=w.size(x.shape[dim]), step=step, x=own, y=found, r=rooms, **words)
+            place = w.at(target, term.shape, places)
+            text = f"{place} = {text}" if text.startswith(("selected", "middle")) else text
+            w.line(w.helped(text if kind == "double" else re.sub(r"(\w+)\(", r"whole_\1(", text, count=1)) + ";")
 
     return loop
 
@@ -203,136 +264,28 @@ def _windows_sum(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         w.line(f"{w.at(target, term.shape, inside)} += {w.entry(x, args[0], at, kind)};")
 
 
-# ---------------------------------------------------------------------------------------------- matrices
-
-
-@contextlib.contextmanager
-def _each(w: Any, shape: Sequence[Any], arrays: dict[str, Sequence[Any]]) -> Iterator[list[str]]:
-    """Loops over the leading axes, and the texts of where the matrix of each array begins there."""
-    with w.over(shape) as places:
-        starts = []
-        for name, own in arrays.items():
-            size = " * ".join(closed(w.size(s)) for s in own)
-            starts.append(f"{name} + {closed(w.linear(shape, places))} * {size}" if shape else name)
-        yield starts
-
-
-def _solve(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    a, b = term.args
-    n, vector = a.shape[-1], b.ndim == 1
-    m = 1 if vector else b.shape[-1]
-    factors, x = w.copied(a, args[0], "double"), w.begun(term, target)
-    w.copy_into(x, b, args[1], "double")
-    with _each(w, a.shape[:-2], {factors: (n, n), x: (n, m)}) as (p, q):
-        w.line(f"if ((status = {w.helped(f'solve({w.size(n)}, {w.size(m)}, {p}, {q})')})) goto done;")
-    w.finished(term, target, x)
-
-
-def _inv(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    a, n = term.args[0], term.shape[-1]
-    factors, x = w.copied(a, args[0], "double"), w.begun(term, target)
-    with w.over(term.shape) as at:
-        w.line(f"{x}[{w.linear(term.shape, at)}] = {at[-2]} == {at[-1]};")
-    with _each(w, a.shape[:-2], {factors: (n, n), x: (n, n)}) as (p, q):
-        w.line(f"if ((status = {w.helped(f'solve({w.size(n)}, {w.size(n)}, {p}, {q})')})) goto done;")
-    w.finished(term, target, x)
-
-
-def _inv_lower(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    a, n = term.args[0], term.shape[-1]
-    matrix, x = w.as_double(a, args[0]), w.begun(term, target)
-    with w.over(term.shape) as at:
-        w.line(f"{x}[{w.linear(term.shape, at)}] = {at[-2]} == {at[-1]};")
-    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, n)}) as (p, q):
-        call = w.helped(f"triangular({w.size(n)}, {w.size(n)}, {p}, {q}, false, false)")
-        w.line(f"if ((status = {call})) goto done;")
-    w.finished(term, target, x)
-
-
-def _cholesky(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    n, x = term.shape[-1], w.begun(term, target)
-    w.copy_into(x, term.args[0], args[0], "double")
-    with _each(w, term.shape[:-2], {x: (n, n)}) as (p,):
-        w.line(f"if ((status = {w.helped(f'cholesky({w.size(n)}, {p})')})) goto done;")
-    w.finished(term, target, x)
-
-
-def _solve_triangular(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    a, b = term.args
-    n, m = a.shape[-1], b.shape[-1]
-    matrix, x = w.as_double(a, args[0]), w.begun(term, target)
-    w.copy_into(x, b, args[1], "double")
-    flags = ", ".join(literal(term.params[key], "bool") for key in ("upper", "unit"))
-    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, m)}) as (p, q):
-        call = w.helped(f"triangular({w.size(n)}, {w.size(m)}, {p}, {q}, {flags})")
-        w.line(f"if ((status = {call})) goto done;")
-    w.finished(term, target, x)
-
-
-def _determinant(name: str) -> Loop:
-    def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-        a = term.args[0]
-        n, factors = a.shape[-1], w.copied(a, args[0], "double")
-        with w.over(a.shape[:-2]) as at:
-            start = f" + {closed(w.linear(a.shape[:-2], at))} * {closed(w.size(n))} * {closed(w.size(n))}" if at else ""
-            call = w.helped(f"{name}({w.size(n)}, {factors}{start})")
-            w.line(f"{w.at(target, term.shape, at)} = {w.cast(call, 'double', w.kind(term))};")
-
-    return loop
-
-
-def _eigen(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    """Eigenvalues or eigenvectors: both are computed, and what was not asked for is left."""
-    a = term.args[0]
-    n, matrix = a.shape[-1], w.copied(a, args[0], "double")
-    vectors = term.op.name == "eigh_vectors"
-    x = w.begun(term, target)
-    other = w.variable((n,) if vectors else (n, n), "double")
-    with _each(w, a.shape[:-2], {matrix: (n, n), x: (n, n) if vectors else (n,)}) as (p, q):
-        both = f"{q}, {other}" if vectors else f"{other}, {q}"
-        w.line(f"{w.helped(f'eigen({w.size(n)}, {p}, {both})')};")
-    w.finished(term, target, x)
-
-
-def _argsort(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    (x,), dim = term.args, term.params["dim"]
-    if w.kind(x) not in ("double", "float", "bool"):
-        raise CompileError(f"{term.op.name}() of integers is not written in C; save the program as a Python file.")
-    name, n = w.as_double(x, args[0]), w.size(x.shape[dim])
-    rooms = ", ".join(w.variable((x.shape[dim],), "int64_t") for _ in range(2))
-    step = " * ".join(closed(w.size(s)) for s in x.shape[dim + 1 :] if s != 1) or "1"
-    down = literal(term.params["descending"], "bool")
-    with w.over([1 if k == dim else s for k, s in enumerate(x.shape)]) as places:
-        at = w.linear(x.shape, places)
-        w.line(f"{w.helped(f'order_of({n}, {step}, {name} + {at}, {down}, {target} + {at}, {rooms})')};")
-
-
 LOOPS: dict[str, Form] = {
     "amax": Form(loop=_fold("-INFINITY", "{s} = maximum({s}, {x})"), once="all"),
     "amin": Form(loop=_fold("INFINITY", "{s} = minimum({s}, {x})"), once="all"),
     "prod": Form(loop=_fold("1", "{s} *= {x}"), once="all"),
     "prod_others": Form(loop=_others),
+    "divisible": Form(loop=_divisible),
     "any": Form(loop=_fold("false", "{s} = {s} || {x}"), once="all"),
     "all": Form(loop=_fold("true", "{s} = {s} && {x}"), once="all"),
     "argmax": Form(loop=_arg(">")),
     "argmin": Form(loop=_arg("<")),
     "argmax_of_pool": Form(loop=_arg(">", last_nan=True)),
-    "cumsum": Form(loop=_running("+"), once="all"),
-    "cumprod": Form(loop=_running("*"), once="all"),
+    "cumsum": Form(loop=_running("0", "{s} += {x}"), once="all"),
+    "cumprod": Form(loop=_running("1", "{s} *= {x}"), once="all"),
+    "logcumsumexp": Form(loop=_running("-INFINITY", "{s} = logaddexp({s}, {x})"), once="all"),
+    "argcummax": Form(loop=_place_of_running(">=")),
+    "argcummin": Form(loop=_place_of_running("<=")),
+    "argsort": Form(loop=_ordered("order_of({n}, {step}, {x}, {descending}, {y}, {r[0]}, {r[1]})")),
+    "argkth": Form(loop=_ordered("selected({n}, {step}, {x}, {k} - 1, {r[0]})")),
+    "argtop": Form(loop=_ordered("best_of({n}, {step}, {x}, {k}, {largest}, {y}, {r[0]}, {r[1]})")),
+    "middle": Form(loop=_ordered("middle_of({n}, {x}, {skip_nan}, {r[0]}, {r[1]})")),
     "scatter_into": Form(loop=_scatter, places=lambda term: [(1, term.shape[term.params["dim"]])]),
     "put": Form(put_entry, _put, once="first", places=indexed),
     "index_put": Form(loop=_index_put, places=indexed),
     "windows_sum": Form(loop=_windows_sum),
-    "solve": Form(loop=_solve),
-    "inv": Form(loop=_inv),
-    "inv_lower": Form(loop=_inv_lower),
-    "cholesky": Form(loop=_cholesky),
-    "solve_triangular": Form(loop=_solve_triangular),
-    "det": Form(loop=_determinant("determinant")),
-    "logdet": Form(loop=_determinant("log_determinant")),
-    "logabsdet": Form(loop=_determinant("log_abs_determinant")),
-    "slogdet_sign": Form(loop=_determinant("sign_of_determinant")),
-    "eigvalsh": Form(loop=_eigen),
-    "eigh_vectors": Form(loop=_eigen),
-    "argsort": Form(loop=_argsort),
 }

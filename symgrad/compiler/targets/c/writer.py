@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
+from symgrad.compiler.targets.c.decompositions import DECOMPOSITIONS
 from symgrad.compiler.targets.c.entries import ENTRIES
-from symgrad.compiler.targets.c.library import LIBRARY, WHOLE
+from symgrad.compiler.targets.c.library import COMPLEX, LIBRARY, WHOLE
 from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
-from symgrad.compiler.targets.c.texts import MATH, c_name, closed, literal, type_of
-from symgrad.compiler.targets.forms import Form, letters_in, size_text
-from symgrad.compiler.targets.libraries import called
+from symgrad.compiler.targets.c.texts import MATH, c_name, closed, is_complex, is_whole, literal, type_of, wide
+from symgrad.compiler.targets.forms import Form, has_form, letters_in, size_text
+from symgrad.compiler.targets.libraries import CALL, called
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
 
-FORMS = {**ENTRIES, **LOOPS}
+FORMS = {**ENTRIES, **LOOPS, **DECOMPOSITIONS}
 """Ops that are neither spelled in operators nor sums of products."""
 _NONE = Form()
+_GOING_ROUND = frozenset("{}0123456789+-* ")
+"""What stands in the spelling of ops of whole numbers that are the same ones without a sign, which go round."""
+_DOUBLE = re.compile(r"\d\.\d")
+_ORDERED = re.compile(r"\{\d\} [<>]|[<>] \{\d\}")
 
 
 class Writer:
@@ -59,6 +64,11 @@ class Writer:
         if isinstance(size, str) and "-" in text and not sliced:
             self.at_least(text, 0)
         return text
+
+    def at_least_of(self, size: Any, least: int) -> None:
+        """The same of a size that may be a number, which was looked at where the program was made."""
+        if isinstance(size, str):
+            self.at_least(self.size(size), least)
 
     def at_least(self, size: str, least: int) -> None:
         """The program holds where a size is that large, and says so where it is not."""
@@ -133,18 +143,24 @@ class Writer:
         """An expression of one type as one of another."""
         if own == kind:
             return text
-        return f"{closed(text)} != 0" if kind == "bool" else f"({kind}){closed(text)}"
+        if kind == "bool":
+            return f"{closed(text)} != 0"
+        return f"({kind}){closed(f'creal({text})' if is_complex(own) and not is_complex(kind) else text)}"
 
     def entry(self, term: Term, operand: Any, at: Sequence[str], kind: str) -> str:
         """One entry of an operand, as an expression of the type ``kind``."""
         if term.op is NUMBER:
-            return literal(term.number, kind)
+            return self.literal(term.number, kind)
         if term.op is SIZE:
             return self.cast(self.size(term.params["name"]), "ptrdiff_t", kind)
         own = self.kinds.get(term) or (kind if term.dtype is None else self.kind(term))
         if isinstance(operand, str):
             return self.cast(self.at(operand, term.shape, at), self.scalars.get(operand, own), kind)
         return self.cast(self._computed(term, operand.args, list(at), own), own, kind)
+
+    def literal(self, value: Any, kind: str) -> str:
+        """A number as an expression of the type ``kind``."""
+        return self.helped(literal(value, kind))
 
     def _computed(self, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
         op = term.op
@@ -163,25 +179,37 @@ class Writer:
         """An elementwise op as its entry in the table spells it, in the precision of the result."""
         op = term.op
         inner = self._common(term) if kind == "bool" and op.condition is None else kind
+        if not is_complex(inner) and any(
+            is_complex(self.kind(x)) for k, x in enumerate(term.args) if k != op.condition
+        ):
+            inner = "double complex"
+        form = str(op.c)
+        if is_whole(inner):
+            form = self._of_whole_numbers(term)
+        elif is_complex(inner):
+            form = str(of_complex_numbers(form))
+        goes_round = is_whole(inner) and set(form) <= _GOING_ROUND
         texts = []
         for k, (x, operand) in enumerate(zip(term.args, args, strict=True)):
-            wanted = "bool" if k == op.condition else inner
+            wanted = "bool" if k == op.condition else "uint64_t" if goes_round else inner
             texts.append(closed(self.entry(x, operand, self.broadcast(x, at), wanted)))
-        assert op.c is not None
-        form = self._of_whole_numbers(term) if inner.endswith("_t") else op.c
         text = self.helped(form.format(*texts))
-        used = set(called(form))
-        functions = MATH & used
-        if inner != "double" and kind != "bool" and (LIBRARY.keys() & used or (functions and inner != "float")):
-            return f"({inner}){closed(text)}"
-        if inner != "float":
+        if kind == "bool" or inner == "double":
             return text
-        return re.sub(rf"\b({'|'.join(functions)})\(", r"\1f(", text) if functions else text
+        if is_whole(inner):
+            return f"({inner}){closed(text)}" if goes_round or inner != "int64_t" else text
+        if inner != "float":
+            return self.cast(text, "double", kind) if kind == "float" else text
+        used = set(called(form))
+        if LIBRARY.keys() & used or _DOUBLE.search(form):
+            return f"(float){closed(text)}"
+        functions = MATH & used
+        return re.sub(rf"\b({'|'.join(sorted(functions))})\(", r"\1f(", text) if functions else text
 
     def _of_whole_numbers(self, term: Term) -> str:
         """The spelling of an op for whole numbers, exact to the last digit."""
         form = re.sub(r"\b(\w+)(?=\()", lambda m: WHOLE.get(m[1], m[1]), str(term.op.c))
-        if form != term.op.c and "uint64" in {str(a.dtype) for a in (term, *term.args)}:
+        if LIBRARY.keys() & set(called(form)) and "uint64" in {str(a.dtype) for a in (term, *term.args)}:
             raise CompileError(f"{term.op.name}() of uint64 is not written in C; save the program as a Python file.")
         return form
 
@@ -230,11 +258,11 @@ class Writer:
     @contextlib.contextmanager
     def accumulator(self, kind: str, first: str = "0") -> Iterator[tuple[str, str]]:
         """A sum that begins with ``first``, with its type: single precision is added up in double."""
-        wide = kind if kind in ("double", "bool", "ptrdiff_t") else "double" if kind == "float" else "int64_t"
+        own = kind if kind == "int64_t" else wide(kind)
         self.line("{")
         self.depth += 1
-        self.line(f"{wide} s = {first};")
-        yield "s", wide
+        self.line(f"{own} s = {first};")
+        yield "s", own
         self.depth -= 1
         self.line("}")
 
@@ -247,13 +275,17 @@ class Writer:
 
     def variable(self, shape: Sequence[Any], kind: str) -> str:
         """A new temporary: a number, or an array with memory of its own."""
+        if shape:
+            return self.memory_for([self.size(s) for s in shape], kind)
         name = f"t{len(self.memory) + len(self.scalars) + 1}"
-        if not shape:
-            self.scalars[name] = kind
-            return name
-        held = f"held[{len(self.memory)}]"
+        self.scalars[name] = kind
+        return name
+
+    def memory_for(self, sizes: Sequence[Any], kind: str) -> str:
+        """A new array for as many entries as the product of sizes, which may be expressions, with memory of its own."""
+        name, held = f"t{len(self.memory) + len(self.scalars) + 1}", f"held[{len(self.memory)}]"
         self.memory[name] = kind
-        count = " * ".join(closed(self.size(s)) for s in shape if s != 1) or "1"
+        count = " * ".join(closed(str(s)) for s in sizes if str(s) != "1") or "1"
         self.line(f"if (!({name} = {held} = room(sizeof *{name}, {count}))) {{ status = 1; goto done; }}")
         return name
 
@@ -263,10 +295,10 @@ class Writer:
         self.copy_into(name, term, operand, kind)
         return name
 
-    def as_double(self, term: Term, operand: Any) -> str:
-        """The array of an operand, or a copy where it has none in double precision."""
-        named = isinstance(operand, str) and self.kind(term) == "double"
-        return operand if named else self.copied(term, operand, "double")
+    def as_kind(self, term: Term, operand: Any, kind: str) -> str:
+        """The array of an operand, or a copy where it has none of this type."""
+        named = isinstance(operand, str) and term.shape and self.kind(term) == kind
+        return operand if named else self.copied(term, operand, kind)
 
     def copy_into(self, target: str, term: Term, operand: Any, kind: str) -> None:
         """The entries of an operand in another array."""
@@ -275,13 +307,14 @@ class Writer:
 
     def begun(self, term: Term, target: str) -> str:
         """The array in double precision in which a result is computed: its own where it has that."""
-        return target if self.kind(term) == "double" else self.variable(term.shape, "double")
+        own = wide(self.kind(term))
+        return target if self.kind(term) == own else self.variable(term.shape, own)
 
     def finished(self, term: Term, target: str, x: str) -> None:
         """What was computed goes where it belongs."""
         if x != target:
             with self.over(term.shape) as at:
-                text = self.cast(self.at(x, term.shape, at), "double", self.kind(term))
+                text = self.cast(self.at(x, term.shape, at), wide(self.kind(term)), self.kind(term))
                 self.line(f"{self.at(target, term.shape, at)} = {text};")
 
     # -------------------------------------------------------------------------------------- statements
@@ -352,6 +385,26 @@ def _renamed(operand: Any, names: dict[str, str]) -> Any:
     if isinstance(operand, Call):
         return Call(operand.term, tuple(_renamed(a, names) for a in operand.args))
     return names.get(operand, operand)
+
+
+def of_complex_numbers(form: str) -> str | None:
+    """The spelling of an op for complex numbers; None where it holds for real ones only.
+
+    >>> of_complex_numbers("1 / sqrt({0})"), of_complex_numbers("fabs((double)({0})) < INFINITY")
+    ('1 / csqrt({0})', 'cabs(({0})) < INFINITY')
+    >>> of_complex_numbers("floor({0})"), of_complex_numbers("{0} < {1}")
+    (None, None)
+    """
+    if not COMPLEX.keys() >= set(called(form)) or _ORDERED.search(form):
+        return None
+    return CALL.sub(lambda m: f"{COMPLEX[m[1]]}(", form.replace("(double)", ""))
+
+
+def written(term: Term) -> bool:
+    """Whether a term can be written in C as it is."""
+    if term.op.c is not None and any(a.dtype is not None and a.dtype.kind == "c" for a in term.args):
+        return of_complex_numbers(term.op.c) is not None
+    return has_form(term, FORMS)
 
 
 def lazy(term: Term) -> bool:

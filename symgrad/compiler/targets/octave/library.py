@@ -98,6 +98,86 @@ end""",
     y = sine ./ (pi * x);
     y(x == 0) = 1;
 end""",
+    "dsinc": """% The derivative of sinc, by its series near 0.
+function y = dsinc(x)
+    t = pi * x;
+    whole = round(x);
+    far = pi * (1 - 2 * mod(whole, 2)) .* (cos(pi * (x - whole)) - sin(pi * (x - whole)) ./ t) ./ t;
+    series = ones(size(x));
+    for k = 24:-2:2
+        series = 1 - t .^ 2 / (k * (k + 3)) .* series;
+    end
+    y = choose(abs(t) >= 2, far, -pi * t / 3 .* series);
+end""",
+    "heaviside": """function z = heaviside(x, y)
+    z = choose(x == 0, y, choose(isnan(x), x, x > 0));
+end""",
+    "div_trunc": """function z = div_trunc(x, y)
+    z = fix(x ./ y);
+end""",
+    "below_zero": """% Whether the sign is set, which zeros have, too.
+function y = below_zero(x)
+    y = x < 0 | 1 ./ x == -Inf;
+end""",
+    "nextafter": """% The next number after x towards y, by the order of the bits.
+function z = nextafter(x, y)
+    if isa(x, 'single') && isa(y, 'single')
+        whole = 'int32';
+    else
+        whole = 'int64';
+        x = double(x);
+        y = double(y);
+    end
+    z = x + 0 * y;
+    x = x .* ones(size(z));
+    y = y .* ones(size(z));
+    bits = typecast(x(:).', whole);
+    bits = bits + (1 - 2 * cast((abs(x(:).') > abs(y(:).')) | (x(:).' .* y(:).' < 0), whole));
+    moved = reshape(typecast(bits, class(x)), size(z));
+    least = typecast(cast(1, whole), class(x));
+    moved(x == 0) = least * sign(y(x == 0));
+    keep = x == y | isnan(z);
+    moved(keep) = y(keep);
+    moved(isnan(x) | isnan(y)) = NaN;
+    z = moved;
+end""",
+    "logaddexp2": """function z = logaddexp2(x, y)
+    z = maximum(x, y) + log1p(2 .^ -abs(x - y)) / log(2);
+    same = (x == y) & true(size(z));
+    x = x .* ones(size(z));
+    z(same) = x(same) + 1;
+end""",
+    "bits_and": """function z = bits_and(x, y)
+    one = ones(size(x + y));
+    z = double(bitand(int64(x .* one), int64(y .* one)));
+end""",
+    "bits_or": """function z = bits_or(x, y)
+    one = ones(size(x + y));
+    z = double(bitor(int64(x .* one), int64(y .* one)));
+end""",
+    "bits_xor": """function z = bits_xor(x, y)
+    one = ones(size(x + y));
+    z = double(bitxor(int64(x .* one), int64(y .* one)));
+end""",
+    "bits_not": """function z = bits_not(x)
+    z = -1 - x;
+end""",
+    "bits_up": """% Places y up; 0 where that is a negative number of places, or more than there are.
+function z = bits_up(x, y)
+    z = choose(y < 0 | y > 63, 0, x .* 2 .^ y);
+end""",
+    "bits_down": """% Places y down; the sign alone where that is a negative number of places, or more than there are.
+function z = bits_down(x, y)
+    z = floor(x ./ 2 .^ choose(y < 0 | y > 63, 63, y));
+end""",
+    "common_divisor": """function z = common_divisor(x, y)
+    one = ones(size(x + y));
+    z = abs(gcd(x .* one, y .* one));
+end""",
+    "common_multiple": """function z = common_multiple(x, y)
+    one = ones(size(x + y));
+    z = choose(x == 0 | y == 0, 0, abs(lcm(x .* one, y .* one)));
+end""",
     "floor_mod": """function z = floor_mod(x, y)
     z = choose(y == 0, NaN, mod(x, y));
 end""",
@@ -429,7 +509,10 @@ function y = log_determinant(a)
     [l, u, p] = lu(a);
     d = diag(u);
     y = sum(log(abs(d)));
-    if prod(sign(d)) * det(p) < 0
+    turn = prod(sign(d)) * det(p);
+    if ~isreal(a)
+        y = y + log(turn);
+    elseif turn < 0
         y = NaN;
     end
 end""",

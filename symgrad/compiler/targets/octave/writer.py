@@ -19,6 +19,7 @@ from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term
 
+_COMPARED = re.compile(r"[<>~=]=? \{\d\}")
 CLASSES = {"float64": "double", "float32": "single", "complex128": "double", "complex64": "single", "bool": "logical"}
 """What NumPy's dtypes are called; whole numbers are computed with as doubles."""
 
@@ -121,7 +122,10 @@ class Writer:
             return self._of_dtype(term, product(self, term, texts))
         imaginary = any(a.dtype is not None and a.dtype.kind == "c" for a in term.args)
         row = [fitted(t, x.ndim, term.ndim) for t, x in zip(texts, term.args, strict=True)]
-        text = self.helped(filled(_beside_number(spelled(op.c, imaginary), term), row))
+        form = spelled(op.c, imaginary)
+        text = self.helped(filled(_beside_number(form, term), row))
+        if _COMPARED.search(form) and not form.startswith("choose(") and term.dtype == np.float32:
+            return f"single({text})"  # what is made of truth values is double
         return self._of_dtype(term, text)
 
     def _met(self, term: Term, texts: Sequence[str]) -> list[str]:
