@@ -132,7 +132,8 @@ class _Singles:
         if x.op is NUMBER:
             return _times(c, x)
         if not self._once(x):
-            return None
+            whole = self._joined(c, x) if x.op.name in ("mul", "div") else None
+            return whole if whole is not None and whole in x.args else None  # which is there already
         name = x.op.name
         if name in ("mul", "div") and (joined := self._joined(c, x)) is not None:
             return joined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ def copied(x: Any, dtype: Any = None) -> Any:
         if steps != out.strides and all(alike):
             out = np.lib.stride_tricks.as_strided(out, strides=steps)
     return out[()]
+
+
+def in_rows(x: Any) -> Any:
+    """All axes but the last as one: the rows of a matrix."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def spread(x: Any, shape: tuple[int, ...]) -> Any:

@@ -40,9 +40,12 @@ def _add_along(out: Any, src: Any, index: Any, dim: int) -> None:
         if not np.shares_memory(table, out):
             out[...] = np.moveaxis(table, 0, dim)
     else:
-        grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-        grids[dim] = index
-        _add_at(out, tuple(grids), src)
+        last = index.ndim - 1
+        places = [index if k == dim else np.arange(n).reshape(n, *[1] * (last - k)) for k, n in enumerate(index.shape)]
+        if index.shape[dim] == 1:  # no place is named twice
+            out[tuple(places)] += src
+        else:
+            _add_at(out, tuple(places), src)
 
 
 def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
@@ -103,8 +106,12 @@ def chosen(x: Any, labels: Any) -> Any:
 def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
     """Windows of ``size`` entries, ``dilation`` apart, every ``step``-th along an axis, inside a new last axis."""
     span = (size - 1) * dilation + 1
-    view = np.lib.stride_tricks.sliding_window_view(x, span, dim, writeable=True)
-    return view[(slice(None),) * dim + (slice(None, None, step),)][..., ::dilation]
+    if span > x.shape[dim]:
+        raise ValueError("window shape cannot be larger than input array shape")
+    count, stride = (x.shape[dim] - span) // step + 1, x.strides[dim]
+    shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
+    strides = (*x.strides[:dim], stride * step, *x.strides[dim + 1 :], stride * dilation)
+    return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
@@ -113,6 +120,10 @@ def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
     shape = (*g.shape[:dim], size, *g.shape[dim + 1 : -1])
     order = sorted(range(len(shape)), key=lambda k: -abs(g.strides[k]))  # neighbours there are neighbours here
     out = np.zeros([shape[k] for k in order], g.dtype).transpose(np.argsort(order))
+    if step > (g.shape[-1] - 1) * dilation and g.shape[-1]:  # windows that have no entry in common
+        view = windows(out, dim, g.shape[-1], step, dilation)
+        view[(slice(None),) * dim + (slice(count),)] += g
+        return out
     for k in range(g.shape[-1]):
         start = k * dilation
         out[(slice(None),) * dim + (slice(start, start + (count - 1) * step + 1, step),)] += g[..., k]

@@ -14,9 +14,7 @@ def largest(x: Any, dim: Any) -> Any:
     """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
     if not x.size:
         return np.full(np.sum(x, dim, keepdims=True).shape, -np.inf if x.dtype.kind == "f" else 0, x.dtype)
-    if x.dtype.kind == "f":
-        return np.max(x, dim, keepdims=True, initial=-np.inf)
-    return np.max(x, dim, keepdims=True)
+    return np.maximum.reduce(x, dim, keepdims=True)
 
 
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -49,7 +47,7 @@ def softmax(x: Any, dim: int) -> Any:
     if not x.size:
         return np.copy(x)
     e = np.exp(x - largest(x, dim))
-    return e / np.sum(e, dim, keepdims=True)
+    return e / np.add.reduce(e, dim, keepdims=True)
 
 
 def softmax_slope(g: Any, out: Any, dim: int) -> Any:

@@ -154,6 +154,11 @@ def _without_einsum(a: Piece, b: Piece, batch: Labels, inner: Labels, order: Lab
         return Piece(f"{a.closed()}.ravel() @ {_permuted(b, a.labels).closed()}.ravel()", (), False)
     if b.labels and order[:1] and order[0] in b.labels:
         a, b = b, a
+    if len(a.labels) == len(b.labels) == len(inner) + 1:
+        # A matrix product, which NumPy's tensordot makes of it as well, but looks for it longer.
+        free = tuple(next((y,) for y in x.labels if y not in inner) for x in (a, b))
+        left, right = (f"in_rows({_permuted(x, inner + y).text})" for x, y in zip((a, b), free, strict=True))
+        return Piece(f"{left}.T @ {right}", free[0] + free[1], False)
     axes = ", ".join(str(tuple(map(x.labels.index, inner))) for x in (a, b))
     return Piece(f"np.tensordot({a.text}, {b.text}, ({axes}))", tuple(x for x in a.labels + b.labels if x not in inner))
 
@@ -204,7 +209,7 @@ def _compiled(inputs: tuple[Labels, ...], output: Labels, order: Any, single: bo
     text = plan_text(inputs, output, names, "shape", order, single).replace("np.broadcast_to(", "spread(")
     # The text is made from integer labels alone; nothing of a user's reaches it.
     source = ast.parse(f"lambda {', '.join([*names, 'shape'])}: {text}", mode="eval")
-    known = {"np": np, "_delta": _delta, "spread": kernels.spread}
+    known = {"np": np, "_delta": _delta, "spread": kernels.spread, "in_rows": kernels.in_rows}
     if single:
         source = ast.fix_missing_locations(_InSingle().visit(source))
         known |= {"total": summed, "in_turn": einsum_in_turn, "product": matmul}
