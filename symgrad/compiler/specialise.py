@@ -194,7 +194,8 @@ class Specialised:
     def positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in their order, also those that were given by name."""
         if len(args) > self.most:
-            raise ArgumentError(f"{self.name}() takes {self.most} arguments by position, but {len(args)} were given.")
+            alone = " by position" if hasattr(self.function, "by_name") else ""
+            raise ArgumentError(f"{self.name}() takes {self.most} arguments{alone}, but {len(args)} were given.")
         return completed(self.name, self.function, args, named)
 
     # -------------------------------------------------------------------------------------- tracing

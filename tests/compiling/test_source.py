@@ -318,3 +318,30 @@ def test_text_is_as_short_as_numpy_allows():
     )
     for a, b in zip(program(x, y), f(sg.tensor(x), sg.tensor(y)), strict=True):
         np.testing.assert_array_equal(a, b.numpy())
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 4), (0, 3, 4), (2, 0, 4), (2, 3, 0), (1, 1, 1)])
+@pytest.mark.parametrize("places", [((0, 1), (0, 1)), ((0, 1), (1, 0)), ((1, 2), (0, 2)), ((0, 2), (2, 1))])
+def test_sums_over_several_axes_are_one_matrix_product(sizes, places):
+    """Eager and compiled calls have one text, also where there is nothing to add."""
+    x, y = np.random.default_rng(3).standard_normal((2, 7, 7, 7))
+    x = x[tuple(slice(n) for n in sizes)]
+    shape = [5, 5, 5]
+    for k, place in zip(*places, strict=True):
+        shape[place] = sizes[k]
+    y = y[tuple(slice(n) for n in shape)]
+
+    def f(x, y):
+        return sg.tensordot(x, y, places)
+
+    wanted = np.tensordot(x, y, places)
+    np.testing.assert_allclose(f(sg.tensor(x), sg.tensor(y)), wanted, rtol=1e-13, atol=1e-14)
+    program = sg.compile(f, x, y)
+    np.testing.assert_array_equal(program(x, y), f(sg.tensor(x), sg.tensor(y)))
+
+
+def test_a_half_that_others_read_is_not_doubled():
+    """The slope of x * x / 2 was 2 * (x / 2), as the half was a value of its own."""
+    f = sg.compile(sg.func.value_and_grad(lambda x, y: (0.5 * (x - y) * (x - y)).sum()), np.ones(3), np.zeros(3))
+    assert "2 *" not in f.source
+    np.testing.assert_array_equal(f(np.array([3.0, 1.0, 0.0]), np.zeros(3))[1], [3, 1, 0])

@@ -120,10 +120,6 @@ def windows_sum(g: Any, dim: int, step: int, dilation: int, size: int) -> Any:
     shape = (*g.shape[:dim], size, *g.shape[dim + 1 : -1])
     order = sorted(range(len(shape)), key=lambda k: -abs(g.strides[k]))  # neighbours there are neighbours here
     out = np.zeros([shape[k] for k in order], g.dtype).transpose(np.argsort(order))
-    if step > (g.shape[-1] - 1) * dilation and g.shape[-1]:  # windows that have no entry in common
-        view = windows(out, dim, g.shape[-1], step, dilation)
-        view[(slice(None),) * dim + (slice(count),)] += g
-        return out
     for k in range(g.shape[-1]):
         start = k * dilation
         out[(slice(None),) * dim + (slice(start, start + (count - 1) * step + 1, step),)] += g[..., k]
