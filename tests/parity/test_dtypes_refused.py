@@ -70,6 +70,18 @@ def test_one_argument(name):
         compared(lambda t, x=x: getattr(t, name)(t.tensor(x)), (name, dtype, shape))
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_complex_numbers_without_entries(name):
+    """torch has it, where nobody asks for its gradient."""
+    for tracked, mode in itertools.product((True, False), ("no_grad", "enable_grad")):
+
+        def call(t, tracked=tracked, mode=mode):
+            with getattr(t, mode)():
+                return getattr(t.zeros(2, 0, dtype=t.complex128, requires_grad=tracked), name)(1)
+
+        compared(call, (name, tracked, mode))
+
+
 @pytest.mark.parametrize("name", ALONG)
 def test_along_an_axis(name):
     for dtype, shape in cases(name):

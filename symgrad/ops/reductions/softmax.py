@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
+from symgrad.errors import AutogradError
 from symgrad.op import Op, elementwise, front, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
@@ -187,7 +188,12 @@ log_softmax_of_one: Op = elementwise(
 def _softmax_of(of_rows: Op, of_one: Op, input: Any, dim: int) -> Any:
     axis, refused = axis_of(dim, len(shape_of(input))), kind_of(input) in "buic"
     if refused and 0 in shape_of(input):
-        return clone(input)
+        empty = clone(input)
+        if kind_of(input) == "c" and getattr(empty, "requires_grad", False):
+            raise AutogradError(
+                f"_{of_rows.name} does not support automatic differentiation for outputs with complex dtype."
+            )
+        return empty
     return of_one(input) if not shape_of(input) and not refused else along(of_rows, input, axis)
 
 
