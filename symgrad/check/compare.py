@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
 from symgrad.check.oracle.subgradients import look_at_subgradients
 from symgrad.check.oracle.trust import symmetrised
-from symgrad.check.report import ArgumentReport, Diagnosis, Report
+from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Report
 
 
 @dataclass
@@ -83,7 +84,10 @@ def _compared_at(
     if wrong:
         with np.errstate(all="ignore"):
             cases = [Case(argument, i, subject, exact) for i, argument in enumerate(arguments)]
+            last = time.monotonic() + LONGEST_SEARCH
             for i in wrong:
+                now, share = time.monotonic(), 1 if i == wrong[-1] else 2
+                exact.deadline = now + max((last - now) / share, LONGEST_SEARCH / 20)
                 arguments[i].diagnosis = (
                     second_look(subject, given, arguments, i)
                     or _of_sample(cases[i])
@@ -91,12 +95,25 @@ def _compared_at(
                 )
             for case in cases:  # a mistake found for one argument may be that of those before it
                 found = case.argument.diagnosis
-                if exact.suspects and found is not None and found.kind in ("unknown", "entries", "precision"):
+                if exact.suspects and found is not None and found.kind in UNEXPLAINED:
                     case.argument.diagnosis = case.suspected() or found
+            late = time.monotonic() > last
+            exact.deadline = max(last, time.monotonic()) + LONGEST_SEARCH / 4
             locate(cases)
+            if late and any(a.diagnosis and a.diagnosis.kind in UNEXPLAINED for a in arguments):
+                exact.notes.append(
+                    f"the search for the mistake was given up after {LONGEST_SEARCH} seconds; with smaller arguments, "
+                    "or fewer rounds of a loop, it gets further"
+                )
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
     return Report(label, exact.method, exact.value, arguments, exact.notes), exact
+
+
+LONGEST_SEARCH = 16
+"""Seconds for finding the mistake: each wrong argument has half of what is left, the last one all of it."""
+
+UNEXPLAINED = (*UNNAMED, "precision")
 
 
 def _ask_again(given: Given, report: Report) -> None:

@@ -23,7 +23,7 @@ VALUES = {
     np.allclose, np.array_equal, np.array_equiv, np.isclose, np.array_repr, np.array_str, np.array2string, np.argsort,
     np.nonzero, np.count_nonzero, np.searchsorted, np.argwhere, np.flatnonzero, np.all, np.any, np.iscomplex, np.isreal,
     np.isneginf, np.isposinf, np.argpartition, np.digitize, np.lexsort, np.nanargmax, np.nanargmin, np.min_scalar_type,
-    np.linalg.matrix_rank, np.isin,
+    np.linalg.matrix_rank, np.isin, np.unravel_index, np.ravel_multi_index,
 }  # fmt: skip
 """Questions about values: they run on the arrays."""
 

@@ -30,6 +30,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "isin": lambda v: np.sum(v * np.isin(np.round(v), [1.0])),
     "lexsort": lambda v: np.sum(v[np.lexsort((v,))] * K),
     "argmax": lambda v: v[np.argmax(v)] * 2,
+    "unravel_index": lambda v: v.reshape(2, 2)[np.unravel_index(np.argmax(v), (2, 2))] ** 2,
+    "ravel_multi_index": lambda v: v[np.ravel_multi_index((np.argmax(v[:2]), 1), (2, 2))] ** 2,
     "take_along_axis": lambda v: np.sum(np.take_along_axis(v, np.argsort(v)[:2], 0)),
     "compress": lambda v: np.sum(np.compress(v > 0.4, v) ** 2),
     "extract": lambda v: np.sum(np.extract(v > 0.4, v)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -106,7 +107,13 @@ class Case:
         if key not in surgeons:
             replay = self.replay
             surgeons[key] = Surgeon(output, self.seeds, *([] if replay is None else [partial(slopes, replay)]))
+        surgeons[key].deadline = self.exact.deadline
         return surgeons[key]
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for finding the mistake is up."""
+        return time.monotonic() > self.exact.deadline
 
     @property
     def replay(self) -> Replay | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -49,19 +50,29 @@ def _near(a: float, b: float) -> bool:
 
 
 def _size_name(value: float, case: Case) -> str | None:
-    """``value`` as a size of an argument, its inverse or double, or as Bessel's n/(n-1)."""
+    """``value`` as a size of an argument, its inverse or double, or as Bessel's n/(n-1); the plainest form first."""
+    sizes = {}
     for k in case.subject.data:
         array, name = case.subject.args[k], case.subject.names[k]
-        sizes = [(n, f"{name}.shape[{axis}]") for axis, n in enumerate(array.shape)]
-        sizes.append((array.size, f"{name}.size"))
-        for n, text in sizes:
-            if n > 2:
-                forms = {"{}": n, "1/{}": 1 / n, "2/{}": 2 / n, "{}/2": n / 2, "{0}/({0} - 1)": n / (n - 1)}
-                forms |= {"sqrt({})": math.sqrt(n), "1/sqrt({})": 1 / math.sqrt(n)}
-                for form, candidate in forms.items():
-                    if _near(value, candidate):
-                        return f"{form.format(n)} (= {form.format(text)})"
+        for axis, n in enumerate(array.shape):
+            sizes[f"{name}.shape[{axis}]"] = n
+        sizes[f"{name}.size"] = array.size
+    for form, of in _OF_SIZES.items():
+        for text, n in sizes.items():
+            if n > 2 and _near(value, of(n)):
+                return f"{form.format(n)} (= {form.format(text)})"
     return None
+
+
+_OF_SIZES: dict[str, Callable[[int], float]] = {
+    "{}": float,
+    "1/{}": lambda n: 1 / n,
+    "{}/2": lambda n: n / 2,
+    "2/{}": lambda n: 2 / n,
+    "{0}/({0} - 1)": lambda n: n / (n - 1),
+    "sqrt({})": math.sqrt,
+    "1/sqrt({})": lambda n: 1 / math.sqrt(n),
+}
 
 
 def _scalar_name(value: float, case: Case) -> str | None:

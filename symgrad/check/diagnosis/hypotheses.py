@@ -172,9 +172,11 @@ def _order(case: Case) -> Diagnosis | None:
         return Diagnosis(
             "order", "The entries are in column-major order.", "reshape(order='F'), or a transpose before ravel"
         )
+    for axes in (axes for count in (1, 2) for axes in combinations(range(g.ndim), count)):
+        if case.meets(np.flip(g, axes)):
+            along = " and ".join(f"axis {axis}" for axis in axes)
+            return Diagnosis("order", f"The entries run backwards along {along}.", "a reversed slice")
     for axis in range(g.ndim):
-        if case.meets(np.flip(g, axis)):
-            return Diagnosis("order", f"The entries run backwards along axis {axis}.", "a reversed slice")
         if case.meets(np.roll(np.flip(g, axis), 1, axis)):
             said = f"The entries run backwards along axis {axis}, all but the first."
             return Diagnosis("order", said, "a Fourier transform for its inverse, or an index -k for k")
@@ -276,7 +278,7 @@ def _few_entries(case: Case) -> Diagnosis | None:
     for axis in range(case.g.ndim if case.g.ndim > 1 else 0):
         others = tuple(k for k in range(case.g.ndim) if k != axis)
         lines = np.flatnonzero(wrong.any(axis=others))
-        if len(lines) == 1:
+        if len(lines) == 1 < case.g.shape[axis]:
             at = tuple(str(int(lines[0])) if k == axis else ":" for k in range(case.g.ndim))
             return Diagnosis(
                 "slice", f"Only {case.argument.place(at)} is wrong.", "that row or column, or an edge case"
@@ -522,8 +524,8 @@ def _with_cause(case: Case, found: Diagnosis) -> Diagnosis:
         return found
     strict = replace(case, strict=True)
     cause = next((d for d in (hypothesis(strict) for hypothesis in _EXACT) if d is not None), None)
-    if cause is None:
-        return found
+    if cause is None or cause.sentence == found.sentence:
+        return cause or found
     return Diagnosis(found.kind, f"{found.sentence} Probably: {cause.sentence}", cause.hint, cause.line)
 
 

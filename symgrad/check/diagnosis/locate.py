@@ -57,7 +57,7 @@ def _place(cases: Sequence[Case]) -> Any:
         if math.prod(node.shape) > MOST_UNKNOWNS or off.size <= 1:
             continue
         matrices = [surgeon.matrix(node, leaf, at_once=True) for leaf in leaves]
-        if any(matrix is None for matrix in matrices) or surgeon.spent > end:
+        if any(matrix is None for matrix in matrices) or surgeon.is_over(end):
             continue
         whole = np.concatenate(matrices, axis=1)
         if not np.isfinite(whole).all():

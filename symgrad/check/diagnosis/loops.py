@@ -54,7 +54,7 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
     end = rows.surgeon.until(BUDGET)
     for group in filter(wanted, groups):
         for found in _proposals(case, group, groups):
-            if rows.surgeon.spent > end:
+            if rows.surgeon.is_over(end):
                 return None
             if rows.meets(rows.changed_everywhere(found.edges, found.change)):
                 often = "" if len(group) == 1 else ", each time the line runs"
@@ -81,7 +81,7 @@ def _scaled(case: Case, any_number: bool) -> Diagnosis | None:
     for group in groups_of(case, rows):
         node = group[-1]
         for i in range(len(node.args)) if len(group) > 1 else ():
-            if rows.surgeon.spent > end:
+            if rows.surgeon.is_over(end):
                 return None
             edges = frozenset((n, i) for n in group if node.mask >> i & 1)
             k = _factor_of(rows, edges) if edges else None
@@ -147,7 +147,7 @@ def some_rounds(case: Case) -> Diagnosis | None:
         return None
     end = rows.surgeon.until(BUDGET)
     for group in sorted(groups_of(case, rows), key=len):  # a round may do the same several times
-        if not 1 < len(group) <= MOST_ROUNDS or rows.surgeon.spent > end:
+        if not 1 < len(group) <= MOST_ROUNDS or rows.surgeon.is_over(end):
             continue
         for missing in _missing(rows, group):
             edges = _tracked(rows, missing)
@@ -194,8 +194,9 @@ def _tracked(rows: Case, nodes: list[Any]) -> frozenset[tuple[Any, int]]:
 def groups_of(case: Case, rows: Case) -> list[list[Any]]:
     """The nodes of each line that do the same, oldest first.
 
-    Two operations of one kind in a line are told apart by shapes, by the leaves they read, where these are the same in
-    every round, by the kinds of what they read, by their place in the line, and by the calls that led there.
+    Two operations of one kind in a line are told apart by shapes (functions of one argument without them, too), by the
+    leaves they read, where these are the same in every round, by the kinds of what they read, by their place in the
+    line, and by the calls that led there.
     """
     found: dict[Any, list[Any]] = {}
     assert rows.surgeon is not None
@@ -203,6 +204,8 @@ def groups_of(case: Case, rows: Case) -> list[list[Any]]:
         line = case.exact.lines.get(node)
         if line is None:
             continue
+        if surgery.is_unary(node):
+            found.setdefault((line, node.op.name), []).append(node)
         key = (line, node.op.name, tuple(getattr(a, "raw_shape", np.shape(a)) for a in node.args))
         found.setdefault(key, []).append(node)
         read = tuple(id(a) for a in node.args if isinstance(a, Recorded))
@@ -281,6 +284,11 @@ def _at_argument(local: Local, replay: Any) -> Any:
     return None if x is None else local.apply(x, x)
 
 
+def _by_value(local: Local, replay: Any) -> Any:
+    out = replay.value(local.node)
+    return None if out is None else local.fitted(local.g * out)
+
+
 def _at_result(local: Local, replay: Any) -> Any:
     out = replay.value(local.node)
     return None if out is None else local.apply(out, out)
@@ -294,6 +302,7 @@ def _twice(local: Local, replay: Any) -> Any:  # noqa: ARG001
 _SLOPES: tuple[tuple[Callable[..., Any], str, str], ...] = (
     (_at_argument, "takes the argument for the result", "the value before and after"),
     (_at_result, "takes the result for the argument", "the value before and after"),
+    (_by_value, "is taken to be its value", "the function itself for its derivative"),
     (_twice, "is multiplied in twice", "a cotangent that has passed it already"),
 )
 
@@ -301,9 +310,11 @@ _SLOPES: tuple[tuple[Callable[..., Any], str, str], ...] = (
 def _of_other_rounds(
     case: Case, group: list[Any], groups: list[list[Any]], i: int, made: Callable[..., Round]
 ) -> Iterator[Round]:
-    """The local derivative at a value of the round before or after."""
+    """The local derivative at a value of the round before or after; two places of one line are no rounds."""
     node = group[-1]
     if case.replay is None or node.op.kind not in ("elementwise", "multilinear", "primitive"):
+        return
+    if len({place_of(n) for n in group}) > 1:
         return
     for j in range(len(node.args) + 1):
         if j == i + 1 and node.op.kind == "multilinear":

@@ -52,7 +52,7 @@ def _of_others(case: Case, what: str, signs: tuple[int, ...] = (1,)) -> tuple[An
     left = MOST_VISITS
     for other in case.replay.others():
         left -= len(case.replay.nodes) * (1 if rows.seeds is None else len(rows.seeds))
-        if left < 0:
+        if left < 0 or case.is_late:
             return None
         found = (_at_values_of if what == CACHED else _gradient_of_other)(rows, other, what)
         for sign in signs:

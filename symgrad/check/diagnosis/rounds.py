@@ -46,7 +46,7 @@ def rounds_mixed_up(case: Case) -> Diagnosis | None:
     for propose in (_operands, _factors):
         for group in groups:
             for i, change, told in propose(case, rows, group, known[len(group)]):
-                if rows.surgeon.spent > end:
+                if rows.surgeon.is_over(end):
                     return None
                 edges = frozenset((node, i) for node in group)
                 if rows.meets(rows.changed_everywhere(edges, change)):

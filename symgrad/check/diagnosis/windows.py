@@ -148,6 +148,9 @@ def _overwritten(case: Case, rows: Case, looped: bool = False, alike: bool = Fal
             told = partial(_overwritten_told, case, found[0][0])
             for order, separate in ((found[::-1], False), (found, False), (found, True)):
                 yield Proposal(found[0][0].args[0], _Written([(r, None) for r in order], separate), told)
+            rounds = _rounds_of(found)
+            for picked in (False, True) if len(rounds) > 1 else ():
+                yield Proposal(found[0][0].args[0], partial(_written_by_rounds, rounds=rounds, picked=picked), told)
             if len(found) < len(whole):  # the others add to what is there, and lose it as well
                 assigned = frozenset(node for node, _ in found)
                 for order in (whole[::-1], whole):
@@ -218,6 +221,39 @@ class _Written:
             if self.apart:
                 added, made = added + made, np.zeros_like(made)
         return added + made
+
+
+def _rounds_of(reads: list[Read]) -> list[list[Read]]:
+    """What every round of a loop reads, oldest first: a round begins where an expression runs once more."""
+    rounds: list[list[Read]] = [[]]
+    seen: set[Any] = set()
+    for read in sorted(reads, key=lambda read: read[0].sequence_nr):
+        place = place_of(read[0])
+        if place in seen:
+            rounds.append([])
+            seen.clear()
+        seen.add(place)
+        rounds[-1].append(read)
+    return rounds
+
+
+def _written_by_rounds(edges: Edges, rounds: list[list[Read]], picked: bool) -> Any:
+    """The difference when every round overwrites what was there by the sum of its own reads.
+
+    Of entries that a maximum has ``picked`` the others are not written.
+    """
+    like = edges[rounds[0][0][0], 0].c
+    made = np.zeros(like.shape, like.dtype)
+    added = made.copy()
+    for reads in rounds:
+        part, hit = np.zeros_like(made), np.zeros(made.size, bool)
+        for node, places in reads:
+            part += edges[node, 0].c
+            hit[places.ravel()] = True
+        written = part != 0 if picked else hit.reshape(made.shape)
+        made[written] = part[written]
+        added -= part
+    return added + made
 
 
 # ---------------------------------------------------------------------------------------------- other places

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from symgrad.check.asking.files import is_of_program, is_of_user
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import STANDING, observe, unobserve
@@ -40,7 +42,8 @@ MOST_CALLS = 4
 def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, Line]]:
     """Inside, operations leave the line of the function under check that they are called from, by node.
 
-    ``constants`` is given the values of their constants, which the graph itself lets go.
+    ``constants`` is given the values of their constants, which the graph itself lets go; those without a name get that
+    of the variable that holds them.
     """
     found: dict[Any, Line] = {}
     last: tuple[Any, Any] = (None, None)
@@ -48,7 +51,11 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
     def see(node: Any) -> None:
         nonlocal last
         if constants is not None:
-            constants.update({arg: constant_value(arg) for arg in node.args if isinstance(arg, Source)})
+            for arg in node.args:
+                if isinstance(arg, Source) and arg not in constants:
+                    constants[arg] = constant_value(arg)
+                    if arg.name is None and arg.site is None and np.ndim(constants[arg]):
+                        arg.name = _variable(constants[arg], sys._getframe(1))
         standing = [call for call in STANDING.calls if is_of_program(call[0].co_filename)]
         if standing:
             (code, at), *led = standing[:MOST_CALLS]
@@ -78,6 +85,35 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
     finally:
         unobserve(see)
         last = (None, None)
+
+
+def _variable(array: Any, frame: Any) -> str | None:
+    """The variable of the user's functions that holds an array, in the outermost of them that has one."""
+    found = None
+    while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
+        if is_of_program(frame.f_code.co_filename):
+            known = dict(frame.f_locals)
+            own = known.get("self")
+            parts = vars(own) if hasattr(own, "__dict__") else {}
+            outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+            held = (name for name, value in {**outside, **parts, **known}.items() if _is_held(array, value))
+            found = next((name for name in held if not name.startswith("_")), found)
+        frame = frame.f_back
+    return found
+
+
+def _is_held(array: Any, value: Any) -> bool:
+    """Whether a variable has the very array, or one in another precision, or with an axis more."""
+    if value is array:
+        return True
+    if not isinstance(value, np.ndarray) or value.size != array.size or array.size > LARGEST:
+        return False
+    lengths = [tuple(n for n in v.shape if n > 1) for v in (value, array)]
+    return lengths[0] == lengths[1] and np.array_equal(value.ravel(), array.ravel())
+
+
+LARGEST = 10_000
+"""Entries up to which arrays are told by their values from those of variables."""
 
 
 def line_at(code: Any, at: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -103,10 +104,11 @@ class Straight:
     def instead(self, c: Any, part: Any) -> Any:
         """What comes to the value in place of its part of the gradient, where the edge hands down ``c``."""
         if self.slope is not None:
-            return (c * self.slope).astype(part.dtype)
+            return np.asarray(c * self.slope, part.dtype)
         if not self.twice:
             return c
-        return np.where(c != 0, part * part / np.where(c != 0, c, 1), 0).astype(part.dtype)
+        twice = np.where(c != 0, part * part / np.where(c != 0, c, 1), 0)
+        return twice if part.dtype.kind == "c" else np.real(twice).astype(part.dtype)
 
 
 class CarefulSweep(QuietSweep):
@@ -161,7 +163,8 @@ class Surgeon:
     """The recorded sweeps of a graph, one for each cotangent of its output, and what changes on edges bring.
 
     ``slopes(leaf, still)`` gives the Jacobians of all values by a leaf, where they are known; ``spent`` counts the
-    visits of nodes.  Edges that are ``still`` hand nothing of a change down.
+    visits of nodes, and after the ``deadline``, a time of ``time.monotonic()``, nothing more is looked at.  Edges that
+    are ``still`` hand nothing of a change down.
     """
 
     def __init__(self, output: Any, seeds: Any = None, slopes: Slopes = lambda leaf, still: None):
@@ -170,6 +173,7 @@ class Surgeon:
         self.sweeps: list[dict[tuple[Node, int], Local]] = []
         self.spent = 0
         self.patience = 1.0
+        self.deadline = math.inf
         self.slopes = slopes
         self._weights: dict[Any, int] = {}
         self._asked: dict[Any, int] = {}
@@ -190,7 +194,7 @@ class Surgeon:
         end = self.until(budget)
         for node in self.nodes:
             for i in range(len(node.args)):
-                if self.spent > end:
+                if self.is_over(end):
                     return
                 if self.sweeps and all((node, i) in edges for edges in self.sweeps):
                     yield node, i
@@ -198,6 +202,10 @@ class Surgeon:
     def until(self, budget: int) -> float:
         """Where a hypothesis has to stop that may spend so much; less of it after arguments that nothing explains."""
         return self.spent + budget * self.patience
+
+    def is_over(self, end: float) -> bool:
+        """Whether so much has been spent, or the time is up."""
+        return self.spent > end or time.monotonic() > self.deadline
 
     def moved(self, leaf: Any, node: Node, i: int, change: Any, still: Edges = NONE) -> list[Any] | None:
         """By how much the gradients of a leaf change, one per cotangent; None where the change makes no sense."""

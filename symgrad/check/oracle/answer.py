@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ class Exact:
     replay     the operations with their values
     suspects   mistakes in the function that have explained the derivative by one of the arguments
     sampled    by position of the argument, how many entries are known where the others are not
+    deadline   the time of ``time.monotonic()`` until which the mistake is looked for
     measured   whether it is known from values of ``f`` only, and so not exact
     as_arrays  whether ``f`` was given tensors with the methods of arrays
     """
@@ -44,6 +46,7 @@ class Exact:
     surgeons: dict[str, Any] = field(default_factory=dict)
     replay: Any = None
     suspects: list[Any] = field(default_factory=list)
+    deadline: float = math.inf
     measured: bool = False
     as_arrays: bool = False
     sampled: dict[int, int] = field(default_factory=dict)

@@ -1,0 +1,191 @@
+"""sg.check says what the function says: constants by their variables, mistakes in the words that people know."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from symgrad.check import check
+from symgrad.check import compare as comparing
+
+RNG = np.random.default_rng(12)
+Ix, Iy, It = RNG.normal(size=(3, 2, 4))
+COUNTS = np.array([2.0, 1.0, 3.0])
+
+
+def flow(u, v):
+    return ((Ix * u + Iy * v + It) ** 2).sum() + (u**2).sum()
+
+
+def test_constants_have_the_names_of_their_variables():
+    u, v = RNG.normal(size=(2, 2, 4))
+
+    def grad(u, v):
+        r = 2 * (Ix * u + Iy * v + It)
+        return r * Ix + 2 * u, r * Ix
+
+    report = check(flow, grad, u, v)
+    assert "Ix stands for Iy" in report.diagnosis.sentence
+    assert "round" not in report.diagnosis.sentence  # two places of a line are no rounds of a loop
+    assert "It" in report["v"].formula
+
+
+def test_constants_of_objects_and_of_callers_have_names():
+    class Model:
+        def __init__(self):
+            self.scale = RNG.normal(size=3)
+
+        def forward(self, x):
+            return x * self.scale
+
+    model, weights = Model(), RNG.normal(size=3)
+
+    def loss(x):
+        return (weights * np.tanh(model.forward(x))).sum()
+
+    formula = check(loss, lambda x: x, RNG.normal(size=3))["x"].formula
+    assert "weights" in formula
+    assert "scale" in formula
+
+
+def test_names_are_not_those_of_arguments():
+    def inner(x, y):
+        return (x * y).sum()
+
+    data = RNG.normal(size=3)
+
+    def loss(y):
+        return inner(data, y) ** 2
+
+    assert check(loss, lambda y: 2 * inner(data, y) * data, RNG.normal(size=3))
+    formula = check(loss, lambda y: y, RNG.normal(size=3))["y"].formula
+    assert formula == "2*data*(data @ y)"
+
+
+def test_a_part_of_an_array_has_not_its_name():
+    table = RNG.normal(size=(4, 3))
+
+    def loss(x):
+        return (table[1:3] @ x).sum()
+
+    formula = check(loss, lambda x: x, RNG.normal(size=3))["x"].formula
+    assert "table" not in formula
+
+
+def test_the_plainest_size_names_a_factor():
+    def mean(X, W, b):
+        return ((X @ W + b) ** 2).sum()
+
+    def grad(X, W, b):
+        r = 2 * (X @ W + b)
+        return r @ W.T, X.T @ r, r.mean(0)
+
+    report = check(mean, grad, RNG.normal(size=(6, 4)), RNG.normal(size=(4, 3)), RNG.normal(size=3))
+    assert report.diagnosis.sentence == "Every entry is 1/6 (= 1/X.shape[0]) times the exact one."
+
+
+def test_an_order_turned_round_along_two_axes():
+    report = check(lambda w: (w**3).sum(), lambda w: 3 * w[:, ::-1, ::-1] ** 2, RNG.normal(size=(2, 3, 3)))
+    assert "backwards along axis 1 and axis 2" in report.diagnosis.sentence
+
+
+def test_one_row_alone_is_not_the_only_one_that_is_wrong():
+    report = check(lambda x: (x**2).sum(), lambda x: 2 * x + np.eye(4)[None] * x**3, RNG.normal(size=(1, 4, 4)))
+    assert "Only x[0" not in report.diagnosis.sentence
+
+
+def test_a_function_for_its_derivative_where_a_line_has_it_twice():
+    from scipy.special import digamma, polygamma
+
+    def f(a):
+        return (COUNTS * (digamma(a) - digamma(np.sum(a)))).sum()
+
+    def grad(a, slope=lambda a: polygamma(1, a)):
+        return COUNTS * slope(a) - COUNTS.sum() * slope(a.sum())
+
+    a = RNG.uniform(0.5, 2, 3)
+    assert check(f, grad, a)
+    assert "digamma is taken to be its value" in check(f, lambda a: grad(a, digamma), a).diagnosis.sentence
+
+
+def pooled(x):
+    out = []
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[1] - 1):
+            window = x[i : i + 2, j : j + 2]
+            a, b = np.unravel_index(np.argmax(window), (2, 2))
+            out.append(window[a, b] ** 2)
+    return np.sum(np.array(out))
+
+
+def pooled_gradient(x, adds=True):
+    dx = np.zeros_like(x)
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[1] - 1):
+            a, b = np.unravel_index(x[i : i + 2, j : j + 2].argmax(), (2, 2))
+            before = dx[i + a, j + b] if adds else 0
+            dx[i + a, j + b] = before + 2 * x[i + a, j + b]
+    return dx
+
+
+def test_what_a_maximum_picks_is_overwritten():
+    x = RNG.normal(size=(4, 4))
+    report = check(pooled, pooled_gradient, x)
+    assert report
+    assert report.method.startswith("the exact")  # the places of the largest are no black box
+    assert check(pooled, lambda x: pooled_gradient(x, False), x).diagnosis.kind == "overwritten"
+
+
+CHAINS = ((0, 1, 2), (1, 2, 3), (0, 2, 3))
+
+
+def angles(x):
+    total = 0.0
+    for i, j, k in CHAINS:
+        u, v = x[i] - x[j], x[k] - x[j]
+        total += (u @ v) ** 2
+    return total
+
+
+def forces(x, adds=True):
+    g = np.zeros_like(x)
+    for i, j, k in CHAINS:
+        u, v = x[i] - x[j], x[k] - x[j]
+        c = 2 * (u @ v)
+        for a, d in ((i, c * v), (j, -c * (u + v)), (k, c * u)):
+            g[a] = d + (g[a] if adds else 0)
+    return g
+
+
+def test_every_round_overwrites_the_sum_of_its_parts():
+    x = RNG.normal(size=(4, 3))
+    assert check(angles, forces, x)
+    assert check(angles, lambda x: forces(x, False), x).diagnosis.kind == "overwritten"
+
+
+def test_diagnoses_of_complex_values_do_not_warn():
+    def f(x, k):
+        return (np.fft.ifft(np.fft.fft(x) * np.fft.fft(k)).real ** 3).sum()
+
+    def grad(x, k):
+        y = 3 * np.fft.ifft(np.fft.fft(x) * np.fft.fft(k)).real ** 2
+        return np.fft.fft(np.fft.fft(y) * np.conj(np.fft.fft(k))).real
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not check(f, grad, RNG.normal(size=4), RNG.normal(size=4), argnums=0)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05])
+def test_the_search_ends_in_time_and_says_so(monkeypatch, seconds):
+    def f(x):
+        for _ in range(8):
+            x = np.tanh(x * np.sin(x[::-1]) + x)
+        return x.sum()
+
+    monkeypatch.setattr(comparing, "LONGEST_SEARCH", seconds)
+    report = check(f, lambda x: np.cos(x) + np.arange(6.0), RNG.normal(size=6))
+    assert not report.ok
+    assert any("given up" in note for note in report.notes)
