@@ -15,6 +15,7 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedFunction
+from symgrad.programs.loops import LOOPS
 from symgrad.programs.peers import peer
 from symgrad.programs.primitives import PRIMITIVES
 from symgrad.programs.steps import ImportedFunction, Slot, Step, needed
@@ -23,12 +24,6 @@ CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoi
 """Primitives that run another jaxpr and do nothing else."""
 CUSTOM = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 """Primitives of functions with a derivative of their own."""
-INSTEAD = {
-    "scan": "write the loop over its entries in Python, or with cumsum and its kin",
-    "while": "write the loop in Python, with a fixed number of rounds",
-    "cond": "choose with jnp.where, or by a condition that does not depend on the arguments",
-}
-"""What to write in place of primitives that choose or repeat at run time."""
 
 
 def from_jaxpr(closed_jaxpr: Any, names: Sequence[str] | None = None) -> ImportedFunction:
@@ -36,10 +31,11 @@ def from_jaxpr(closed_jaxpr: Any, names: Sequence[str] | None = None) -> Importe
 
     Its arguments are those of the jaxpr, one array each, called ``x0``, ``x1`` … or by ``names``; with several results
     it gives a tuple.  Every primitive runs as an operation of the op table, so that gradients, formulas and compiled
-    programs are symgrad's: at kinks they have its conventions.  Calls (``jit``, ``checkpoint``) are inlined.  Functions
-    with a derivative of their own (``custom_jvp``, ``custom_vjp``) are refused unless it is that of their body, which
-    is tried at random points.  Raises ``UnsupportedFunction`` with the names of all primitives that are not known
-    (``scan``, ``while``, a ``cond`` on values), ``ShapeError`` when called with other shapes than the jaxpr's.
+    programs are symgrad's: at kinks they have its conventions.  Calls (``jit``, ``checkpoint``) are inlined; ``scan``,
+    ``while`` and ``cond`` run as loops and branches of Python, by the values of each call.  Functions with a derivative
+    of their own (``custom_jvp``, ``custom_vjp``) are refused unless it is that of their body, which is tried at random
+    points.  Raises ``UnsupportedFunction`` with the names of all primitives that are not known, ``ShapeError`` when
+    called with other shapes than the jaxpr's.
 
     >>> import jax, jax.numpy as jnp  # doctest: +SKIP
     >>> f = sg.from_jaxpr(jax.make_jaxpr(lambda x: jnp.sum(jnp.sin(x)))(jnp.ones(3)), ["x"])  # doctest: +SKIP
@@ -199,7 +195,7 @@ class _Reader:
         """One step for a primitive."""
         outs = list(range(self.taken, self.taken + len(eqn.outvars)))
         self.taken += len(outs)
-        run, name = _operation(eqn), eqn.primitive.name
+        run, name = _operation(eqn, self.met), eqn.primitive.name
         if name == "custom_linear_solve":  # what solves it is not read: A and b are
             values = [values[0], values[-1]]
         self.steps.append(Step(run, tuple(values), tuple(outs), name, calls=_calls(eqn)))
@@ -255,7 +251,7 @@ def _refuse(why: str, *_: Any) -> Any:
     raise UnsupportedFunction(why)
 
 
-def _operation(eqn: Any) -> Callable[..., Any]:
+def _operation(eqn: Any, met: list[str] | None) -> Callable[..., Any]:
     """What runs for an equation; a refusal where nothing does, which counts if somebody needs its results."""
     name = eqn.primitive.name
     if name in CUSTOM:
@@ -265,7 +261,9 @@ def _operation(eqn: Any) -> Callable[..., Any]:
             return _solver(eqn)
         if name in PRIMITIVES:
             return PRIMITIVES[name](eqn.params, eqn.outvars[0].aval)
-        return functools.partial(_refuse, INSTEAD.get(name, ""))
+        if name in LOOPS:
+            return LOOPS[name](eqn, lambda inner: _imported(inner, None, met))
+        return functools.partial(_refuse, "")
     except UnsupportedFunction as error:
         return functools.partial(_refuse, str(error).rstrip("."))
 

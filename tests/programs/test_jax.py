@@ -58,10 +58,17 @@ FUNCTIONS = {
     "gradient": lambda A, x: jax.grad(lambda y: jnp.sum(jnp.tanh(A @ y) ** 2))(x),
     "reshape": lambda A, x: A.T.reshape(9)[2:8:2] * x + jnp.roll(x, 1),
     "median": lambda A, x: jnp.median(A, 1) + jnp.floor(x) * x,
+    "scan": lambda A, x: lax.scan(lambda h, row: (jnp.tanh(A @ h + row), (h * row, row.sum())), x, A)[1][0],
+    "scan backwards": lambda A, x: lax.scan(lambda h, row: (h * row[0] + x, h), x, A, reverse=True)[0],
+    "fori_loop": lambda A, x: lax.fori_loop(0, 3, lambda i, h: jnp.sin(A[i] * h) + x, x),
+    "cond": lambda A, x: lax.cond(A[0, 0] > x[0], lambda h: jnp.sin(h) * A, lambda h: h**2 + A, x),
+    "switch in a loop": lambda A, x: lax.map(lambda i: lax.switch(i, [jnp.sin, lambda y: y**2], x), jnp.arange(3)) * A,
+    "loop in a loop": lambda A, x: lax.scan(
+        lambda h, row: (lax.fori_loop(0, 2, lambda i, y: jnp.sin(y) * row, h), h), x, A)[1],
 }  # fmt: skip
 
 
-QUICK = ("mlp", "indexing", "solve", "where")
+QUICK = ("mlp", "indexing", "solve", "where", "scan", "cond")
 """What the default suite compares; JAX takes a second for each of the others."""
 
 
@@ -163,16 +170,41 @@ def test_rules_of_their_own_are_those_of_the_body_or_refused():
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, x), "scan|while"),
-        (lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: c * 2, x), "while: write the loop in Python"),
-        (lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), "cond: choose with jnp.where"),
-        (lambda x: lax.scan(lambda c, y: (c + y, c), x[0], x)[1], "scan: write the loop over its entries"),
         (lambda x: jnp.abs(jnp.fft.fft(x)), "not known here: fft"),
+        (lambda x: lax.scan(lambda c, y: (c, jnp.abs(jnp.fft.fft(x)) * y), 0.0, x)[1], "scan: .*not known here: fft"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_refused_by_name(f, words):
     with pytest.raises(UnsupportedFunction, match=words):
         sg.from_jax(f, np.ones(3))
+
+
+def test_loops_and_branches_go_by_the_values_of_each_call():
+    growing = sg.from_jax(lambda x: lax.while_loop(lambda s: s.sum() < 10, lambda s: s * 1.5, x), np.ones(3))
+    x = sg.tensor([1.0, 1.0, 1.0], requires_grad=True, dtype=sg.float64)
+    growing(x).sum().backward()
+    assert x.grad.tolist() == [1.5**3] * 3
+    assert growing(np.full(3, 4.0)).tolist() == [4, 4, 4]
+    chosen = sg.from_jax(lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), np.ones(2))
+    assert chosen(np.zeros(2)).tolist() == [1, 1]
+    for f in (growing, chosen):
+        program = sg.compile(f)
+        for scale in (1.0, -1.0 if f is chosen else 5.0):
+            given = np.full(f.shapes[0], scale)
+            np.testing.assert_allclose(program(given), f(given))
+
+
+def test_long_and_empty_scans():
+    def summed(x):
+        return lax.scan(lambda c, y: (jnp.sin(c) + y, c), x[0], x)[0]
+
+    values = np.linspace(0, 1, 1000)
+    x = sg.tensor(values, requires_grad=True)
+    out = sg.from_jax(summed, values)(x)
+    out.backward()
+    np.testing.assert_allclose(x.grad.numpy(), jax.grad(summed)(values), rtol=1e-9, atol=1e-12)
+    empty = sg.from_jax(lambda x: lax.scan(lambda c, y: (c, y * c), 2.0, x)[1], np.zeros((0, 2)))
+    assert empty(np.zeros((0, 2))).shape == empty(sg.zeros(0, 2, dtype=sg.float64)).shape == (0, 2)
 
 
 def test_other_arguments_are_refused():
