@@ -271,7 +271,8 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
     elif p == 1:
         out = _in_turn(np.abs(rows))
     else:
-        out = np.power(_in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
+        with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
+            out = np.power(_in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
     return out.transpose().reshape(shape)[()]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -230,6 +231,22 @@ def test_as_strided_scatter_of_torch_is_wrong() -> None:
     assert not torch.autograd.gradcheck(functools.partial(place, torch), theirs, raise_exception=False)
     ours = [sg.tensor(a, requires_grad=True) for a in (x, src)]
     assert sg.autograd.gradcheck(functools.partial(place, sg), ours)
+
+
+def test_cosine_similarity_of_short_vectors() -> None:
+    """Below eps the length is a constant; torch differentiates it all the same, and its own check says so."""
+    arrays = [np.array([0.3, -0.2, 0.1]), np.array([0.1, 0.4, 0.2])]
+    for t, right in ((sg, True), (torch, False)):
+        given = [t.tensor(a, requires_grad=True) for a in arrays]
+        check = functools.partial(t.nn.functional.cosine_similarity, dim=0, eps=1.0)
+        assert t.autograd.gradcheck(check, given, raise_exception=False) is right
+
+
+def test_norms_of_negative_order_of_zeros_do_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for dtype in (sg.float32, sg.float64):
+            assert sg.linalg.vector_norm(sg.zeros(3, dtype=dtype), -0.5).item() == 0
 
 
 def test_polar_at_radius_0() -> None:

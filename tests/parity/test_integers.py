@@ -39,6 +39,8 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "mean by places": lambda t, x, i: x.index_reduce(0, i, x, "mean"),
     "mean of others by places": lambda t, x, i: x.scatter_reduce(1, x.long() % 2, x, "mean", include_self=False),
     "largest by places": lambda t, x, i: x.index_reduce(0, i, x, "amax", include_self=False),
+    "one number by places": lambda t, x, i: x[0].scatter(0, t.tensor(1), t.tensor(5, dtype=x.dtype), reduce="add"),
+    "a number by places": lambda t, x, i: x.scatter(1, x.long() % 2, value=t.tensor(3), reduce="multiply"),
     "smallest by places": lambda t, x, i: x.scatter_reduce(0, x.long() % 2, x, "amin", include_self=False),
     "any by places": lambda t, x, i: (x > 3).scatter_reduce(0, x.long() % 2, x > 4, "amax", include_self=False),
     "nothing twice in a row": lambda t, x, i: t.unique_consecutive(x[:, :0], dim=1),

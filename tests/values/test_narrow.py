@@ -244,6 +244,7 @@ ONE_KERNEL: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda x, y: sg.nn.functional.binary_cross_entropy_with_logits(x, y, pos_weight=y.detach()), [(9,), (9,)]),
     "poisson_nll_loss": (lambda x, y: sg.nn.functional.poisson_nll_loss(x, y, full=True), [(9,), (9,)]),
     "soft_margin_loss": (lambda x, y: sg.nn.functional.soft_margin_loss(x, y, reduction="none"), [(9,), (9,)]),
+    "softplus": (lambda x: sg.nn.functional.softplus(x, beta=3, threshold=0.2), [(9,)]),
     "smooth_l1_loss": (lambda x, y: sg.nn.functional.smooth_l1_loss(x, y, reduction="none"), [(9,), (9,)]),
     "huber_loss": (lambda x, y: sg.nn.functional.huber_loss(x, y, reduction="none", delta=0.7), [(9,), (9,)]),
 }  # fmt: skip

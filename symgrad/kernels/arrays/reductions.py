@@ -104,7 +104,8 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
         return np.min(size, dim, keepdims=keepdim)
     if p == 0:
         return np.sum(size != 0, dim, keepdims=keepdim).astype(size.dtype)
-    return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
+    with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
+        return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
 
 
 def any_true(x: Any, dim: Any, keepdim: bool) -> Any:

@@ -239,8 +239,10 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
                 "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
                 "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
             )
-        if not shape_of(given):
+        if not hasattr(given, "shape"):
             given = np.full(shape_of(index), given, input.dtype)
+        elif src is None:
+            given = given * np.ones(shape_of(index), input.dtype)
         return scatter_reduce(input, dim, index, given, name)
     x, axis, places, written = _indexed(input, dim, index, given)
     return _like(input, scatter_set_op(x, written, places, dim=axis))

@@ -188,8 +188,15 @@ def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     ``threshold`` is where torch gives x itself instead, for lack of an overflow-free form; at the default of 20 the
     two differ by 2e-9, and here the exact value stays.  A lower threshold is kept to.
     """
-    smooth = softplus_op(input) if static_number(beta) == 1 else softplus_op(input * beta) / beta
-    return smooth if threshold >= 20 else where(input * beta > threshold, input, smooth)
+    if static_number(beta) == 1 and threshold >= 20:
+        return softplus_op(input)
+    return _steeper_softplus(input, beta, threshold)
+
+
+@rounded_once
+def _steeper_softplus(x: Any, beta: Any, threshold: float) -> Any:
+    smooth = softplus_op(x * beta) / beta
+    return smooth if threshold >= 20 else where(x * beta > threshold, x, smooth)
 
 
 @within("nn.functional")

@@ -217,16 +217,20 @@ surprise: Op = elementwise(
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.
+
+    Raises ``ArgumentError`` for entries of either that are no probabilities.
+    """
     _same_sizes(
         input,
         target,
         "Using a target size ({target}) that is different to the input size ({input}) is deprecated. Please ensure "
         "they have the same size.",
     )
-    values = array_of(input)
-    if values is not None and ((values < 0) | (values > 1)).any():
-        raise ArgumentError("all elements of input should be between 0 and 1; with_logits takes any")
+    for name, chances, hint in (("input", input, "; with_logits takes any"), ("target", target, "")):
+        values = array_of(chances)
+        if values is not None and not ((values >= 0) & (values <= 1)).all():
+            raise ArgumentError(f"all elements of {name} should be between 0 and 1{hint}")
     value = surprise(input, target)
     return reduced(value if weight is None else value * weight, reduction_of(reduction, size_average, reduce))
 
