@@ -212,6 +212,27 @@ def mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     return total(x, dim, keepdim) / np.float32(math.prod(x.shape[k] for k in dim))
 
 
+def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """Sum of squared deviations over (n - correction), in double precision and rounded once."""
+    return _variance(x, dim, correction, keepdim).astype(np.float32)
+
+
+def std(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """The root of the variance, rounded once."""
+    return np.sqrt(_variance(x, dim, correction, keepdim)).astype(np.float32)
+
+
+def _variance(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """The variance in double precision, in which the mean of equal entries is exact: all is done in one array."""
+    count = math.prod(x.shape[k] for k in dim)
+    if x.dtype.kind == "c" or count <= max(correction, 0):
+        return kernels.var(_widened(x), dim, correction, keepdim)
+    d = x.astype(np.float64)
+    d -= np.add.reduce(d, dim, keepdims=True) / count
+    d *= d
+    return np.add.reduce(d, dim, keepdims=keepdim) / (count - correction)
+
+
 def summed(x: Any, axes: Any = None) -> Any:
     """:func:`total` with the arguments of ``np.sum``."""
     return total(x, tuple(range(x.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,))

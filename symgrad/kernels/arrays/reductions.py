@@ -84,7 +84,11 @@ def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     d = x - np.mean(x, dim, keepdims=True)
     # A mean is rounded, so that equal entries lie off it, all as far; their variance is 0.
     d -= np.add.reduce(d, dim, keepdims=True) / max(count, 1)
-    total = np.sum((d * np.conj(d)).real if d.dtype.kind == "c" else d * d, dim, keepdims=keepdim)
+    if d.dtype.kind == "c":
+        d = (d * np.conj(d)).real
+    else:
+        d *= d
+    total = np.sum(d, dim, keepdims=keepdim)
     if count > correction:
         return np.true_divide(total, count - correction)
     with np.errstate(divide="ignore", invalid="ignore"):

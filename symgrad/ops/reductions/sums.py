@@ -22,7 +22,6 @@ from symgrad.ops.rules.kinks import at_kink, shares_of
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
 from symgrad.precision import digits, single
-from symgrad.precision.single import rounded
 
 
 class Everything(tuple[int, ...]):
@@ -265,7 +264,7 @@ var_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
     domain="real",
-    single=rounded(kernels.var),
+    single=single.var,
     digits=digits.var,
     expanded=True,
     overflows=True,
@@ -304,7 +303,7 @@ std_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
     domain="real",
-    single=rounded(_std_kernel),
+    single=single.std,
     digits=digits.std,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
