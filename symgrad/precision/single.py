@@ -230,7 +230,7 @@ def _variance(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) ->
     d = x.astype(np.float64)
     d -= np.add.reduce(d, dim, keepdims=True) / count
     d *= d
-    return np.add.reduce(d, dim, keepdims=keepdim) / (count - correction)
+    return np.sum(d, dim, keepdims=keepdim) / (count - correction)
 
 
 def summed(x: Any, axes: Any = None) -> Any:
