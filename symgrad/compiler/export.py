@@ -17,7 +17,7 @@ from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.literals import number_text
 from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import ArgumentError, CompileError, SymgradError
-from symgrad.formula.term import images
+from symgrad.formula.term import images, postorder
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 _SMALL = 64
@@ -370,7 +370,10 @@ def samples(program: Any, base: Any) -> Iterator[tuple[list[Any], list[Any], tup
     read entries of which the derivative only has the size.
     """
     late = []
-    for arguments in (_invented(program, 0), _invented(program, 1), _traced(program)):
+    rows = [_invented(program, 0), _invented(program, 1), _traced(program)]
+    if any(term.op.ascends for term in postorder(program.terms)):
+        rows.reverse()  # what is invented does not ascend
+    for arguments in rows:
         if arguments is None:
             continue
         try:

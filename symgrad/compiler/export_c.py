@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
 from symgrad.compiler.export_shared import (
+    check_seen,
     in_lines,
     inputs_of,
     known_arguments,
@@ -44,9 +45,6 @@ _CODES = {
     4: "4 where a matrix is singular or not positive definite",
     5: "5 where what the function looked at is not as it was",
 }
-
-SEEN = 4096
-"""Values that a function looked at, beyond which they are not written into C."""
 
 
 def text_of(program: Compiled) -> str:
@@ -94,11 +92,7 @@ def _way(program: Compiled, writer: Writer) -> tuple[list[str], list[str]]:
     guards = program.guards
     if guards is None:
         return [], []
-    if sum(seen.size for seen in guards.seen) > SEEN:
-        raise CompileError(
-            f"{program.name}() looked at {sum(seen.size for seen in guards.seen)} values, and holds where they are as "
-            "they were; that is not written in C. Save it as .py, or use where(condition, a, b) in the function."
-        )
+    check_seen(program)
     inner = guards.program
     inputs, outputs = inputs_of(inner), outputs_of(inner, written, "C")
     own = Writer(inputs, writer.taken)

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.compiler import schedule
 from symgrad.compiler.export import described, sample_for
 from symgrad.compiler.export_shared import (
+    check_seen,
     in_lines,
     inputs_of,
     known_arguments,
@@ -76,46 +77,85 @@ def text_of(program: Compiled, called: str | None = None) -> str:
     """The file of a program, in which the function has the name ``called``: Octave and MATLAB find it by its file.
 
     Raises ``CompileError`` for half precision, for ops that have no form there, which it names, and for programs that
-    hold for one way through a function that looked at values; ``ArgumentError`` for a name that is none there.
+    looked at very many values; ``ArgumentError`` for a name that is none there.
     """
     traced(program, "Octave")
-    if program.guards is not None:
-        raise CompileError(
-            f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
-            "Octave. Use where(condition, a, b) in the function."
-        )
     name = called or program.name
     if not _NAME.match(name) or octave_name(name, set()) != name:
         raise ArgumentError(
             f"save(): Octave calls a function by the name of its file, and {name!r} is no name of its own there; take "
             "letters, digits and underscores, as in gradient.m."
         )
-    inputs = inputs_of(program)
-    for dtype in (*(i.dtype for i in inputs), *(dtype for _, dtype in program.results)):
+    for dtype in (*(a.dtype for a in known_arguments(program)), *(dtype for _, dtype in program.results)):
         if dtype.name not in CLASSES and dtype.kind not in "iu":
             raise CompileError(
                 f"{program.name}() has dtype {dtype}, which Octave has not. Save the program as a Python file."
             )
-    writer = Writer(inputs, {name, *LIBRARY, "taken", "differs", "selftest"})
-    outputs = outputs_of(program, has_form, "Octave")
-    terms = [o.term for o in outputs]
-    order = postorder(terms)
-    made = schedule.schedule(terms, order, writer.names, writer.literal, once, set(writer.taken), False)
-    results = result_names(outputs)
-    writer.write(made, outputs, results)
-    function = _function(program, name, writer, inputs, results)
+    own = {name, f"{name}_looked_at", *LIBRARY, "taken", "differs", "selftest"}
+    inputs, outputs, writer = _written(program, own)
+    looked, way, needed = _way(program, name, writer, own)
+    function = _function(program, name, writer, inputs, outputs, way)
     arguments, values, (rtol, _) = sample_for(program, outputs, "Octave")
     test = _selftest(program, name, arguments, values, rtol)
-    helpers = [LIBRARY[h] for h in with_theirs({*writer.helpers, *(["rows"] if "rows(" in test else [])}, LIBRARY)]
-    return "\n\n".join([function, _TAKEN, *helpers, test, _DIFFERS]) + "\n"
+    text = "\n\n".join([*looked, function, test])
+    needed |= writer.helpers | ({"rows"} if "rows(" in text else set())
+    helpers = [LIBRARY[h] for h in with_theirs(needed, LIBRARY)]
+    return "\n\n".join([_header(program, name) + "\n" + function, *looked, _TAKEN, *helpers, test, _DIFFERS]) + "\n"
 
 
-def _function(program: Compiled, name: str, writer: Writer, inputs: Sequence[Input], results: Sequence[str]) -> str:
-    """The function: its head, its arguments, which are looked at, and its statements."""
+def _written(program: Compiled, taken: set[str]) -> tuple[Sequence[Input], Sequence[Any], Writer]:
+    """The inputs and results of a program, and the writer with its statements."""
+    inputs, outputs = inputs_of(program), outputs_of(program, has_form, "Octave")
+    writer = Writer(inputs, set(taken))
+    terms = [o.term for o in outputs]
+    made = schedule.schedule(terms, postorder(terms), writer.names, writer.literal, once, set(writer.taken), False)
+    writer.write(made, outputs, result_names(outputs))
+    return inputs, outputs, writer
+
+
+def _way(program: Compiled, name: str, writer: Writer, taken: set[str]) -> tuple[list[str], list[str], set[str]]:
+    """What a function looked at: one that computes it, the lines that compare it with what was seen, and helpers."""
+    guards = program.guards
+    if guards is None:
+        return [], [], set()
+    check_seen(program)
+    inputs, outputs, own = _written(guards.program, taken)
+    found = [f"looked{k}" for k in range(1, len(outputs) + 1)]
+    given = [
+        writer.names[i.term] for a, i in zip(known_arguments(guards.program), inputs, strict=True) if a.default is None
+    ]
+    lines = [f"[{', '.join(found)}] = {name}_looked_at({', '.join(given)});"]
+    for k, seen in zip(found, guards.seen, strict=True):
+        lines += [
+            f"if ~isequaln({k}, {_array(seen)})",
+            f"    error('symgrad:way', '{name}: what the function looked at is not as it was; export it for that');",
+            "end",
+        ]
+    text = _function(guards.program, f"{name}_looked_at", own, inputs, outputs, None)
+    return [text], lines, own.helpers
+
+
+def _function(
+    program: Compiled,
+    name: str,
+    writer: Writer,
+    inputs: Sequence[Input],
+    outputs: Sequence[Any],
+    way: Sequence[str] | None,
+) -> str:
+    """The function: its head, its arguments, which are looked at, and its statements.
+
+    ``way``: lines that come after the arguments; None for a function that the others call, with arguments looked at.
+    """
+    results = result_names(outputs)
     given = dict(zip((a.name for a in known_arguments(program)), (writer.names[i.term] for i in inputs), strict=True))
     known = {a.name: a for a in known_arguments(program)}
     named = [octave_name(a.name, writer.taken) if a.shape == (...,) else given[a.name] for a in program.arguments]
-    parameters = [n for n, a in zip(named, program.arguments, strict=True) if a.default is None]
+    parameters = [
+        n
+        for n, a in zip(named, program.arguments, strict=True)
+        if a.default is None and (way is not None or a.shape != (...,))
+    ]
     lines, letters = [], {letter: str(size) for letter, size in sizes_of_constants(program).items()}
     lines += [f"{given[a.name]} = {_array(a.default)};" for a in known.values() if a.default is not None]
     for a in known.values():
@@ -124,7 +164,7 @@ def _function(program: Compiled, name: str, writer: Writer, inputs: Sequence[Inp
     missing = sorted({x for s in writer.used for x in letters_of(s)} - letters.keys())
     if missing:
         raise CompileError(f"{name}(): no argument has the size {missing[0]} alone, so Octave could not be told it.")
-    for a in known.values():
+    for a in known.values() if way is not None else ():
         if a.default is None:
             sizes = [
                 writer.size(s) if not isinstance(s, str) or letters_of(s) <= letters.keys() else "NaN" for s in a.shape
@@ -133,16 +173,20 @@ def _function(program: Compiled, name: str, writer: Writer, inputs: Sequence[Inp
             wanted = CLASSES.get(a.dtype.name, a.dtype.name) + " complex" * (a.dtype.kind == "c")
             own = given[a.name]
             lines.append(f"{own} = taken({own}, '{own}', '{wanted}', [{', '.join(sizes)}], '{words}');")
-    test = [
-        f"if nargin == 1 && ischar({parameters[0]}) && strcmp({parameters[0]}, 'selftest')",
-        "    selftest();",
-        "    return",
-        "end",
-    ]
+    test = (
+        []
+        if way is None or not parameters
+        else [
+            f"if nargin == 1 && ischar({parameters[0]}) && strcmp({parameters[0]}, 'selftest')",
+            "    selftest();",
+            "    return",
+            "end",
+        ]
+    )
     head = f"[{', '.join(results)}]" if len(results) > 1 else results[0]
-    body = [*(test if parameters else []), *lines, *writer.lines]
+    body = [*test, *lines, *(way or ()), *writer.lines]
     text = "\n".join(f"    {line}" for line in body)
-    return f"{_header(program, name)}\nfunction {head} = {name}({', '.join(parameters)})\n{text}\nend"
+    return f"function {head} = {name}({', '.join(parameters)})\n{text}\nend"
 
 
 def _sizes_of(a: Any, name: str, writer: Writer, letters: dict[str, str]) -> list[str]:

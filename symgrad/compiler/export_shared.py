@@ -14,6 +14,8 @@ from symgrad.compiler.trace import Input, Output, Trace
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
 
+_SEEN = 4096
+"""Values that a function looked at, beyond which they are not written into a file of another language."""
 _WIDTH = 112
 """Columns of a line of stored numbers."""
 
@@ -48,6 +50,16 @@ def outputs_of(program: Compiled, has_form: Callable[[Term], bool], language: st
     refuse_free_signs(found, program.name, language)
     terms = paired(found, trace.sizes)
     return [Output(t, o.dtype, o.shape) for t, o in zip(terms, trace.outputs, strict=True)]
+
+
+def check_seen(program: Compiled) -> None:
+    """Raise ``CompileError`` where a function looked at very many values, which the file would have to hold."""
+    count = sum(seen.size for seen in program.guards.seen) if program.guards else 0
+    if count > _SEEN:
+        raise CompileError(
+            f"{program.name}() looked at {count} values, and holds where they are as they were; that is written as a "
+            "Python file only. Save it as .py, or use where(condition, a, b) in the function."
+        )
 
 
 def result_names(outputs: Sequence[Any]) -> list[str]:

@@ -38,6 +38,7 @@ searchsorted_op: Op = primitive(
     result=lambda *_, right, dtype: np.dtype(dtype),
     refuses={"c": "searchsorted_out_cpu"},
     domain="real",
+    ascends=True,
     digits="kernel",
     example=("vector", [1.5], {"right": False, "dtype": "int64"}),
     samples=[_into_sorted("p"), _into_sorted("n", "p", right=True)],

@@ -300,6 +300,14 @@ def _gather(w: Any, term: Term, texts: Sequence[str]) -> str:
     return str(w.helped(f"gathered({', '.join(texts)}, {term.params['dim'] + 1})"))
 
 
+def _searchsorted(w: Any, term: Term, texts: Sequence[str]) -> str:
+    if term.args[0].ndim != 1:
+        raise CompileError(
+            "searchsorted() in several rows is not written for Octave. Save the program as a Python file."
+        )
+    return str(w.helped(f"searchsorted({', '.join(texts)}, {number(bool(term.params['right']))})"))
+
+
 def _scatter(w: Any, term: Term, texts: Sequence[str]) -> str:
     if term.args[0].shape != term.args[1].shape:
         raise CompileError(f"{term.op.name}() of places in another shape than the values is not written for Octave.")
@@ -455,6 +463,7 @@ FORMS: dict[str, Form] = {
     "put": Form(_put),
     "index_put": Form(_index_put),
     "gather": Form(_gather),
+    "searchsorted": Form(_searchsorted),
     "scatter_into": Form(_scatter),
     "cat": Form(_cat),
     "stack": Form(_stack),

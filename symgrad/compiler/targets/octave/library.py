@@ -317,6 +317,21 @@ function p = linear(dims, parts)
         by = by * dims(k);
     end
 end""",
+    "searchsorted": """% How many of the ascending values stand before each entry of x; right: also those equal to it.
+function k = searchsorted(values, x, right)
+    n = numel(values);
+    m = numel(x);
+    if right
+        [~, order] = sort([values(:); x(:)]);
+    else
+        [~, order] = sort([x(:); values(:)]);
+    end
+    place(order) = 1:n + m;
+    [~, order] = sort(x(:));
+    before(order) = 0:m - 1;
+    k = zeros(size(x));
+    k(:) = place((1:m) + n * right) - 1 - before;
+end""",
     "picked": """% The entries that arrays of places, one for each axis, point to.
 function y = picked(x, varargin)
     p = linear(lengths(x, numel(varargin)), varargin);
