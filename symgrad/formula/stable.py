@@ -161,8 +161,11 @@ def _root(term: Term) -> Found | None:
 
 def _nested_power(term: Term) -> Found | None:
     """(xᵃ)ᵇ, of whose slopes at 0 one is infinite and the other 0, as xᵃᵇ: of |x| for even a, else where x ≥ 0."""
-    (y, b), (x, a) = _power(term), _power(term.args[0])
-    if a is None or b is None or y is not term.args[0] or x.number is not None or not _real(x):
+    y, b = _power(term)
+    if b is None:
+        return None
+    x, a = _power(term.args[0])
+    if a is None or y is not term.args[0] or x.number is not None or not _real(x):
         return None
     c = a * b
     if min(a, b) <= 0 or min(a, b) >= 1 or c < 1:

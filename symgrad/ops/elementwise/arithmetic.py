@@ -55,6 +55,8 @@ def _infix(sign: str) -> Any:
     own = _RANKS[sign]
 
     def code(x: str, y: str) -> str:
+        if " " not in x and x[0] != "-" and " " not in y and y[0] != "-":
+            return f"{x} {sign} {y}"  # names and numbers, as most operands of long programs
         left = x if rank(x) >= own and sign != "**" else closed(x)
         right = y if rank(y) > own and sign != "**" else closed(y)
         return f"{left} {sign} {right}"
