@@ -156,6 +156,8 @@ def randint(
     tensor([5, 5])
     """
     given = list(bounds)
+    if len(given) + (size is not None) + (high is not None) < 2:
+        raise ArgumentError("randint() takes (high, size) or (low, high, size)")
     if size is None:
         size = given.pop()
     if high is None:

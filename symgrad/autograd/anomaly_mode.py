@@ -17,7 +17,7 @@ import numpy as np
 from symgrad.autograd.graph import node_name
 from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, value_of
 from symgrad.dtypes import is_floating
-from symgrad.errors import AutogradError, SymgradError
+from symgrad.errors import ArgumentError, AutogradError, SymgradError
 from symgrad.notices import users_frames
 from symgrad.tape import observers
 from symgrad.tape.backward.engine import Sweep
@@ -136,8 +136,10 @@ class set_detect_anomaly:  # noqa: N801  (torch's name)
     """
 
     def __init__(self, mode: bool, check_nan: bool = True):
+        if not isinstance(mode, bool):
+            raise ArgumentError(f"set_detect_anomaly() takes a bool, not {type(mode).__name__}")
         self._before = (ANOMALY.enabled, ANOMALY.check_nan)
-        _switch(bool(mode))
+        _switch(mode)
         ANOMALY.check_nan = check_nan
 
     def __enter__(self) -> None:

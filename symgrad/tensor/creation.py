@@ -238,6 +238,11 @@ def from_numpy(array: Any) -> Tensor:
     """A tensor sharing the memory of a NumPy array."""
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    if array.dtype.kind not in "fciub" and not dtypes.is_floating(array.dtype):
+        raise ArgumentError(
+            f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}. Tensors have "
+            "floating and complex numbers, integers and bools."
+        )
     return _sharing(array)
 
 
@@ -259,7 +264,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     tensor([1., 2.], dtype=float64)
     """
     if isinstance(ext_tensor, Tensor):
-        return _sharing(ext_tensor.detach()._array())
+        if ext_tensor._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return _sharing(ext_tensor._array())
     if not hasattr(ext_tensor, "__dlpack__"):
         raise ArgumentError(f"from_dlpack() takes an object with __dlpack__, not {type(ext_tensor).__name__}.")
     try:

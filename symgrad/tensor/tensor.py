@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,11 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         """
         if inside():
             raise AutogradError(SWITCHED)
+        if not isinstance(requires_grad, bool):
+            raise ArgumentError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         return self._require(requires_grad)
 
     def _require(self, requires_grad: bool = True, kinds: str = "floating point") -> Tensor:
@@ -169,6 +175,14 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
         return False
 
+    @volatile.setter
+    def volatile(self, _: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            "volatile was removed and now has no effect. Use `with no_grad():` instead", UserWarning, stacklevel=2
+        )
+
     def reinforce(self, reward: Any) -> None:
         """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
         from symgrad.autograd.sweeps.stochastic import reinforce
@@ -188,8 +202,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
     @data.setter
     def data(self, value: Any) -> None:
-        if value is None:
-            raise ArgumentError("Variable data has to be a tensor, but got NoneType")
+        if not isinstance(value, (Tensor, np.ndarray)):
+            raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if transforming():
             raise AutogradError(REPLACED)
         if WATCH.count:
@@ -278,6 +292,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return iter(FUNCTIONS["unbind"](self))
 
     def __contains__(self, item: Any) -> bool:
+        if not isinstance(item, (Tensor, Number, np.ndarray)):
+            raise ArgumentError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(item)}."
+            )
         other = memory(item) if isinstance(item, Tensor) else item
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "in")

@@ -31,9 +31,12 @@ def random_values(rng: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def tensors_of(outputs: Any, tracked: bool) -> list[Any]:
-    """The tensors among the results of a function; with ``tracked`` those that require grad."""
+    """The results of a function; with ``tracked`` those that require grad.  Raises for results that are no tensors."""
     row = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-    return [o for o in row if isinstance(o, Recorded) and (o._requires_grad or not tracked)]
+    for o in row:
+        if not isinstance(o, Recorded):
+            raise ArgumentError(f"gradcheck: the function must return tensors, not {type(o).__name__} ({o!r:.40})")
+    return [o for o in row if o._requires_grad or not tracked]
 
 
 def new_leaf(value: Any, requires_grad: bool) -> Any:

@@ -177,7 +177,8 @@ def _count(outs: Sequence[Any], batches: Sequence[Any]) -> int:
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{k}] has a shape of {Shape(shape_of(g))} and "
-                f"output[{k}] has a shape of {Shape(shape_of(out))}."
+                f"output[{k}] has a shape of {Shape(shape_of(out))}. If you only want some tensors in `grad_output` to "
+                "be considered batched, consider using vmap."
             )
         if (dtype.kind == "c") is not (out.dtype.kind == "c"):  # type: ignore[union-attr]
             raise AutogradError(COMPLEX_SEED.format(k, dtype, k, out.dtype))

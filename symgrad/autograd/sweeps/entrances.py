@@ -196,6 +196,12 @@ def _check(outputs: Sequence[Any]) -> None:
             raise AutogradError(NO_GRAD.format(k))
 
 
+def _refuse_others(targets: Sequence[Any]) -> None:
+    for t in targets:
+        if not isinstance(faced(t), (Recorded, Dual)):
+            raise ArgumentError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
+
+
 def _check_targets(targets: Sequence[Any]) -> None:
     for k, t in enumerate(targets):
         if not isinstance(t, Recorded) or not t.requires_grad:  # type: ignore[attr-defined]
@@ -257,6 +263,8 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         if g is not None and not isinstance(g, Recorded):
             raise ArgumentError(f"{node_name(node)} takes gradients that are tensors or None, not {type(g).__name__}")
     keep = is_grad_enabled()
+    if not several and whole is None and gradients[0] is None:
+        return _of_nothing(node)
     row = [g if g is None or keep else g._value for g in gradients]
     g = Parts({k: part for k, part in enumerate(row) if part is not None}) if several else row[0]
     sweep = Sweep((), None, keep, True, wrap_saved, passed, passed, passed, passed)
@@ -270,6 +278,13 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
             results = [c for c, arg in zip(made, node.args, strict=True) if hasattr(arg, "raw_shape")]
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
+
+
+def _of_nothing(node: Node) -> Any:
+    """What a node with one output makes of no gradient: none for each of its tensor arguments."""
+    labelled = node.args.inputs if isinstance(node.args, Labelled) else None
+    inputs = [arg for arg in node.args if hasattr(arg, "raw_shape")] if labelled is None else labelled
+    return None if len(inputs) == 1 else (None,) * len(inputs)
 
 
 _CYCLE = (
@@ -316,6 +331,9 @@ def backward(
         targets = _placed(_sequence(inputs))
         if not targets:
             raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+        _refuse_others(targets)
+        if not all(t.requires_grad for t in targets):
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
     _check(outputs)
     if create_graph:
         warnings.warn(_CYCLE, UserWarning, stacklevel=3)
@@ -402,6 +420,7 @@ def grad(
         )
     if not targets:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
+    _refuse_others(targets)
     gradients = (None,) * len(outs) if grad_outputs is None else _sequence(grad_outputs)
     if len(gradients) != len(outs):
         raise AutogradError(f"got {len(outs)} tensors and {len(gradients)} gradients")

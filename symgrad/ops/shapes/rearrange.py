@@ -296,7 +296,7 @@ def cartesian_prod(*tensors: Any) -> Any:
         _vector(x)
     if len(tensors) == 1:
         return tensors[0]
-    return stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)
+    return stack([reshape(x, -1) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @front("combinations")

@@ -566,6 +566,8 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
         raise AutogradError("cannot resize variables that require grad")
     if shape == tensor._value.shape:
         return tensor
+    if any(size < 0 for size in shape):
+        raise AutogradError(f"resize_: sizes must not be negative, but got {list(shape)}")
     refuse(tensor, (), "resize")
     old = tensor._array()
     note_change(old)
