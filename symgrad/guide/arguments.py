@@ -31,11 +31,11 @@ def add_point(parser: argparse.ArgumentParser) -> None:
 def point_of(f: Callable[..., Any], options: argparse.Namespace) -> dict[str, Any]:
     """The arguments by name, in the order of the parameters."""
     given = _read_point(options.at) if options.at else {}
-    known = parse_shapes(options.shapes or "")
     parameters = [
         p for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
     names = [p.name for p in parameters]
+    known = _shapes(options.shapes or "", names)
     unknown = [name for name in (*given, *known) if name not in names]
     if unknown:
         raise ArgumentError(f"{f.__name__} has no argument {unknown[0]!r}; it has {', '.join(names)}.")
@@ -47,6 +47,15 @@ def point_of(f: Callable[..., Any], options: argparse.Namespace) -> dict[str, An
     made = _random(shapes, needed, options)
     found = {**{p.name: p.default for p in parameters if p.default is not p.empty}, **given, **made}
     return {name: found[name] for name in names}
+
+
+def _shapes(text: str, names: list[str]) -> Any:
+    """The shapes that a text states; ``ArgumentError`` with the text that was meant where it has no names."""
+    parts = text.split()
+    if parts and "=" not in text and all(part.replace(",", "").isalnum() for part in parts):
+        meant = " ".join(f"{name}={part}" for name, part in zip(names, parts, strict=False))
+        raise ArgumentError(f"shapes are those of arguments by name: --shapes '{meant}', not '{text}'.")
+    return parse_shapes(text)
 
 
 def _of_needed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter], needed: list[str]) -> Any:

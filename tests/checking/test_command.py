@@ -79,6 +79,7 @@ def test_points(losses, tmp_path, capsys):
         (["--at", "w=open('x')"], "--at holds numbers"),
         (["--at", "nothing.npz"], "no file"),
         (["--shapes", "W=3"], "no argument 'W'"),
+        (["--shapes", "3 5,3 5"], "--shapes 'w=3 X=5,3 y=5', not '3 5,3 5'"),
         (["--grad", "wrong"], "no function 'wrong'"),
         (["--at", at, "--wrt", "v"], "--wrt names 'v'"),
     ):
