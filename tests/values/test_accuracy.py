@@ -14,6 +14,7 @@ from symgrad.proving.naive import BEYOND, LIMIT, NAMES, Case, compiled, eager, e
 from tests.values.naive_fifth import FIFTH_ONE, FIFTH_TWO
 from tests.values.naive_first import FIRST_ONE, FIRST_TWO
 from tests.values.naive_more import MORE_ONE, MORE_TWO
+from tests.values.naive_sixth import SIXTH_ONE, SIXTH_TWO
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES[::3] if n not in BEYOND])
@@ -323,3 +324,49 @@ def test_logarithms_over_what_they_are_the_square_of(which):
     x = sg.tensor([1e-224, -1e-170, 1e-9], dtype=sg.float64)
     f = lambda x: sg.log(1 + x**2 if part == 1 else sg.cosh(x)) / x  # noqa: E731
     np.testing.assert_allclose(sg.compile(f, x)(x.numpy()), part * x.numpy(), rtol=1e-15)
+
+
+SIXTH = {
+    "log(1 - e^-x^2)": "the logarithm of x where its square is 0",
+    "log(1 + 1/x^2)": "the logarithm of x where 1/x^2 overflows",
+    "sqrt(1 + e^x)": "e^(x/2) is taken out of the root",
+    "sqrt(1 + e^x) - 1": "the conjugate, where it does not overflow",
+    "e^x sqrt(1 + e^-2x)": "an exponential that meets one of the root",
+    "e^x / sqrt(1 + e^2x)": "the same in a quotient",
+    "1 - erf(x)^2": "both tails",
+    "4 / (e^x + e^-x)^2": "a square of exponentials",
+    "log(sinh(x) / x)": "the exponential is added to the logarithm",
+    "x / tanh(x) - 1": "a series about 0",
+}
+"""Some of :mod:`tests.values.naive_sixth`, and what keeps their digits."""
+assert {*SIXTH} <= {*SIXTH_ONE, *SIXTH_TWO}
+
+
+@pytest.mark.parametrize("name", list(SIXTH)[:7])
+def test_formulas_of_the_sixth_list_keep_their_digits(name):
+    _check(Case(name, many=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIXTH)
+def test_formulas_of_the_sixth_list_keep_their_digits_at_many_points(name):
+    _check(Case(name))
+
+
+def test_roots_of_forms_of_second_order_do_not_overflow():
+    def f(x, y):
+        return sg.sqrt(x**2 + x * y + y**2)
+
+    x, y = np.array([1e200, 3e-200, 3.0]), np.array([-1e200, 0.0, 5.0])
+    with np.errstate(all="ignore"):
+        found = sg.compile(f, x, y)(x, y)
+    np.testing.assert_allclose(found, [1e200, 3e-200, 7.0], rtol=1e-15)
+
+
+def test_a_root_beside_a_number_compiles():
+    """An exponential was taken for the argument of a function."""
+    x = np.array([-3.0, 1e-9, 2.0, 1000.0])
+    with np.errstate(all="ignore"):
+        found = sg.compile(sg.func.grad(lambda x: (sg.sqrt(1 + sg.exp(x)) - 1).sum()), x)(x)
+    np.testing.assert_allclose(found[:3], np.exp(x[:3]) / (2 * np.sqrt(1 + np.exp(x[:3]))), rtol=1e-14)
+    np.testing.assert_allclose(found[3], np.exp(500.0) / 2, rtol=1e-12)

@@ -201,7 +201,7 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
     Other spellings entry by entry are found later, where digits are lost.
     """
     made = _remade(term, args)
-    if made.op.name in ("add", "sub") and made.args[0].number == 1 and made.args[1].op.name in _TAILS:
+    if made.op.name in ("add", "sub") and made.args[0].number == 1:
         made = _complement(made)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
@@ -216,14 +216,26 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
 
 
 def _complement(term: Term) -> Term:
-    """1 ± f(u) of distribution functions f as the other tail."""
+    """1 ± f(u) of distribution functions f as the other tail, and 1 - f(u)² by both."""
     u = term.args[1]
+    f = _base_of_square(u) if term.op.name == "sub" else None
+    if f is not None and f.op.name in _TAILS:
+        return lookup("mul")(*(_complement(lookup(name)(term.args[0], f)) for name in ("sub", "add")))  # type: ignore[no-any-return]
+    if u.op.name not in _TAILS:
+        return term
     name, minus = u.op.name, term.op.name == "sub"
     if name == "erf":
         return lookup("erfc")(u.args[0] if minus else -u.args[0])  # type: ignore[no-any-return]
     if minus and name == "erfc":
         return lookup("erf")(u.args[0])  # type: ignore[no-any-return]
     return lookup("ndtr")(-u.args[0]) if minus and name == "ndtr" else term
+
+
+def _base_of_square(term: Term) -> Term | None:
+    """f of f²."""
+    name, args = term.op.name, term.args
+    whole = name == "square" or (name == "pow" and args[1].number == 2) or (name == "mul" and args[0] is args[1])
+    return args[0] if whole else None
 
 
 def _readable(term: Term) -> bool:

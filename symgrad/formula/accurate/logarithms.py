@@ -42,7 +42,8 @@ def logarithm(writer: Writer, inner: Ratio) -> Any:
     if _length(apart) > 2:
         return _call("log", writer(inner))
     a, b = writer(top), writer(below)
-    return _near_one(writer, apart, a, b)
+    squares = inner.number == 1 and any(abs(p) > 1 for _, p in inner.monomial)
+    return _near_one(writer, apart, a, b, inner if squares else None)
 
 
 def _of_small_logarithm(writer: Writer, inner: Ratio) -> Any:
@@ -90,14 +91,31 @@ def _plainly(writer: Writer, inner: Ratio) -> Any:
     return direct if near is None else _call("where", *near.terms(writer._generator(near.variable)), direct)
 
 
-def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any) -> Any:
-    """log(a/b), from the difference where a and b are close; as a difference where they lie on both sides of 1."""
+def _powers_apart(writer: Writer, a: Ratio, value: Any, otherwise: Any) -> Any:
+    """log(x²/y), given x²/y, as 2 log x - log y where that is far out."""
+    rows = [(p, writer._generator(g)) for g, p in a.monomial]
+    rows += [(Fraction(n), writer.polynomial(dict(key))) for key, n in a.factors.items()]
+    logs = [(writer.scaled(abs(p), _call("log", _call("abs", x))), p < 0) for p, x in rows]
+    apart = writer.added(logs)
+    far = _call("logical_and", _call("gt", _call("abs", apart), number(600)), _call("ge", value, number(0)))
+    return _call("where", far, apart, otherwise)
+
+
+def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any, powers: Ratio | None = None) -> Any:
+    """log(a/b), from the difference where a and b are close; as a difference where they lie on both sides of 1.
+
+    ``powers``: the quotient, where it has powers that may overflow.
+    """
     d = writer(apart)
     across = _call("logical_xor", _call("lt", a, number(1)), _call("lt", b, number(1)))
     both = _call("logical_and", across, _call("gt", b, number(0)))
     far = _call("where", both, _call("log", a) - _call("log", b), _call("log", a / b))
+    far = far if powers is None else _powers_apart(writer, powers, a / b, far)
     near = _call("lt", _call("abs", d), _call("abs", b) / number(2))
-    return _call("where", near, _call("log1p", d / b), far)
+    share = d / b
+    if powers is not None:
+        share = writer(writer.field.plus([powers, Ratio(Fraction(-1))]))
+    return _call("where", near, _call("log1p", share), far)
 
 
 def _signed(a: Ratio, sign: int) -> dict[Any, int]:
@@ -203,8 +221,9 @@ def _sum_of_logs(
         if piece.kind == -1:
             changes ^= bool(piece.power % 2)
             whole = -writer.scaled(Fraction(piece.highest), size.term)
-            near = _call("log", -_call("expm1", whole))
-            log = _call("where", _call("gt", whole, number(-0.7)), near, _call("log1p", -_call("exp", whole)))
+            near = _log_of_less(writer, waves.w, piece.highest, -_call("expm1", whole))
+            far = _call("log1p", -size.decay(Fraction(piece.highest)))
+            log = _call("where", _call("gt", whole, number(-0.7)), near, far)
         else:
             found = _positive(writer, piece, w, size)
             if found is None:
@@ -216,6 +235,18 @@ def _sum_of_logs(
     if not changes and turns < 0:
         return None, 0
     return writer.added(parts), turns if changes else 0
+
+
+def _log_of_less(writer: Writer, w: Polynomial, times_: int, less: Any) -> Any:
+    """log(1 - e^-|w|), given 1 - e^-|w|; where w is a power that underflows, that is the logarithm of w."""
+    ((m, c),) = w.items() if len(w) == 1 else (((), Fraction(0)),)
+    direct = _call("log", less)
+    if len(m) != 1 or m[0][1] < 2 or writer._kind(m) != "variable":
+        return direct
+    ((g, p),) = m
+    far = writer.scaled(p, _call("log", _call("abs", writer._generator(g))))
+    far = far if abs(c * times_) == 1 else far + _call("log", number(abs(c * times_)))
+    return _call("where", _call("lt", less, number(1e-290)), far, direct)
 
 
 def _linear(writer: Writer, waves: Waves, up: Polynomial, down: Polynomial, w: Any, size: Any) -> tuple[Any, bool]:

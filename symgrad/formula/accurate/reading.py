@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Ratio
-from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong
+from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong, monomial
 from symgrad.formula.term import NUMBER, Term, postorder
 
 FUNCTIONS = frozenset({"log", "sin", "cos", "atan", "acos", "acosh"})
@@ -110,9 +110,23 @@ class Reader:
         if size is not None:
             return size
         poly = inner.polynomial
+        below = {} if poly is None else self._exponentials_below(poly)
+        if poly is not None and below:  # √(1 + e^-2x) is e^-x √(e^2x + 1)
+            more = [(g, -p) for g, p in below.items()]
+            bare = self.sqrt(self.field.ratio({monomial((*m, *more)): c for m, c in poly.items()}))
+            return self.field.times(Ratio(Fraction(1), monomial([(g, p / 2) for g, p in below.items()])), bare)
         if poly is None or any(p < 0 for m in poly for _, p in m):
             return self.function("sqrt_of", inner)
         return self.field.single(self.field.generator("sqrt", poly))
+
+    def _exponentials_below(self, poly: Polynomial) -> dict[int, Fraction]:
+        """The negative powers that all terms can be multiplied free of."""
+        found: dict[int, Fraction] = {}
+        for m in poly:
+            for g, p in m:
+                if p < 0 and self.field.generators[g].kind == "exp":
+                    found[g] = min(found.get(g, p), p)
+        return found
 
     def _size(self, inner: Ratio) -> Ratio | None:
         """c·|x| of c²·x²."""

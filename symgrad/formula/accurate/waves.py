@@ -29,11 +29,11 @@ def times(poly: Polynomial, by: Fraction | int) -> Polynomial:
 
 
 class Piece:
-    """Σ coefs[k] · e^(k·w), without what all terms have in common, to the power ``power``."""
+    """Σ coefs[k] · e^(k·w), without what all terms have in common, to the power ``power``, which may be ±½."""
 
     __slots__ = ("coefs", "lowest", "power")
 
-    def __init__(self, coefs: dict[int, Polynomial], lowest: Polynomial, power: int):
+    def __init__(self, coefs: dict[int, Polynomial], lowest: Polynomial, power: Any):
         self.coefs = coefs
         self.lowest = lowest
         self.power = power
@@ -63,7 +63,7 @@ class Piece:
     @property
     def kind(self) -> int:
         """1 for e^kw + 1, -1 for e^kw - 1, else 0."""
-        numbers = self.numbers
+        numbers = self.numbers if Fraction(self.power).denominator == 1 else None
         if numbers is None or len(numbers) != 2 or numbers[self.highest] != 1 or abs(numbers[0]) != 1:
             return 0
         return int(numbers[0])
@@ -83,7 +83,7 @@ class Waves:
         return added([low, *(times(self.w, p.power * p.highest) for p in self.pieces)]), low
 
 
-def waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int]) -> Waves:
+def waves_of(writer: Writer, left: Polynomial, factors: dict[Key, Any]) -> Waves:
     """The sums of a product in powers of one e^w.  Raises ``TooLong`` where there is no such w."""
     try:
         return _waves_of(writer, left, factors, True)
@@ -91,7 +91,7 @@ def waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int]) -> Waves
         return _waves_of(writer, left, factors, False)
 
 
-def _waves_of(writer: Writer, left: Polynomial, factors: dict[Key, int], whole: bool) -> Waves:
+def _waves_of(writer: Writer, left: Polynomial, factors: dict[Key, Any], whole: bool) -> Waves:
     rows: list[tuple[list[tuple[Polynomial, Polynomial]], int]] = []
     steps: list[Fraction] = []
     direction: Polynomial | None = None
@@ -145,7 +145,7 @@ def _multiple(poly: Polynomial, of: Polynomial) -> Fraction:
     return ratios.pop()
 
 
-def exponentials(writer: Writer, value: Fraction, items: Items, left: Polynomial, factors: dict[Key, int]) -> Any:
+def exponentials(writer: Writer, value: Fraction, items: Items, left: Polynomial, factors: dict[Key, Any]) -> Any:
     """value · Π items · e^left · Π factors."""
     items = list(items)
     fixed = {key: n for key, n in factors.items() if all(set(writer._exponent(m)) <= {()} for m, _ in key)}
@@ -168,8 +168,9 @@ def exponentials(writer: Writer, value: Fraction, items: Items, left: Polynomial
     w = writer.polynomial(waves.w)
     size = Size(writer, waves.w)
     for piece in waves.pieces:
-        scale = piece.scale
-        value *= scale**piece.power
+        whole = Fraction(piece.power)
+        scale = piece.scale if whole.denominator == 1 else Fraction(1)
+        value *= scale ** int(whole)
         items += sums(writer, piece.times(1 / scale), w, size)
     up, down = waves.exponents()
     if not up and not down:
@@ -309,7 +310,10 @@ def sums(writer: Writer, piece: Piece, w: Any, size: Any) -> Items:
         return [(less, piece.power), *sign]
     up, down = (side(writer, piece, size, first) for first in (piece.highest, 0))
     term = up if up is down else lookup("where")(lookup("gt")(w, number(0)), up, down)
-    return [(term, piece.power)]
+    power = Fraction(piece.power)
+    whole = int(power)
+    half = [] if power == whole else [(lookup("sqrt")(term), 1 if power > 0 else -1)]
+    return [(term, whole), *half]
 
 
 def side(writer: Writer, piece: Piece, size: Any, first: int, skip: bool = False) -> Any:

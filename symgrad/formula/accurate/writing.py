@@ -6,13 +6,14 @@ squares as hypot; products alternate between factors and divisors, so that neith
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from symgrad.formula.accurate.ratios import Field, Key, Ratio
+from symgrad.formula.accurate.ratios import Field, Key, Ratio, key_of
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
 from symgrad.formula.term import Term, number
@@ -63,15 +64,19 @@ class Writer:
             return number(0)
         value, items = a.number, []
         powers: list[tuple[int, Fraction]] = []
+        roots: list[tuple[Key, Fraction]] = []
         for g, p in a.monomial:
-            if self.field.generators[g].kind == "exp":
+            made = self.field.generators[g]
+            if made.kind == "exp":
                 powers.append((g, p))
+            elif made.kind == "sqrt" and abs(p) == 1 and self._is_wave(made.inner):
+                roots.append((key_of(made.inner), p))
             else:
                 items += self._plain(a, g, p)
-        waves: dict[Key, int] = {}
+        waves: dict[Key, Any] = {key: a.factors.get(key, 0) + p / 2 for key, p in roots}
         for key, n in a.factors.items():
             if any(self._exponent(m) for m, _ in key):
-                waves[key] = n
+                waves.setdefault(key, n)
             else:
                 c, more = self._factor(dict(key), n, len(a.factors) + len(items) > 1)
                 value *= c
@@ -190,18 +195,51 @@ class Writer:
 
     def _root(self, poly: Polynomial) -> Any:
         """√(a² + b²) without squares, and √(a² - b²) from its factors."""
+        if self._is_wave(poly):
+            from symgrad.formula.accurate.waves import exponentials
+
+            return exponentials(self, Fraction(1), [], {}, {key_of(poly): Fraction(1, 2)})
         pair = self.squares(poly)
         if pair is None:
             ratio = self.field.ratio(poly)
             turn = self._half_angle(dict(next(iter(ratio.factors)))) if list(ratio.factors.values()) == [1] else None
             if turn is not None and not ratio.monomial and turn[0] * ratio.number > 0:
                 return call("sqrt", number(2 * abs(ratio.number))) * call("abs", turn[1])
-            return call("sqrt", self.polynomial(poly))
+            form = self._of_second_order(poly)
+            return call("sqrt", self.polynomial(poly)) if form is None else form
         (a, c), (b, d) = pair
         if c > 0 and d > 0:
             return call("hypot", a, b)
         big, small = (call("abs", x) for x in ((a, b) if c > 0 else (b, a)))
         return call("sqrt", big - small) * call("sqrt", big + small)
+
+    def _is_wave(self, poly: Polynomial) -> bool:
+        """Whether it is a sum of positive multiples of exponentials."""
+        return all(c > 0 for c in poly.values()) and any(set(self._exponent(m)) - {()} for m in poly)
+
+    def _of_second_order(self, poly: Polynomial) -> Any:
+        """√(x² + xy + y²), of variables that a power of 2 keeps from being squared to infinity, or to nothing."""
+        flat = self._flat(poly)
+        variables = sorted({g for m in flat for g, _ in m})
+        kinds = {self.field.generators[g].kind for g in variables}
+        if kinds != {"variable"} or any(sum(p for _, p in m) != 2 or any(p < 0 for _, p in m) for m in flat):
+            return None
+        big = functools.reduce(lookup("maximum"), [call("abs", self._generator(g)) for g in variables])
+        small = call("where", call("lt", big, number(2.0**-400)), number(2.0**600), number(1))
+        scale = call("where", call("gt", big, number(2.0**400)), number(2.0**-600), small)
+        other = Writer(self.field)
+        other._generators = {g: scale * self._generator(g) for g in variables}
+        return call("sqrt", other.polynomial(poly)) / scale
+
+    def _flat(self, poly: Polynomial) -> Polynomial:
+        """A polynomial whose sums that were kept in brackets are multiplied out."""
+        rows: list[Polynomial] = []
+        for m, c in poly.items():
+            made = self.field.generators[m[0][0]] if len(m) == 1 and m[0][1] == 1 else None
+            parts = [part.polynomial for part in made.inner] if made is not None and made.kind == "sum" else []
+            whole = parts and all(part is not None for part in parts)
+            rows += [multiplied({(): c}, part) for part in parts if part] if whole else [{m: c}]
+        return added(rows)
 
     def squares(self, poly: Polynomial) -> list[tuple[Any, int]] | None:
         """a and b of ±a² ± b² with their signs."""
@@ -353,10 +391,13 @@ class Writer:
         if fixed and a[()] * b[()] > 0:
             return one + two
         part = self.field.ratio(top)
-        items: Items = [] if part.factors else [i for g, p in part.monomial for i in self._plain(part, g, p)]
-        if part.factors:
+        whole = part.factors or any(self.field.generators[g].kind == "exp" for g, _ in part.monomial)
+        items: Items = [] if whole else [i for g, p in part.monomial for i in self._plain(part, g, p)]
+        if whole:
             items.append((self(Ratio(Fraction(1), part.monomial, part.factors)), 1))
         safe = self.product(part.number / 4, [*items, (one - two, -1)])
+        if fixed and whole:  # of e^x/(√(1 + e^x) + 1) the parts overflow where the difference loses nothing
+            return call("where", call("gt", call("abs", one + two), number(1e8)), one + two, safe)
         if fixed:
             return safe
         return call("where", call("lt", self.polynomial(multiplied(a, b)), number(0)), safe, one + two)
