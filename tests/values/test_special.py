@@ -193,6 +193,15 @@ def test_scaled_tails_beyond_25() -> None:
     np.testing.assert_allclose(kernels.erfcx(np.array(points)), exact, rtol=4e-16)
 
 
+def test_an_infinite_cotangent_passes_no_maximum_of_sinc() -> None:
+    """acos has an infinite slope where sinc is 1; torch has 0 there, and so have programs."""
+    x = np.array([0.0, 0.5])
+    slope = sg.func.grad(lambda x: sg.acos(sg.sinc(x)).sum())
+    want = [0.0, 1.6510323220553653]
+    np.testing.assert_allclose(np.asarray(slope(x)), want, rtol=1e-12)
+    np.testing.assert_allclose(sg.compile(slope, x)(x), want, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 10])
 def test_bessel_functions_of_small_numbers_keep_their_digits(n: int) -> None:
     points = [1e-29, 1e-20, 1e-10, -3e-5, 0.3, 1.9, 2.1, 3.5, 6.6]

@@ -165,6 +165,16 @@ dsinc: Op = _special(
 )
 
 
+def _times_dsinc(g: Any, out: Any, x: Any) -> Any:
+    """g dsinc(x), and 0 at 0 also where g is infinite, as in torch."""
+    from symgrad.ops.elementwise.select import excepted, isfinite, logical_or, ne
+
+    return excepted(g * dsinc(x), logical_or(ne(x, 0), isfinite(g)))
+
+
+sinc.vjps = (_times_dsinc,)
+
+
 def _second_sinc(out: Any, x: Any) -> Any:
     """-π² sinc(x) - 2 dsinc(x)/x, and its limit -π²/3 at 0."""
     from symgrad.ops.elementwise.select import eq, where
