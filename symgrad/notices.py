@@ -16,6 +16,8 @@ from typing import Any
 from symgrad.errors import ArgumentError
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
+_NUMPY = f"{os.sep}numpy{os.sep}"
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
 _given: set[str] = set()
 """What was said and is not said again."""
 _always = [False]
@@ -37,6 +39,16 @@ def set_warn_always(b: bool) -> None:
 def is_warn_always_enabled() -> bool:
     """Whether :func:`set_warn_always` is in force."""
     return _always[0]
+
+
+def is_of_user(file: str) -> bool:
+    """Whether a file is none of this library's nor of NumPy's."""
+    return not file.startswith(_PACKAGE) and _NUMPY not in file
+
+
+def is_of_program(file: str) -> bool:
+    """Whether a file is one of the user's own programs, and not of a library that is installed."""
+    return is_of_user(file) and _INSTALLED not in file
 
 
 def users_frames() -> Iterator[Any]:

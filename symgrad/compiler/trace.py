@@ -22,6 +22,7 @@ from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
+from symgrad.interop.array_calls import followed, means_the_same
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
@@ -30,6 +31,7 @@ from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
+from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
 
@@ -185,11 +187,49 @@ def fixed(sizes: Iterable[int] | None = None) -> Iterator[None]:
 def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False) -> Trace:
     """Run ``function`` on tensors made of ``args`` and read what it did; ``exact``: node by node, and no formulas.
 
-    Raises ``CompileError`` when it did something that no program can repeat.
+    A function that is written for NumPy's arrays, and does not run on tensors or makes plain numbers of them, is run on
+    tensors that answer as arrays do.  Raises ``CompileError`` when it did something that no program can repeat.
     """
     transform = transform_of(function)
     if transform is not None and not exact:
         return transform.traced(args)
+    if exact:
+        with numbers_counted():
+            return _traced(function, args, exact)[0]
+    before = numbers_made()
+    try:
+        with numbers_counted():
+            made, result = _traced(function, args)
+    except CompileError:
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
+        try:
+            return _traced(function, args, call=followed)[0]
+        except Exception:  # noqa: BLE001  (it is not written for arrays either)
+            raise error from None
+    numbers = numbers_made() > before
+    if not numbers and means_the_same(function, args, {}, result):
+        return made
+    with contextlib.suppress(Exception):
+        again, other = _traced(function, args, call=followed)
+        if not numbers or (len(again.guards) < len(made.guards) and same_results(result, other)):
+            return again
+    if numbers:
+        note_number()
+    return made
+
+
+def same_results(a: Any, b: Any) -> bool:
+    """Whether two runs of a function gave the same numbers."""
+    (ours, structure), (theirs, other) = containers.flatten(a), containers.flatten(b)
+    same = (np.array_equal(array_of(x), array_of(y), equal_nan=True) for x, y in zip(ours, theirs, strict=True))
+    return structure == other and all(same)
+
+
+def _traced(
+    function: Callable[..., Any], args: Sequence[Any], exact: bool = False, call: Callable[..., Any] | None = None
+) -> tuple[Trace, Any]:
+    """What one run of ``function`` did, ``call(function, args)`` or as it is, and what it gave."""
     made = Trace(function_name(function))
     made.exact = exact
     start = next(sequence)
@@ -218,13 +258,13 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
     with watch, enable_grad(), changes_seen(note_unrepeatable if exact else arguments_kept(watch, function)):
-        result = function(*call_args)
+        result = function(*call_args) if call is None else call(function, call_args)
         note_rewritten(watch)
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     leaves, made.structure = containers.flatten(result)
     _read(made, tensors, names, leaves, watch, start)
-    return made
+    return made, result
 
 
 def note_rewritten(watch: Watch) -> None:

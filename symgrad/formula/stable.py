@@ -98,8 +98,15 @@ def _log(term: Term) -> Found | None:
     if name == "sub" and x.args[0].number == 1:
         odds = _odds(x.args[1])
         return None if odds is None else _found(lookup("logsigmoid")(-odds), odds)
-    inner = _quotient(x) if name in ("div", "reciprocal") else None
-    spelling, bases = inner or (x, list(x.args))
+    picks = name in ("getitem", "gather")
+    shared = x.args[0] if picks else x
+    inner = _quotient(shared) if shared.op.name in ("div", "reciprocal") else None
+    spelling, bases = inner or (shared, list(shared.args))
+    if picks:
+        if spelling.op.name != "softmax":
+            return None
+        logs = lookup("log_softmax")(spelling.args[0], **spelling.params)
+        return _found(x.op(logs, *x.args[1:], **x.params), *bases, *x.args[1:])
     if spelling.op.name == "sigmoid":
         return _found(lookup("logsigmoid")(spelling.args[0]), *bases)
     if spelling.op.name != "softmax":
@@ -139,13 +146,72 @@ def _quotient(term: Term) -> Found | None:
 
 def _share(top: Term, below: Term) -> Found | None:
     """eᵘ / Σeᵘ = softmax(u)."""
+    top = _original(top)
     while below.op.name in ("unsqueeze", "expand"):
         below = below.args[0]
-    if below.op.name != "sum" or below.args[0] is not top or _exponent(top) is None or len(below.params["dim"]) != 1:
+    if (
+        below.op.name != "sum"
+        or _original(below.args[0]) is not top
+        or _exponent(top) is None
+        or len(below.params["dim"]) != 1
+    ):
         return None
     if not below.params["keepdim"] and top.ndim > 1:
         return None
-    return _made("softmax", top.args[0], dim=below.params["dim"][0])
+    dim = below.params["dim"][0]
+    return _made("softmax", _unshifted(top.args[0], dim), dim=dim)
+
+
+def _unshifted(u: Term, dim: int) -> Term:
+    """u without what is added to it alike along an axis, such as its largest entry: softmax does not see it."""
+    while u.op.name in ("add", "sub"):
+        kept = [a for a in u.args if a.shape == u.shape and not _level(a, u.ndim, dim)]
+        if len(kept) != 1 or kept[0] is not u.args[0]:
+            break
+        u = _original(kept[0])
+    return u
+
+
+def _original(t: Term) -> Term:
+    """What a copy was made of, which is there before something is changed in place."""
+    while t.op.name == "clone":
+        t = t.args[0]
+    return t
+
+
+def _level(t: Term, ndim: int, dim: int) -> bool:
+    """Whether all entries along an axis are one entry that was spread."""
+    while True:
+        axis = dim - (ndim - t.ndim)
+        if axis < 0 or t.shape[axis] == 1:
+            return True
+        if t.op.name != "expand":
+            return False
+        t, ndim, dim = t.args[0], t.ndim, axis
+
+
+def _softmax(term: Term) -> Found | None:
+    """softmax(u + c) = softmax(u), and the logarithm."""
+    u = _unshifted(term.args[0], term.params["dim"])
+    return None if u is term.args[0] else _made(term.op.name, u, **term.params)
+
+
+def _log_share(term: Term) -> Found | None:
+    """u - log Σeᵘ = log_softmax(u)."""
+    u, total = term.args
+    while total.op.name in ("unsqueeze", "expand"):
+        total = total.args[0]
+    if total.op.name == "log":
+        of = total.args[0]
+        if of.op.name != "sum" or of.args[0].op.name != "exp" or of.args[0].args[0] is not u:
+            return None
+        total = of
+    elif total.op.name != "logsumexp" or total.args[0] is not u:
+        return None
+    dims = total.params["dim"]
+    if len(dims) != 1 or not _real(u) or (not total.params["keepdim"] and u.ndim > 1):
+        return None
+    return _made("log_softmax", _unshifted(u, dims[0]), dim=dims[0])
 
 
 def _root(term: Term) -> Found | None:
@@ -248,6 +314,9 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "pow": _root,
     "square": _nested_power,
     "mul": _nested_power,
+    "softmax": _softmax,
+    "log_softmax": _softmax,
+    "sub": _log_share,
     **dict.fromkeys(QUOTIENTS, _divided),
 }
 CANDIDATES = frozenset(_PATTERNS) | {"scaled_reciprocal"}

@@ -19,6 +19,7 @@ from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.at_once import Apart, at_once
+from symgrad.func.bound import applied, of_arrays
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import cat, stack
@@ -75,6 +76,7 @@ def vmap(
         leaves, structure = containers.flatten(tuple(args))
         dims = _axes(leaves, structure, in_dims, name)
         named, named_structure = containers.flatten(kwargs)
+        arrays = of_arrays((args, kwargs))
         call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
         dims += [None] * len(named)
         leaves = [_tensor(x) if dim is not None else x for x, dim in zip([*leaves, *named], dims, strict=True)]
@@ -82,7 +84,7 @@ def vmap(
         def run(row: list[Any]) -> Any:
             entries = iter(row)
             given = containers.unflatten(structure, entries)
-            return func(*given, **containers.unflatten(named_structure, entries))
+            return applied(func, given, containers.unflatten(named_structure, entries), arrays)
 
         shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
         mapped_over = [x for x, dim in zip(leaves, dims, strict=True) if dim is not None]

@@ -11,6 +11,8 @@ import numpy as np
 from symgrad.compiler import trace as tracing
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
+from symgrad.interop.array_calls import called, leads_back
+from symgrad.interop.ndarray import inner
 from symgrad.op import lookup
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
@@ -18,7 +20,9 @@ from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
+from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.captured import guarding
+from symgrad.tape.watching.scalars import numbers_made
 from symgrad.tape.watching.watch import WATCH, note_variable, watching
 from symgrad.tensor import Tensor
 
@@ -43,7 +47,7 @@ def watched() -> bool:
 
 def as_tensor(value: Any, name: str) -> Any:
     """A tensor of an argument; Python numbers become double precision, since precision is what derivatives need."""
-    value = faced(value)
+    value = faced(inner(value))
     if isinstance(value, (Recorded, Dual, Jet)):
         return value
     if isinstance(value, NUMBERS):
@@ -125,6 +129,7 @@ class Bound:
         names = tracing.argument_names(function, len(args))
         names += [f"x{k + 1}" for k in range(len(names), len(args))]
         self.tie = tie or watched()
+        self.of_arrays = of_arrays(args)
         self.args = [_beside(arg, name) for arg, name in zip(args, names, strict=True)]
         self.variables: list[Any] = []
         self.shown: list[Any] = []
@@ -200,8 +205,35 @@ def _beside(arg: Any, name: str) -> Any:
     return made
 
 
+class _Program(ThreadState):
+    """Whether the function that is run was given arrays and numbers, which are tensors for it."""
+
+    def __init__(self) -> None:
+        self.of_arrays = False
+
+
+_PROGRAM = _Program()
+
+
+def of_arrays(args: Any) -> bool:
+    """Whether a call is given arrays and numbers alone, or stands inside of one that is."""
+    if _PROGRAM.of_arrays:
+        return True
+    leaves = containers.flatten(list(args))[0]
+    return not any(isinstance(leaf, (Recorded, Dual, Jet, Bundle)) for leaf in leaves)
+
+
+def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], arrays: bool) -> Any:
+    """What a function gives for tensors; with ``arrays`` they stand for arrays, for which it may be written."""
+    before, _PROGRAM.of_arrays = _PROGRAM.of_arrays, arrays
+    try:
+        return called(function, args, kwargs) if arrays else function(*args, **kwargs)
+    finally:
+        _PROGRAM.of_arrays = before
+
+
 def _other(leaf: Any) -> Any:
-    return plain(Tensor, leaf) if isinstance(leaf, np.ndarray) else leaf
+    return plain(Tensor, leaf) if isinstance(leaf, np.ndarray) else inner(leaf)
 
 
 def check_function(function: Any, name: str) -> None:
@@ -211,11 +243,25 @@ def check_function(function: Any, name: str) -> None:
 
 
 def run(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], has_aux: bool, api: str
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    has_aux: bool,
+    api: str,
+    arrays: bool = False,
 ) -> tuple[Any, Any]:
-    """``(output, aux)`` of one call; ``api`` is how torch calls the transform in its errors."""
+    """``(output, aux)`` of one call; ``api`` is how torch calls the transform in its errors.
+
+    With ``arrays`` the tensors among the arguments stand for arrays, for which the function may be written.
+    """
+    before = numbers_made()
     with enable_grad(), guarding(function, (*args, *kwargs.values())):
-        result = function(*args, **kwargs)
+        result = applied(function, args, kwargs, arrays)
+    if numbers_made() > before and not leads_back(result):
+        raise ArgumentError(
+            f"{api}: Expected f(*args) to return a Tensor, got {type(result)}, made of plain numbers: float() of a "
+            "tensor, functions of the module math, or entries written into an array of NumPy leave no derivative."
+        )
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:

@@ -20,6 +20,7 @@ from symgrad.func.bound import (
     check_function,
     deriving,
     flat_parts,
+    of_arrays,
     results,
     run,
     settled,
@@ -90,7 +91,7 @@ def jvp(
         row.append(dual.make_dual(primal, tangent, tag))
     args = containers.unflatten(structure, iter(row))
     try:
-        result, aux = run(func, args, {}, has_aux, JVP)
+        result, aux = run(func, args, {}, has_aux, JVP, of_arrays((primals, tangents)))
         leaves, out_structure = results(result, JVP)
         pairs = [dual.parts(leaf, tag) for leaf in leaves]
         aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
@@ -166,7 +167,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with deriving():
         bound = Bound(func, primals, tuple(range(len(primals))))
         with bound.closed():
-            result, _ = run(func, bound.args, {}, False, JVP)
+            result, _ = run(func, bound.args, {}, False, JVP, bound.of_arrays)
         leaves, structure = results(result, JVP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
         shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))

@@ -156,7 +156,7 @@ def _recorded(
     """The variables of a call, and its outputs with how they are nested; what cannot be compressed is refused."""
     bound = Bound(func, args, argnums)
     with bound.closed(), drawing("error"):
-        result, aux = run(func, bound.args, kwargs, has_aux, name)
+        result, aux = run(func, bound.args, kwargs, has_aux, name, bound.of_arrays)
     leaves, structure = results(result, name)
     moving = any(isinstance(x, (Dual, Bundle, Jet)) for x in (*leaves, *bound.shown))
     if moving or bound.outer([part for leaf in leaves for part in flat_parts(leaf)]):

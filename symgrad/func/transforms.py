@@ -136,7 +136,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         with deriving():
             bound = Bound(func, args, argnums)
             with bound.closed():
-                out, aux = run(func, bound.args, kwargs, has_aux, _GRAD)
+                out, aux = run(func, bound.args, kwargs, has_aux, _GRAD, bound.of_arrays)
             out = _scalar(out)
             outer = bound.outer(flat_parts(out))
             found = bound.nested(iter(pull_back(out, bound.variables, None, outer)))
@@ -188,7 +188,7 @@ def _pulled_back(
         with deriving():
             bound = Bound(func, args, argnums)
             with bound.closed():
-                result, aux = run(func, bound.args, kwargs, has_aux, _VJP)
+                result, aux = run(func, bound.args, kwargs, has_aux, _VJP, bound.of_arrays)
             leaves, structure = results(result, _VJP)
             outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
             found = [bound.nested(iter(_rows(leaf, bound.variables, outer, chunk_size))) for leaf in leaves]
@@ -254,7 +254,7 @@ def jacfwd(
             def moved(row: list[Any]) -> tuple[list[Any], Any]:
                 with bound.closed(), drawing(randomness) as start:
                     start()
-                    result, aux = run(func, bound.given(row), kwargs, has_aux, JVP)
+                    result, aux = run(func, bound.given(row), kwargs, has_aux, JVP, bound.of_arrays)
                 leaves, structure = results(result, JVP)
                 _check_real(leaves, "output")
                 structures.append(structure)
@@ -278,7 +278,7 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
         if any(not isinstance(v, Tensor) or isinstance(v, Dual) or v.dtype.kind == "c" for v in bound.shown):
             return None
         with bound.closed(), drawing("error"):
-            result, _ = run(func, bound.args, kwargs, False, _VJP)
+            result, _ = run(func, bound.args, kwargs, False, _VJP, bound.of_arrays)
         leaves, structure = results(result, _VJP)
         known = all(isinstance(leaf, Recorded) and leaf._requires_grad for leaf in leaves)
         if not known or bound.outer(leaves) or {x.dtype for x in (*leaves, *bound.variables)} != {leaves[0].dtype}:
@@ -366,7 +366,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     with deriving():
         bound = Bound(func, primals, tuple(range(len(primals))), tie=True)
         with bound.closed():
-            result, aux = run(func, bound.args, {}, has_aux, _VJP)
+            result, aux = run(func, bound.args, {}, has_aux, _VJP, bound.of_arrays)
         leaves, structure = results(result, _VJP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
 

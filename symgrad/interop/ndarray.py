@@ -11,8 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.interop.protocols import call_function, call_ufunc
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
+
+MOVING = (Recorded, Dual, Jet, Bundle)
+"""What derivatives follow: tensors, and those that move along a tangent, a path or a batch."""
 
 
 def inner(value: Any) -> Any:
@@ -58,11 +63,12 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     # ------------------------------------------------------------------------------------------ NumPy's protocols
 
-    def _whole(self, found: Any) -> Any:
-        if isinstance(found, Recorded):
+    def whole(self, found: Any) -> Any:
+        """Tensors of the same run as arrays, also inside of lists and tuples."""
+        if isinstance(found, MOVING):
             return Array(found, self.numbers)
         if isinstance(found, (list, tuple)):
-            parts = [self._whole(part) for part in found]
+            parts = [self.whole(part) for part in found]
             return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
         return found
 
@@ -72,12 +78,12 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
             for part in out:
                 if isinstance(part, Array):
                     part._own()
-            call_ufunc(ufunc, method, inner(inputs), {**inner(kwargs), "out": inner(out)})
+            getattr(ufunc, method)(*inner(inputs), **inner(kwargs), out=inner(out))
             return out[0] if len(out) == 1 else out
-        return self._whole(call_ufunc(ufunc, method, inner(inputs), inner(kwargs)))
+        return self.whole(getattr(ufunc, method)(*inner(inputs), **inner(kwargs)))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self._whole(call_function(func, inner(args), inner(kwargs)))
+        return self.whole(func(*inner(args), **inner(kwargs)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.tensor.__array__(dtype, copy)
@@ -120,7 +126,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, key: Any) -> Any:
-        return self._whole(self.tensor[inner(key)])
+        return self.whole(self.tensor[inner(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._own()
@@ -160,7 +166,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def real(self) -> Any:
         """The real part."""
-        return self._whole(self.tensor.real)
+        return self.whole(self.tensor.real)
 
     @property
     def imag(self) -> Any:
@@ -200,11 +206,11 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """The entries in another dtype."""
-        return self._whole(self.tensor.to(np.dtype(dtype)))
+        return self.whole(self.tensor.to(np.dtype(dtype)))
 
     def copy(self, order: str = "C") -> Any:  # noqa: ARG002  (how it lies in memory is no matter here)
         """A copy."""
-        return self._whole(self.tensor.clone())
+        return self.whole(self.tensor.clone())
 
     def flatten(self, order: Any = "C") -> Any:
         """A copy with one axis."""

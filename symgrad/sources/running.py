@@ -13,6 +13,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term
+from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.tape import containers
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import sequence
@@ -86,7 +87,7 @@ def ran(
         call_args.append(containers.unflatten(structure, iter(row)))
     with enable_grad():
         start = next(sequence)
-        result = function(*call_args)
+        result = as_run(function, call_args, args)
         end = next(sequence)
     if not isinstance(result, Recorded):
         whole = [f"{stem} = {a}" for stem, a in zip(stems, args, strict=True) if type(a) is int]
@@ -97,6 +98,12 @@ def ran(
     reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
     reading.span = (start, end)
     return reading, reading[result.edge()]
+
+
+def as_run(function: Callable[..., Any], values: Sequence[Any], given: Sequence[Any]) -> Any:
+    """What a function gives for tensors; unless some that was ``given`` are tensors, it may be written for arrays."""
+    of_tensors = any(isinstance(leaf, Recorded) for leaf in containers.flatten(list(given))[0])
+    return function(*values) if of_tensors else called_with_arrays(function, values)
 
 
 def _derived(

@@ -17,6 +17,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError, SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
+from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.op import lookup
 from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
@@ -298,7 +299,7 @@ def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[
             values = [tensor(a, requires_grad=True) for a in _arrays(names, shapes, sizes_of(shapes, SIZES), definite)]
             with np.errstate(all="ignore"), enable_grad():
                 try:
-                    out = f(*values)
+                    out = called_with_arrays(f, values)
                     break
                 except np.linalg.LinAlgError:
                     continue

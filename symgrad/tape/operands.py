@@ -18,9 +18,10 @@ from symgrad.dtypes import (
     promote,
     weak_with,
 )
-from symgrad.errors import NotAnOperand
+from symgrad.errors import ArgumentError, NotAnOperand
 from symgrad.kernels import kept_order
 from symgrad.op import Op, scales
+from symgrad.ops.calls.results import Named
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.tape.formulas.sizes import Measure, Size
 
@@ -34,6 +35,11 @@ def as_operand(op: Op, arg: Any, place: int) -> Any:
     if isinstance(arg, (list, tuple)):
         if getattr(type(arg), "__rmul__", None) not in (list.__rmul__, tuple.__rmul__):
             raise NotAnOperand(f"{op.name}() takes tensors, arrays and numbers, not {type(arg).__name__}.")
+        if isinstance(arg, Named):
+            raise ArgumentError(
+                f"{op.name}() takes tensors, arrays and numbers, not the result of {type(arg).__name__}(), which is a "
+                f"tuple of {' and '.join(arg.names)}: take one of them, as in .{arg.names[0]}."
+            )
         return np.asarray(arg)
     alone = (op.kind == "primitive" and not op.together) or place == op.condition
     return as_python_number(arg) if isinstance(arg, np.generic) and not alone and is_number(arg.dtype) else arg

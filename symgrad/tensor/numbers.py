@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.notices import notice_once
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.scalars import note_number
 from symgrad.tape.watching.watch import WATCH, note_read
-
-_SCALAR = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-    "tensor.detach() first."
-)
 
 
 class Numbers(Recorded):
@@ -71,7 +66,7 @@ class Numbers(Recorded):
 
     def __float__(self) -> float:
         if self._requires_grad:
-            notice_once(_SCALAR)
+            note_number()
         return float(self._number("double"))
 
     def __int__(self) -> int:
@@ -91,7 +86,7 @@ class Numbers(Recorded):
 
     def __complex__(self) -> complex:
         if self._requires_grad:
-            notice_once(_SCALAR)
+            note_number()
         return complex(self._number())
 
     def __index__(self) -> int:

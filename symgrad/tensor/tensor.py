@@ -272,13 +272,17 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return made
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from symgrad.interop import call_ufunc
+        from symgrad.interop import Array, call_ufunc
 
+        if any(isinstance(x, Array) for x in inputs):  # which answers for both
+            return NotImplemented
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from symgrad.interop import call_function
+        from symgrad.interop import Array, call_function
 
+        if Array in types:
+            return NotImplemented
         return call_function(func, args, kwargs)
 
     def __len__(self) -> int:

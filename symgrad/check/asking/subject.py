@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.functions.lookthrough import looked_through
-from symgrad.check.asking.array_calls import arrays_followed
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
 from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.torch_calls import torch_followed
-from symgrad.interop.ndarray import Array, inner
+from symgrad.interop.array_calls import followed
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -82,12 +81,9 @@ class Subject:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", _NUMBER_MADE)
                 return self.f(*values)
-        numbers: list[Any] = []
-        with arrays_followed(numbers), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.filterwarnings("ignore", _NUMBER_MADE)
-            out = inner(self.f(*(Array(v, numbers) if k in self.data else v for k, v in enumerate(values))))
-        ended = isinstance(out, float) and numbers and as_array(numbers[-1]) == out
-        return numbers[-1] if ended else out  # return float(loss)
+            return followed(self.f, values)
 
     def _leaf(self, k: int, array: Any) -> Any:
         made = plain(Tensor, np.array(array)[()])

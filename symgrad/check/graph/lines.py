@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from symgrad.check.asking.files import is_of_program, is_of_user
+from symgrad.notices import is_of_program, is_of_user
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import STANDING, observe, unobserve
 

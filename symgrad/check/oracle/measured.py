@@ -16,7 +16,6 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array, epsilon
 from symgrad.check.asking.calling import double_precision
 from symgrad.check.asking.derivatives import largest
-from symgrad.check.asking.files import is_of_program, is_of_user
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.lines import line_text
 from symgrad.check.oracle.answer import Exact
@@ -25,6 +24,7 @@ from symgrad.check.oracle.repeats import require_deterministic
 from symgrad.check.oracle.screening import MOST_ENTRIES, Screened
 from symgrad.check.oracle.tolerance import ulps_of
 from symgrad.errors import ArgumentError
+from symgrad.notices import is_of_program, is_of_user
 from symgrad.tape.watching.looks import look_count, looks
 
 MOST_KINKS = 1000

@@ -19,6 +19,7 @@ from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.canonical.sums.shifts import read_logsumexp, read_softmax
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
 from symgrad.op import lookup
@@ -397,5 +398,8 @@ READERS: dict[str, Reader] = {
     "narrow": read_narrow,
     "select": read_select,
     "sum": read_sum,
+    "softmax": read_softmax,
+    "log_softmax": read_softmax,
+    "logsumexp": read_logsumexp,
 }
 """The reader of an op, by its name."""

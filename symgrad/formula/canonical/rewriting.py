@@ -25,6 +25,7 @@ from symgrad.formula.canonical.scalars.imaginary import conjugate, conjugate_pai
 from symgrad.formula.canonical.scalars.meetings import without_root
 from symgrad.formula.canonical.scalars.numerals import with_whole_parts
 from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
+from symgrad.formula.canonical.sums.shifts import logsumexp, split
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
 
@@ -208,10 +209,16 @@ def _softmax(p: Product, run: Canonicaliser) -> Product:
                 and g.power == 1
                 and tuple(x for k, x in enumerate(g.labels) if k != dim) == f.labels
             ):
-                made = lookup("softmax")(g.base.args[0], dim=dim)
+                made = lookup("softmax")(_without_shift(g.base, dim, run), dim=dim)
                 left = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
                 return _softmax(without(p, [f, g], [Factor(made, g.labels), *left]), run)
     return p
+
+
+def _without_shift(e: Term, dim: int, run: Canonicaliser) -> Term:
+    """u of e^u, without what has one value along an axis."""
+    parts = [x for form in run.arguments.get(e, ()) if form.shape == e.shape for x in split(form, dim) or ()]
+    return run.term(parts[0]) if parts else e.args[0]
 
 
 def _complements(p: Product, run: Canonicaliser) -> Product:
@@ -527,7 +534,9 @@ def _log(run: Canonicaliser, form: Form) -> Form | None:
         return Form([Product(1, [Factor(made, f.labels)], p.out)], form.shape)
     inner = run.term(form)
     if inner.op.name == "sum" and inner.args[0].op.name == "exp" and inner.shape == form.shape:
-        return run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=inner.params["dim"], keepdim=False))
+        dims, (form, *_) = inner.params["dim"], run.arguments.get(inner.args[0], [None])
+        apart = logsumexp(run, form, dims[0]) if form is not None and len(dims) == 1 else None
+        return apart or run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=dims, keepdim=False))
     return None
 
 

@@ -160,7 +160,7 @@ class Canonicaliser:
         """What was made of a term, when the steps are used up; ``exact``: with all its axes."""
         found = self._carried.get(term)
         if found is None:
-            found = self._carried[term] = self._like(term, self.forms[term])
+            found = self._carried[term] = self.like(term, self.forms[term])
         return lookup("expand")(found, shape=term.shape) if exact and found.shape != term.shape else found
 
     # ---------------------------------------------------------------- bookkeeping
@@ -369,19 +369,19 @@ class Canonicaliser:
             scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
             rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
             form = Form([rest], args[0].shape)
-            inner = self.linear(op, self._like(term.args[0], form), form, params, term.args[1:])
+            inner = self.linear(op, self.like(term.args[0], form), form, params, term.args[1:])
             return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
         if "keepdim" in params:  # which is written as an axis of its own
             return self._reduced(term, args[0])
-        return self._applied(op, [self._like(t, a) for t, a in zip(term.args, args, strict=True)], params)
+        return self._applied(op, [self.like(t, a) for t, a in zip(term.args, args, strict=True)], params)
 
     def _reduced(self, term: Term, form: Form) -> Form:
         """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A)."""
         params, several = dict(term.params), isinstance(term.params["dim"], tuple)
         dims = params["dim"] if several else (params["dim"],)
-        argument = self._like(term.args[0], form)
+        argument = self.like(term.args[0], form)
         if argument.ndim == 2 and len(dims) == 1 and dims[0] is not None and count_transposes(argument):
-            flipped = self._like(term.args[0].T, form.restricted((1, 0)))
+            flipped = self.like(term.args[0].T, form.restricted((1, 0)))
             if count_transposes(flipped) < count_transposes(argument):
                 argument, params["dim"] = flipped, (1 - dims[0],) if several else 1 - dims[0]
         keep = params.get("keepdim")
@@ -393,7 +393,7 @@ class Canonicaliser:
         while op.name == "reshape" and keeps_order(argument):
             argument = argument.args[0]
             form = self.form_of(argument)
-        made = op(argument, *(self._like(a, self.forms[a]) for a in places), **params)
+        made = op(argument, *(self.like(a, self.forms[a]) for a in places), **params)
         if made.op is op and not places:
             other = other_half(made, form, self)
             if other is not None:
@@ -401,7 +401,7 @@ class Canonicaliser:
             self.arguments[made] = [form]
         return self.opaque(made)
 
-    def _like(self, raw: Term, form: Form) -> Term:
+    def like(self, raw: Term, form: Form) -> Term:
         """The term of an argument and its axes of size 1; a mask that stood for numbers in the program does so."""
         found = whole(self.term(form), form.shape)
         return found if is_truth(raw) else counted(found)

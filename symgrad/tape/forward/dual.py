@@ -27,6 +27,7 @@ from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dualwrites import FACES as FACES
 from symgrad.tape.forward.dualwrites import Place
 from symgrad.tape.forward.dualwrites import faced as faced
+from symgrad.tape.watching.scalars import note_number, numbers_counted
 
 _TAGS = itertools.count(1)
 
@@ -198,7 +199,9 @@ class Dual(Carried):
         return format(str(self) if self.ndim else self.primal, spec)
 
     def __float__(self) -> float:
-        return float(self.primal)
+        with numbers_counted():  # torch does not warn of duals
+            note_number()
+            return float(self.primal)
 
     def __int__(self) -> int:
         return int(self.primal)

@@ -121,6 +121,13 @@ def note_read(tensor: Any, how: str) -> None:
             watch.reads.append(Read(tensor, how))
 
 
+def forget_last_read(tensor: Any) -> None:
+    """The value of a tensor that was read last is what the function gives: it chooses no way."""
+    for watch in WATCH.local.stack:
+        if watch.reads and watch.reads[-1].tensor is tensor:
+            watch.reads.pop()
+
+
 def note_constant(tensor: Any, source: Any) -> None:
     """A constant entered a graph as ``source``; its value is needed when the graph becomes a program."""
     for watch in WATCH.local.stack:

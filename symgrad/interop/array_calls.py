@@ -1,0 +1,288 @@
+"""Programs that are written for NumPy's arrays, run on tensors.
+
+They call methods that mean something else for a tensor (``x.max(axis=1)``), and they lose what they are given where
+nobody is asked: NumPy asks its arguments what to do, but ``np.zeros`` has none that could answer, ``np.asarray`` does
+not ask, and ``math.exp`` takes numbers.  So their arguments are tensors that answer as arrays do
+(:mod:`symgrad.interop.ndarray`), and while they run these names of the modules ``numpy`` and ``math`` stand for
+functions that know such arrays.  They do so for programs of the user, in the thread that runs one; everybody else gets
+what the modules always gave.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import KinkError, ShapeError
+from symgrad.interop.callers import calls
+from symgrad.interop.ndarray import MOVING, Array, inner
+from symgrad.notices import is_of_program
+from symgrad.op import lookup
+from symgrad.tape.containers import flatten, tree_map
+from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.jets import Jet
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made
+from symgrad.tape.watching.watch import forget_last_read
+from symgrad.tensor import Tensor
+
+_FILLED = ("zeros", "ones", "empty", "full")
+_FILLED_LIKE = ("zeros_like", "ones_like", "empty_like", "full_like")
+_READ = ("array", "asarray", "asanyarray", "ascontiguousarray", "asarray_chkfinite")
+_OF_LISTS = ("sum", "prod", "mean", "max", "min", "amax", "amin", "std", "var", "cumsum", "cumprod", "diff", "sort")
+_OF_NUMBERS: dict[str, Callable[..., Any]] = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
+    "atanh": np.arctanh, "atan2": np.arctan2, "ceil": np.ceil, "copysign": np.copysign, "cos": np.cos,
+    "cosh": np.cosh, "degrees": np.degrees, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.abs,
+    "floor": np.floor, "hypot": np.hypot, "isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan,
+    "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "pow": np.power, "radians": np.radians, "sin": np.sin,
+    "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh, "trunc": np.trunc,
+}  # fmt: skip
+"""Functions of the module math by what NumPy calls them; those without a name there stand in ``_OTHERS``."""
+
+
+class _Followed(threading.local):
+    """The plain numbers of the runs that are followed in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.runs: list[list[Any]] = []
+
+
+_FOLLOWED = _Followed()
+_LOCK = threading.Lock()
+_OWN: list[tuple[Any, str, Any]] = []
+"""What the modules had before, while any thread follows a run."""
+
+_COUNT = [0]
+
+
+def followed(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+    """What a program for arrays gives for tensors: tensors.  A number made of its last one is that tensor.
+
+    Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.
+    """
+    numbers: list[Any] = []
+
+    def held(leaf: Any) -> Any:
+        return Array(leaf, numbers) if isinstance(leaf, MOVING) else leaf
+
+    with _arrays_followed(numbers), numbers_counted():
+        out = inner(function(*tree_map(held, list(args)), **tree_map(held, dict(kwargs or {}))))
+    if isinstance(out, float) and numbers and _bare(numbers[-1]) == out:  # return float(loss)
+        out = numbers.pop()
+        forget_last_read(out)
+    if numbers:
+        note_number()
+    return out
+
+
+def _bare(value: Any) -> Any:
+    """The array or number of a tensor, or of one that moves; other things as they are."""
+    while isinstance(value, (Dual, Jet)):
+        value = value.primal if isinstance(value, Dual) else value.head
+    return value._value if isinstance(value, Recorded) else value
+
+
+def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+    """What a function gives for tensors that stand for the user's arrays: it may be written for either.
+
+    It is run as it is; where that fails, or makes plain numbers of tensors, of which no derivative knows, or gives what
+    it does not give for arrays, it is run as a program for arrays.  Raises what the first run raised where the second
+    gives no tensor.
+    """
+    failed, out, again = None, None, None
+    before = numbers_made()
+    with numbers_counted():
+        try:
+            out = function(*args, **(kwargs or {}))
+        except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
+            failed = error
+    made = numbers_made() > before
+    if failed is None and not made and leads_back(out) and means_the_same(function, args, kwargs or {}, out):
+        return out
+    if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
+        raise failed
+    try:
+        again = followed(function, args, kwargs)
+    except Exception as error:  # noqa: BLE001
+        if failed is not None and isinstance(error, ShapeError):  # it got further
+            failed = error
+    if leads_back(again):
+        return again
+    if failed is not None:
+        raise failed
+    if made:
+        note_number()
+    return out
+
+
+def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
+    """Whether a function that calls methods which mean something else for arrays gives the same for these."""
+    code = getattr(function, "__code__", None)
+    if code is None or _TWO_MEANINGS.isdisjoint(_names_in(code)):
+        return True
+    ours = [_bare(leaf) for leaf in flatten(out)[0]]
+    if any(isinstance(leaf, MOVING) for leaf in ours):  # of several examples at once
+        return True
+    try:
+        with np.errstate(all="ignore"):
+            theirs = flatten(function(*tree_map(_bare, list(args)), **tree_map(_bare, dict(kwargs))))[0]
+        pairs = zip(ours, theirs, strict=True)
+        return all(np.shape(b) == np.shape(a) and np.allclose(a, b, 1e-6, 1e-9, True) for a, b in pairs)
+    except Exception:  # noqa: BLE001  (it is written for tensors)
+        return True
+
+
+_TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero"}
+"""Methods that arrays and tensors both have, and that do something else for each."""
+
+
+@functools.lru_cache(4096)
+def _names_in(code: CodeType) -> frozenset[str]:
+    """The names of methods and globals in a function, and in those that stand in it."""
+    inside = (part for part in code.co_consts if isinstance(part, CodeType))
+    return frozenset(code.co_names).union(*map(_names_in, inside))
+
+
+def leads_back(out: Any) -> bool:
+    """Whether there is a tensor in what a function gave."""
+    return any(isinstance(leaf, MOVING) for leaf in flatten(out)[0])
+
+
+@contextmanager
+def _arrays_followed(numbers: list[Any]) -> Iterator[None]:
+    """Inside, arrays that programs make to write into are followed; ``numbers`` are those of the run."""
+    with _LOCK:
+        if not _COUNT[0]:
+            _install()
+        _COUNT[0] += 1
+    _FOLLOWED.runs.append(numbers)
+    try:
+        yield
+    finally:
+        _FOLLOWED.runs.pop()
+        with _LOCK:
+            _COUNT[0] -= 1
+            while not _COUNT[0] and _OWN:
+                setattr(*_OWN.pop())
+
+
+def _install() -> None:
+    for name in (*_FILLED, *_FILLED_LIKE):
+        _put(np, name, _filled)
+    for name in _READ:
+        _put(np, name, _read)
+    for name in _OF_LISTS:
+        _put(np, name, _of_list)
+    for name, function in {**_OF_NUMBERS, **_OTHERS}.items():
+        _put(math, name, functools.partial(_of_numbers, function))
+
+
+def _put(module: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
+    """Let a function of a module be another one for programs that are followed."""
+    own = getattr(module, name, None)
+    if own is None:  # of a later version of Python
+        return
+    instead = make(own)
+
+    @functools.wraps(own)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        asked = _FOLLOWED.runs and is_of_program(frame.f_code.co_filename) and calls(frame, call, name)
+        return instead(*args, **kwargs) if asked else own(*args, **kwargs)
+
+    _OWN.append((module, name, own))
+    setattr(module, name, call)
+
+
+def _held(array: Any) -> Any:
+    """An array of floating-point numbers with a tensor inside; others as they are."""
+    return (
+        Array(plain(Tensor, array[()]), _FOLLOWED.runs[-1])
+        if getattr(array, "dtype", np.dtype(int)).kind in "fc"
+        else array
+    )
+
+
+def _filled(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.zeros`` and its kin."""
+
+    def filled(*args: Any, **kwargs: Any) -> Any:
+        made = own(*args, **kwargs)
+        return made if isinstance(made, Array) else _held(made)
+
+    return filled
+
+
+def _read(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.asarray`` and its kin, of an array with a tensor inside or of nested lists of such."""
+
+    def read(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if not _holds_array(a):
+            return own(a, dtype, **kwargs) if dtype is not None else own(a, **kwargs)
+        made = _stacked(a)
+        if made.dtype.kind in "fc" and dtype is not None and np.dtype(dtype) != made.dtype:
+            made = made.astype(dtype)
+        return made.copy() if own.__name__ == "array" and kwargs.get("copy", True) else made
+
+    return read
+
+
+def _of_list(own: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one array, which NumPy does not ask about the entries of a list."""
+
+    def of_list(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return own(_stacked(a) if isinstance(a, (list, tuple)) and _holds_array(a) else a, *args, **kwargs)
+
+    return of_list
+
+
+def _holds_array(value: Any) -> bool:
+    return isinstance(value, Array) or (isinstance(value, (list, tuple)) and any(map(_holds_array, value)))
+
+
+def _stacked(value: Any) -> Any:
+    """Nested lists of numbers and arrays as one array."""
+    if isinstance(value, Array):
+        return value
+    if not isinstance(value, (list, tuple)):
+        return _held(np.asarray(value, None if np.ndim(value) else float))
+    parts = [inner(_stacked(part)) for part in value]
+    return Array(lookup("stack")(*parts, dim=0), _FOLLOWED.runs[-1])
+
+
+def _of_numbers(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the module math, which takes numbers."""
+
+    def of_numbers(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if any(map(_holds_array, args)) else own(*args, **kwargs)
+
+    return of_numbers
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _special(name: str) -> Callable[..., Any]:
+    """A function of the op table that NumPy does not have."""
+    return lambda x: Array(lookup(name)(x.tensor), x.numbers)
+
+
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "log": _log,
+    "erf": _special("erf"),
+    "erfc": _special("erfc"),
+    "lgamma": _special("lgamma"),
+    "fsum": lambda values: sum(values),
+    "prod": lambda values, *, start=1: functools.reduce(lambda a, b: a * b, values, start),
+    "dist": lambda p, q: np.sqrt(sum((a - b) ** 2 for a, b in zip(p, q, strict=True))),
+}

@@ -1,0 +1,45 @@
+"""Plain numbers that a program makes of tensors, by ``float()``: no derivative knows what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from symgrad.notices import notice_once
+from symgrad.tape.threads import ThreadState
+
+_SCALAR = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+    "tensor.detach() first."
+)
+
+
+class _Made(ThreadState):
+    def __init__(self) -> None:
+        self.count = 0
+        self.quiet = False
+
+
+_MADE = _Made()
+
+
+def note_number() -> None:
+    """A number is made of a tensor that a derivative follows; torch's warning of it is given once."""
+    _MADE.count += 1
+    if not _MADE.quiet:
+        notice_once(_SCALAR)
+
+
+def numbers_made() -> int:
+    """How many such numbers this thread has made."""
+    return _MADE.count
+
+
+@contextmanager
+def numbers_counted() -> Iterator[None]:
+    """Inside, they are counted only: who runs a function looks at the count afterwards."""
+    before, _MADE.quiet = _MADE.quiet, True
+    try:
+        yield
+    finally:
+        _MADE.quiet = before

@@ -1,0 +1,95 @@
+"""softmax and logsumexp as programs write them, the largest entry taken off: formulas do not have it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+rng = np.random.default_rng(0)
+W, X, Y = rng.normal(size=(3, 4)), rng.normal(size=(5, 3)), np.array([0, 1, 3, 2, 0])
+T = np.eye(4)[Y]
+
+
+def probabilities(Z):
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return E / E.sum(axis=1, keepdims=True)
+
+
+def picked(W, X, y):
+    return -np.log(probabilities(X @ W)[np.arange(len(y)), y]).mean()
+
+
+def in_place(W, X, y):
+    P = X @ W
+    P -= P.max(1, keepdims=True)
+    P = np.exp(P)
+    P /= P.sum(1, keepdims=True)
+    return -np.log(P[np.arange(len(y)), y]).mean()
+
+
+def of_logarithms(W, X, T):
+    Z = X @ W
+    Z = Z - Z.max(axis=1, keepdims=True)
+    return -(T * (Z - np.log(np.exp(Z).sum(axis=1, keepdims=True)))).mean()
+
+
+def of_tensors(W, X, T):
+    Z = X @ W
+    return -(T * sg.log_softmax(Z - Z.amax(1, keepdim=True), 1)).sum()
+
+
+def energies(W, X):
+    Z = X @ W
+    m = np.max(Z, axis=1, keepdims=True)
+    return (m + np.log(np.sum(np.exp(Z - m), axis=1, keepdims=True))).sum()
+
+
+def attention(Q, K, V):
+    return probabilities(Q @ K.T / np.sqrt(Q.shape[1])) @ V
+
+
+LOSSES = {
+    "picked": (
+        lambda W, X, y: -np.log(probabilities(X @ W)[np.arange(len(y)), y]).mean(),
+        (W, X, Y),
+        "(1/n) Xᵀ (softmax(X W) − onehotₚ(y))",
+    ),
+    "in place": (in_place, (W, X, Y), "(1/n) Xᵀ (softmax(X W) − onehotₚ(y))"),
+    "of logarithms": (of_logarithms, (W, X, T), "(1/(n p)) Xᵀ (diag(T 𝟏) softmax(X W) − T)"),
+    "of tensors": (of_tensors, (W, X, T), "Xᵀ (diag(T 𝟏) softmax(X W) − T)"),
+    "energies": (energies, (W, X), "Xᵀ softmax(X W)"),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients_have_no_shift(name):
+    f, args, text = LOSSES[name]
+    found = sg.formula(f, *args, wrt="W")
+    assert found.unicode() == text
+    exact = sg.func.grad(f)(*args)
+    assert np.allclose(sg.compile(sg.func.grad(f))(*args), exact, rtol=1e-12)
+    h = 1e-6
+    E = rng.normal(size=W.shape)
+    slope = (
+        (float(f(W + h * E, *args[1:])) - float(f(W - h * E, *args[1:]))) / (2 * h) if name != "of tensors" else None
+    )
+    assert slope is None or np.isclose(np.sum(E * np.asarray(exact)), slope, atol=1e-8)
+
+
+def test_values_have_no_shift():
+    assert sg.latex(attention, (4, 3), (5, 3), (5, 2)) == (
+        r"\operatorname{softmax}\left(\frac{1}{\sqrt{m}} Q K^{\top}\right) V"
+    )
+    assert sg.latex(energies, (3, 4), (5, 3)) == r"\mathbf{1}^{\top} \operatorname{logsumexp}\left(X W\right)"
+    assert sg.latex(lambda z: z.max() + np.log(np.exp(z - z.max()).sum()), (5,)) == (
+        r"\operatorname{logsumexp}\left(z\right)"
+    )
+
+
+def test_what_varies_along_the_axis_is_no_shift():
+    assert sg.latex(lambda z, b: sg.softmax(z + b, 1), (4, 3), (3,)) == (
+        r"\operatorname{softmax}\left(z + \mathbf{1} b^{\top}\right)"
+    )
+    assert sg.latex(lambda z, b: sg.softmax(z + b[:, None], 1), (4, 3), (4,)) == r"\operatorname{softmax}\left(z\right)"

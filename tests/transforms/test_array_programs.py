@@ -1,0 +1,153 @@
+"""Functions written for NumPy's arrays: derivatives, formulas and programs are those of what they give for arrays."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad import func
+
+X = np.array([0.5, 1.5, 2.5])
+
+
+def softmax_loss(x):
+    e = np.exp(x - x.max(axis=0, keepdims=True))
+    return -math.log((e / e.sum())[1])
+
+
+def filled(x):
+    out = np.zeros(3)
+    for i in range(3):
+        out[i] = x[i] ** 2 * (i + 1)
+    return out.sum()
+
+
+def scanned(x):
+    out = np.empty_like(x)
+    out[0] = x[0]
+    for i in range(1, len(x)):
+        out[i] = 0.5 * out[i - 1] + x[i] ** 2
+    return (out**2).sum()
+
+
+def drawn(x):
+    """A function of C calls np.empty() in its turn, and needs what that always gives."""
+    start = np.empty(3)
+    start[:] = x**2
+    return (np.random.default_rng(0).normal(size=(3, 3)) @ start).max()
+
+
+PROGRAMS = {
+    "softmax": softmax_loss,
+    "filled": filled,
+    "scanned": scanned,
+    "drawn": drawn,
+    "read": lambda x: (np.asarray(x) ** 3).sum(),
+    "number": lambda x: float((x**3).sum()),
+    "array of entries": lambda x: np.array([x[0] * x[1], x[1] ** 2, x[2] ** 3]).sum(),
+    "sum of a list": lambda x: np.sum([x[i] ** 3 for i in range(3)]),
+    "math": lambda x: math.sqrt(x[0] ** 2 + x[1] ** 2) + math.sin(x[2]),
+    "copies": lambda x: (x.copy().astype(float).ravel() ** 3).sum(),
+    "largest": lambda x: np.outer(x, x).max(axis=0).sum(),
+    "spread": lambda x: x.std() ** 3 + x.var(),
+    "repeated": lambda x: x.repeat(2) @ np.arange(6.0) ** 2 * x[0],
+}
+
+
+def differences(f, x, h=1e-6):
+    return np.array([(f(x + e) - f(x - e)) / (2 * h) for e in np.eye(len(x)) * h])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_are_those_of_the_program(name):
+    f = PROGRAMS[name]
+    value, gradient = func.value_and_grad(f)(X)
+    want = differences(lambda x: float(f(x)), X)
+    assert float(value) == pytest.approx(float(f(X)), rel=1e-14)
+    assert np.allclose(gradient, want, atol=1e-6)
+    for jacobian in (func.jacrev(f), func.jacfwd(f)):
+        assert np.allclose(jacobian(X), want, atol=1e-6)
+    assert np.allclose([func.jvp(f, (X,), (e,))[1] for e in np.eye(3)], want, atol=1e-6)
+    hessian = differences(lambda x: np.asarray(func.grad(f)(x)), X)
+    assert np.allclose(func.hessian(f)(X), hessian, atol=1e-6)
+    assert np.allclose(func.vmap(func.grad(f))(np.stack([X, X + 1]))[0], gradient)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_compile_and_have_formulas(name):
+    f = PROGRAMS[name]
+    value, gradient = sg.compile(f), sg.compile(func.grad(f))
+    for x in (X, X + 0.3):
+        assert value(x) == pytest.approx(float(f(x)), rel=1e-12)
+        assert np.allclose(gradient(x), differences(lambda x: float(f(x)), x), atol=1e-6)
+    assert value.traces == gradient.traces == 1
+    assert sg.formula(f, X, wrt="x").latex()
+
+
+def test_formulas_of_programs_for_arrays():
+    def loss(W, X, T):
+        Z = X @ W
+        E = np.exp(Z - Z.max(axis=1, keepdims=True))
+        return -(T * np.log(E / E.sum(axis=1, keepdims=True))).sum()
+
+    assert "softmax" in sg.latex(loss, wrt="W")
+    assert sg.latex(lambda x: math.exp(x) * x, 2.0) == "x e^{x}"
+    assert sg.latex(lambda x: float((x**2).sum()), (3,)) == r"x^{\top} x"
+
+
+def test_plain_numbers_are_not_lost_silently():
+    with pytest.raises(sg.errors.ArgumentError, match="made of plain numbers"):
+        func.grad(lambda x: float(x[0]) ** 2)(sg.tensor(X))
+    with pytest.raises(sg.errors.ArgumentError, match="made of plain numbers"):
+        func.grad(lambda x: x[0].item() * float(x[1]))(X)
+    assert float(func.grad(lambda x: 3.0)(1.0)) == 0
+    sg.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="Converting a tensor"):
+            found = func.grad(lambda x: float(x[0]) * x.sum())(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            func.grad(PROGRAMS["math"])(X)  # no number is made of what it is given
+    finally:
+        sg.set_warn_always(False)
+    assert np.array_equal(found, np.full(3, X[0]))
+
+
+def test_custom_functions_keep_their_rule_in_programs_for_arrays():
+    class Square(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 20 * g * x
+
+    found = func.grad(lambda x: Square.apply(x.copy()).max(axis=0))(X)
+    assert np.array_equal(found, [0, 0, 20 * X[2]])
+
+
+def test_arrays_answer_beside_tensors():
+    t = sg.tensor([1.0, 2.0, 3.0], dtype=sg.float64)
+    inside = func.grad(lambda t: (t**3).sum())
+    for f in (
+        lambda x: (t * x.copy() ** 2).max(axis=0),
+        lambda x: (t @ x.copy()) * (x.max(axis=0) + t)[2],
+        lambda x: inside(x.copy()) @ x,
+    ):
+        own = lambda x, f=f: float(func.value_and_grad(f)(x)[0])  # noqa: E731
+        assert np.allclose(func.grad(f)(X), differences(own, X), atol=1e-6)
+
+
+def test_results_of_several_parts_are_no_operands():
+    z = sg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(sg.errors.ArgumentError, match="tuple of values and indices: take one of them, as in .values"):
+        z - z.max(dim=1, keepdim=True)
+    with pytest.raises(sg.errors.ArgumentError, match="sort"):
+        z.mul(z.sort(0))
