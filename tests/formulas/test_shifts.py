@@ -80,7 +80,7 @@ def test_gradients_have_no_shift(name):
 
 def test_values_have_no_shift():
     assert sg.latex(attention, (4, 3), (5, 3), (5, 2)) == (
-        r"\operatorname{softmax}\left(\frac{1}{\sqrt{m}} Q K^{\top}\right) V"
+        r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{m}}\right) V"
     )
     assert sg.latex(energies, (3, 4), (5, 3)) == r"\mathbf{1}^{\top} \operatorname{logsumexp}\left(X W\right)"
     assert sg.latex(lambda z: z.max() + np.log(np.exp(z - z.max()).sum()), (5,)) == (

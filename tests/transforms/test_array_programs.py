@@ -104,7 +104,6 @@ def test_plain_numbers_are_not_lost_silently():
         func.grad(lambda x: float(x[0]) ** 2)(sg.tensor(X))
     with pytest.raises(sg.errors.ArgumentError, match="made of plain numbers"):
         func.grad(lambda x: x[0].item() * float(x[1]))(X)
-    assert float(func.grad(lambda x: 3.0)(1.0)) == 0
     sg.set_warn_always(True)
     try:
         with pytest.warns(UserWarning, match="Converting a tensor"):

@@ -534,8 +534,8 @@ def _log(run: Canonicaliser, form: Form) -> Form | None:
         return Form([Product(1, [Factor(made, f.labels)], p.out)], form.shape)
     inner = run.term(form)
     if inner.op.name == "sum" and inner.args[0].op.name == "exp" and inner.shape == form.shape:
-        dims, (form, *_) = inner.params["dim"], run.arguments.get(inner.args[0], [None])
-        apart = logsumexp(run, form, dims[0]) if form is not None and len(dims) == 1 else None
+        dims, exponents = inner.params["dim"], run.arguments.get(inner.args[0])
+        apart = logsumexp(run, exponents[0], dims[0]) if exponents and len(dims) == 1 else None
         return apart or run.opaque(lookup("logsumexp")(inner.args[0].args[0], dim=dims, keepdim=False))
     return None
 
