@@ -217,7 +217,11 @@ def _filled(own: Callable[..., Any]) -> Callable[..., Any]:
 
     def filled(*args: Any, **kwargs: Any) -> Any:
         made = own(*args, **kwargs)
-        return made if isinstance(made, Array) else _held(made)
+        if isinstance(made, Array):
+            return made
+        if own.__name__.startswith("empty"):
+            made.fill(0)  # what memory holds is no constant of a formula
+        return _held(made)
 
     return filled
 

@@ -14,7 +14,7 @@ from symgrad.formula.canonical.cases.branches import read_guard, read_where
 from symgrad.formula.canonical.chains import count_transposes, identity
 from symgrad.formula.canonical.entries.blocks import read_narrow, read_select, read_sum
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
-from symgrad.formula.canonical.entries.slices import new_axes
+from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
@@ -344,15 +344,6 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
 
 
-def _read_written(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """What is written over every entry is all that there is."""
-    new = new_axes(term.params["index"], term.ndim)
-    old, value = term.args[0].dtype, term.args[1].dtype
-    if new is None or any(new) or (value is not None and old is not None and value.kind != old.kind):
-        return None
-    return args[1] if args[1].shape == term.shape else args[1].broadcast(term.shape)
-
-
 READERS: dict[str, Reader] = {
     "add": _read_sum(1, 1),
     "sub": _read_sum(1, -1),
@@ -394,7 +385,7 @@ READERS: dict[str, Reader] = {
     "gather": read_gathered,
     "scatter_into": read_scattered,
     "put": read_put,
-    "index_put": _read_written,
+    "index_put": read_written,
     "narrow": read_narrow,
     "select": read_select,
     "sum": read_sum,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.canonical.cases.guards import without_guards
 from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
 from symgrad.formula.canonical.entries.places import one_label
-from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed
+from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import without_inverses
@@ -88,9 +88,9 @@ def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product
 
 
 def _probabilities(p: Product) -> Product:
-    """Σ softmax = 1 along its axis, always, and so is the sum of a one-hot row, of labels that are some."""
+    """Σ softmax = 1 along its axis, always, and so is the sum of a unit vector and of a one-hot row of labels."""
     for f in p.factors:
-        if f.base.op.name in ("softmax", "one_hot") and f.power == 1:
+        if (f.base.op.name in ("softmax", "one_hot") or unit_place(f.base) is not None) and f.power == 1:
             label = f.labels[f.base.params.get("dim", -1)]
             uses = sum(x == label for g in p.factors for x in g.labels)
             if uses == 1 and label not in p.out:
@@ -370,7 +370,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"one_hot"}), _alone(one_label)),
-    (frozenset({"softmax", "one_hot"}), _alone(_probabilities)),
+    (frozenset({"softmax", "one_hot", "put"}), _alone(_probabilities)),
     (frozenset({"reshape"}), mixed_products),
 )
 """Rewrites of products in which one of some ops stands."""

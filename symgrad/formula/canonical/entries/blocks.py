@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.places import is_identity, unit_vector
+from symgrad.formula.canonical.entries.places import is_identity
+from symgrad.formula.canonical.entries.written import row_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import total_size
 
@@ -32,6 +33,8 @@ def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
     if is_identity(args[0]):
         return run.opaque(unit_vector(term.shape[0], index)).scaled(args[0].terms[0].coef, args[0].terms[0].decimal)
     found = _Range(run, index, 1).of(args[0], dim)
+    if found is None and term.args[0].op is not SYMBOL:
+        return row_at(run, args[0], dim, index)
     return None if found is None else found.restricted([k for k in range(len(found.shape)) if k != dim])
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symgrad.formula.canonical.entries.slices import new_axes
+from symgrad.formula.canonical.entries.written import entry_at, not_written, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
-from symgrad.formula.term import Term, apply
+from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import HOLE, Index, axes_in_front
 
@@ -93,11 +94,6 @@ def _labels(
     return value, tuple(range(term.ndim)), tuple(sizes.get(axis, n) for axis, n in enumerate(term.shape))
 
 
-def unit_vector(size: Any, place: int) -> Term:
-    """The vector that is 1 at one place and 0 elsewhere."""
-    return apply(lookup("put"), (1.0,), {"index": Index((place,)), "shape": (size,)})  # type: ignore[no-any-return]
-
-
 def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """x[:, None] only adds axes of size 1, x[0] of such an axis only takes it away, and I[0] is a unit vector."""
     (form, *places), index = args, term.params["index"]
@@ -107,6 +103,11 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     parts = index_of_axes(index, len(form.shape))
     if parts is None or places:
         return None
+    if not term.shape and term.args[0].op is not SYMBOL:
+        other = not_written(term.args[0], index)
+        found = entry_at(run, form, index) if other is None else run.form_of(other)
+        if found is not None:
+            return found
     at = [p for p in parts if p != _ALL]
     if len(at) == 1 and isinstance(at[0], int) and at[0] >= 0 and is_identity(form):
         return run.opaque(unit_vector(term.shape[0], at[0])).scaled(form.terms[0].coef)
