@@ -50,6 +50,17 @@ def _floating(args: Sequence[Any], argnums: Any) -> list[Any]:
     return row
 
 
+def _followed(function: Any, args: Sequence[Any]) -> Trace:
+    """The trace of a function to be differentiated; refused where it gives plain numbers, whose slopes would be 0."""
+    inner = trace(function, args)
+    if inner.plain:
+        raise CompileError(
+            f"{inner.name}() gives plain numbers: float() or .item() of a tensor, functions of the module math, or "
+            "entries written into an array of NumPy leave no derivative; return the tensor."
+        )
+    return inner
+
+
 def _split(inner: Trace, has_aux: bool) -> tuple[list[Output], Any, list[Output], Any]:
     """Outputs proper with their structure, and the auxiliary ones with theirs."""
     if not has_aux:
@@ -92,7 +103,7 @@ def slope_of(inner: Trace, out: Output, argnums: int) -> Output:
 
 
 def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
-    inner = trace(function, args)
+    inner = _followed(function, args)
     outputs, _, extra, aux = _split(inner, has_aux)
     found = _gradients(inner, _scalar_of(inner, outputs), argnums)
     structure = target_structure(inner, argnums)
@@ -100,7 +111,7 @@ def _grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Tr
 
 
 def _value_and_grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
-    inner = trace(function, args)
+    inner = _followed(function, args)
     outputs, structure, extra, aux = _split(inner, has_aux)
     found = _gradients(inner, _scalar_of(inner, outputs), argnums)
     first = _pair(structure, aux) if has_aux else structure
@@ -112,7 +123,7 @@ def _value_and_grad(function: Any, args: Sequence[Any], argnums: Any, has_aux: b
 
 
 def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -> Trace:
-    return _rows_of(trace(function, args), argnums, has_aux)
+    return _rows_of(_followed(function, args), argnums, has_aux)
 
 
 def _rows_of(inner: Trace, argnums: Any, has_aux: bool) -> Trace:
@@ -125,7 +136,7 @@ def _rows_of(inner: Trace, argnums: Any, has_aux: bool) -> Trace:
 
 
 def _hessian(function: Any, args: Sequence[Any], argnums: Any, _: bool) -> Trace:
-    inner = trace(function, args)
+    inner = _followed(function, args)
     if len(inner.outputs) != 1 or inner.outputs[0].shape != ():
         return _rows_of(_rows_of(inner, argnums, False), argnums, False)
     return _hessian_of(inner, inner.outputs[0], argnums)
@@ -153,7 +164,7 @@ def hessian_parts(function: Any, args: Sequence[Any], argnums: Any) -> tuple[Tra
 
     Arrays that several blocks or parts have in common are one result.
     """
-    inner = trace(function, _floating(args, argnums))
+    inner = _followed(function, _floating(args, argnums))
     made = _hessian_of(inner, _scalar_of(inner, inner.outputs), argnums)
     results: dict[tuple[Term, Any], int] = {}
     layouts = []

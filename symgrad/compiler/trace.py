@@ -22,7 +22,7 @@ from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.formula.term import Term, as_term, symbol
-from symgrad.interop.array_calls import followed, means_the_same
+from symgrad.interop.array_calls import followed, leads_back, means_the_same
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading
@@ -31,7 +31,7 @@ from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
-from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made
+from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, values_read
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
 
@@ -80,6 +80,7 @@ class Trace:
     sizes      the size every letter stood for
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
+    plain      whether its results are nothing but numbers that it made of tensors, which lead back to nothing
     exact      whether its terms are the tape's nodes as they are, for a program that rounds as they did
     raw        of an exact one: the terms of backward passes, which ran on arrays; ``passes`` counts them
     given      of an exact one: the values of the results, until its program has been compared with them
@@ -96,6 +97,7 @@ class Trace:
         self.sizes: dict[str, int] = {}
         self.base: Trace | None = None
         self.recorded = False
+        self.plain = False
         self.exact = False
         self.raw: set[Term] = set()
         self.passes = 0
@@ -208,11 +210,11 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
         except Exception:  # noqa: BLE001  (it is not written for arrays either)
             raise error from None
     numbers = numbers_made() > before
-    if not numbers and means_the_same(function, args, {}, result):
+    if not (numbers or made.plain) and means_the_same(function, args, {}, result):
         return made
     with contextlib.suppress(Exception):
         again, other = _traced(function, args, call=followed)
-        if not numbers or (len(again.guards) < len(made.guards) and same_results(result, other)):
+        if not (numbers or made.plain) or (len(again.guards) < len(made.guards) and same_results(result, other)):
             return again
     if numbers:
         note_number()
@@ -232,7 +234,7 @@ def _traced(
     """What one run of ``function`` did, ``call(function, args)`` or as it is, and what it gave."""
     made = Trace(function_name(function))
     made.exact = exact
-    start = next(sequence)
+    start, before = next(sequence), values_read()
     watch = Watch(everything=exact)
     tensors: list[Any] = []
     names: list[str] = []
@@ -262,6 +264,7 @@ def _traced(
         note_rewritten(watch)
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
+    made.plain = values_read() > before and not leads_back(result)
     leaves, made.structure = containers.flatten(result)
     _read(made, tensors, names, leaves, watch, start)
     return made, result

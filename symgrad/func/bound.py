@@ -22,7 +22,7 @@ from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enable
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.captured import guarding
-from symgrad.tape.watching.scalars import numbers_made
+from symgrad.tape.watching.scalars import values_read
 from symgrad.tape.watching.watch import WATCH, note_variable, watching
 from symgrad.tensor import Tensor
 
@@ -254,13 +254,14 @@ def run(
 
     With ``arrays`` the tensors among the arguments stand for arrays, for which the function may be written.
     """
-    before = numbers_made()
+    before = values_read()
     with enable_grad(), guarding(function, (*args, *kwargs.values())):
         result = applied(function, args, kwargs, arrays)
-    if numbers_made() > before and not leads_back(result):
+    if values_read() > before and not leads_back(result):
         raise ArgumentError(
-            f"{api}: Expected f(*args) to return a Tensor, got {type(result)}, made of plain numbers: float() of a "
-            "tensor, functions of the module math, or entries written into an array of NumPy leave no derivative."
+            f"{api}: Expected f(*args) to return a Tensor, got {type(result)}, made of plain numbers: float() or "
+            ".item() of a tensor, functions of the module math, or entries written into an array of NumPy leave no "
+            "derivative."
         )
     if not has_aux:
         return result, None

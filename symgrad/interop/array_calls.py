@@ -23,13 +23,11 @@ import numpy as np
 
 from symgrad.errors import KinkError, ShapeError
 from symgrad.interop.callers import calls
-from symgrad.interop.ndarray import MOVING, Array, inner
+from symgrad.interop.ndarray import MOVING, Array, bare, inner
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
-from symgrad.tape.forward.dual import Dual
-from symgrad.tape.forward.jets import Jet
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import plain
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made
 from symgrad.tape.watching.watch import forget_last_read
 from symgrad.tensor import Tensor
@@ -76,19 +74,12 @@ def followed(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
 
     with _arrays_followed(numbers), numbers_counted():
         out = inner(function(*tree_map(held, list(args)), **tree_map(held, dict(kwargs or {}))))
-    if isinstance(out, float) and numbers and _bare(numbers[-1]) == out:  # return float(loss)
+    if isinstance(out, float) and numbers and np.array_equal(bare(numbers[-1]), out):  # return float(loss)
         out = numbers.pop()
         forget_last_read(out)
     if numbers:
         note_number()
     return out
-
-
-def _bare(value: Any) -> Any:
-    """The array or number of a tensor, or of one that moves; other things as they are."""
-    while isinstance(value, (Dual, Jet)):
-        value = value.primal if isinstance(value, Dual) else value.head
-    return value._value if isinstance(value, Recorded) else value
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
@@ -100,25 +91,28 @@ def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     """
     failed, out, again = None, None, None
     before = numbers_made()
-    with numbers_counted():
-        try:
-            out = function(*args, **(kwargs or {}))
-        except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
-            failed = error
-    made = numbers_made() > before
-    if failed is None and not made and leads_back(out) and means_the_same(function, args, kwargs or {}, out):
-        return out
-    if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
-        raise failed
     try:
-        again = followed(function, args, kwargs)
-    except Exception as error:  # noqa: BLE001
-        if failed is not None and isinstance(error, ShapeError):  # it got further
-            failed = error
-    if leads_back(again):
-        return again
-    if failed is not None:
-        raise failed
+        with numbers_counted():
+            try:
+                out = function(*args, **(kwargs or {}))
+            except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
+                failed = error
+        made = numbers_made() > before
+        if failed is None and not made and leads_back(out) and means_the_same(function, args, kwargs or {}, out):
+            return out
+        if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
+            raise failed
+        try:
+            again = followed(function, args, kwargs)
+        except Exception as error:  # noqa: BLE001
+            if failed is not None and isinstance(error, ShapeError):  # it got further
+                failed = error
+        if leads_back(again):
+            return again
+        if failed is not None:
+            raise failed
+    finally:
+        failed = None  # its traceback has this frame, and with it the tensors
     if made:
         note_number()
     return out
@@ -129,12 +123,12 @@ def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: An
     code = getattr(function, "__code__", None)
     if code is None or _TWO_MEANINGS.isdisjoint(_names_in(code)):
         return True
-    ours = [_bare(leaf) for leaf in flatten(out)[0]]
+    ours = [bare(leaf) for leaf in flatten(out)[0]]
     if any(isinstance(leaf, MOVING) for leaf in ours):  # of several examples at once
         return True
     try:
         with np.errstate(all="ignore"):
-            theirs = flatten(function(*tree_map(_bare, list(args)), **tree_map(_bare, dict(kwargs))))[0]
+            theirs = flatten(function(*tree_map(bare, list(args)), **tree_map(bare, dict(kwargs))))[0]
         pairs = zip(ours, theirs, strict=True)
         return all(np.shape(b) == np.shape(a) and np.allclose(a, b, 1e-6, 1e-9, True) for a, b in pairs)
     except Exception:  # noqa: BLE001  (it is written for tensors)

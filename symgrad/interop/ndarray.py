@@ -29,6 +29,19 @@ def inner(value: Any) -> Any:
     return {key: inner(part) for key, part in value.items()} if type(value) is dict else value
 
 
+def bare(value: Any) -> Any:
+    """The array or number of a tensor, or of one that moves; other things as they are."""
+    while isinstance(value, (Dual, Jet)):
+        value = value.primal if isinstance(value, Dual) else value.head
+    return value._value if isinstance(value, Recorded) else value
+
+
+def _share_memory(a: Any, b: Any) -> bool:
+    """Whether one may be a view of the other; single entries are none in NumPy."""
+    a, b = bare(a), bare(b)
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim > 0 and np.may_share_memory(a, b)
+
+
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Array, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
@@ -55,13 +68,35 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     def __init__(self, tensor: Any, numbers: list[Any] | None = None):
-        self.tensor = tensor
+        self._tensor = tensor
         self.numbers: list[Any] = [] if numbers is None else numbers
+        self._base: Array | None = None  # of a view: the array whose memory it reads, ...
+        self._read: Any = None  # ... how it reads the tensor of that, ...
+        self._from: Any = None  # ... and which tensor it has read
+
+    @property
+    def tensor(self) -> Any:
+        """The tensor inside; that of a view shows what was written into the array since."""
+        if self._base is not None and self._base.tensor is not self._from:
+            self._from = self._base.tensor
+            self._tensor = self._read(self._from)
+        return self._tensor
 
     def __repr__(self) -> str:
         return f"Array({self.tensor!r})"
 
     # ------------------------------------------------------------------------------------------ NumPy's protocols
+
+    def _viewed(self, read: Callable[[Any], Any]) -> Any:
+        """What ``read`` makes of the tensor, as arrays; those in the same memory are views, as NumPy's would be."""
+        before = self.tensor
+        found = self.whole(read(before))
+        parts = list(found) if isinstance(found, (list, tuple)) else [found]
+        for k, part in enumerate(parts):
+            if isinstance(part, Array) and _share_memory(part._tensor, before):
+                part._base, part._from = self, before
+                part._read = read if part is found else lambda tensor, k=k: read(tensor)[k]
+        return found
 
     def whole(self, found: Any) -> Any:
         """Tensors of the same run as arrays, also inside of lists and tuples."""
@@ -74,16 +109,20 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
+        operands, kwargs = inner(inputs), inner(kwargs)
         if out is not None:
             for part in out:
                 if isinstance(part, Array):
                     part._own()
-            getattr(ufunc, method)(*inner(inputs), **inner(kwargs), out=inner(out))
+            getattr(ufunc, method)(*operands, **kwargs, out=inner(out))
             return out[0] if len(out) == 1 else out
-        return self.whole(getattr(ufunc, method)(*inner(inputs), **inner(kwargs)))
+        return self.whole(getattr(ufunc, method)(*operands, **kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self.whole(func(*inner(args), **inner(kwargs)))
+        others, kwargs = inner(args[1:]), inner(kwargs)
+        if args and isinstance(args[0], Array):
+            return args[0]._viewed(lambda tensor: func(tensor, *others, **kwargs))
+        return self.whole(func(*inner(args[:1]), *others, **kwargs))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.tensor.__array__(dtype, copy)
@@ -126,15 +165,20 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, key: Any) -> Any:
-        return self.whole(self.tensor[inner(key)])
+        key = inner(key)
+        return self._viewed(lambda tensor: tensor[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        key, value = inner(key), inner(value)
         self._own()
-        self.tensor[inner(key)] = inner(value)
+        self.tensor[key] = value
 
     def _own(self) -> None:
-        """Memory that nobody has saved for a gradient.  A view that was taken before does not see what is written."""
-        self.tensor = self.tensor.clone()
+        """Memory that nobody has saved for a gradient, for what is written into: this, or what it is a view of."""
+        base = self
+        while base._base is not None:
+            base = base._base
+        base._tensor = base._tensor.clone()
 
     # ------------------------------------------------------------------------------------------ facts
 
@@ -166,7 +210,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def real(self) -> Any:
         """The real part."""
-        return self.whole(self.tensor.real)
+        return self._viewed(lambda tensor: tensor.real)
 
     @property
     def imag(self) -> Any:

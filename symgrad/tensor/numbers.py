@@ -9,7 +9,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.scalars import note_number
+from symgrad.tape.watching.scalars import note_number, note_value
 from symgrad.tape.watching.watch import WATCH, note_read
 
 
@@ -26,12 +26,16 @@ class Numbers(Recorded):
             )
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "item()")
+            if self._requires_grad:
+                note_value()
         return self._value.item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
         if WATCH.count:
             note_read(self, "tolist()")
+        if self._requires_grad:
+            note_value()
         return self._value.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -41,7 +43,20 @@ def drawn(x):
     return (np.random.default_rng(0).normal(size=(3, 3)) @ start).max()
 
 
+def by_views(x):
+    """What is written into a view is in the array, and the other way round; entries are copies."""
+    table = np.zeros((3, 3))
+    row, turned, first = table[0], table.T, table[1, 1]
+    row[:] = x**2
+    turned[2] = turned[0] * x
+    table[1] = table[1] + row
+    np.reshape(table, -1)[::4] = x**3
+    return (table**2).sum() + (turned[1] * row).sum() + first
+
+
 PROGRAMS = {
+    "views": by_views,
+    "number by item": lambda x: (x**3).sum().item(),
     "softmax": softmax_loss,
     "filled": filled,
     "scanned": scanned,
@@ -114,6 +129,37 @@ def test_plain_numbers_are_not_lost_silently():
     finally:
         sg.set_warn_always(False)
     assert np.array_equal(found, np.full(3, X[0]))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x[0].item() * 2, lambda x: sum(x.tolist()), lambda x: sum(map(math.exp, x))],
+    ids=["item", "list", "map"],
+)
+@pytest.mark.parametrize("transform", [func.grad, func.jacfwd, func.jacrev, func.hessian], ids=lambda t: t.__name__)
+def test_results_that_are_numbers_are_refused_by_every_derivative(transform, f):
+    for x in (X, sg.tensor(X)):
+        with pytest.raises(sg.errors.ArgumentError, match="plain numbers|A number does not know"):
+            transform(f)(x)
+        with pytest.raises(sg.errors.CompileError, match="gives plain numbers"):
+            sg.compile(transform(f))(x)
+
+
+def test_what_failed_on_tensors_does_not_live_on():
+    seen = []
+
+    def program(x):
+        seen.append(weakref.ref(x))
+        return filled(x)
+
+    gc.collect()
+    gc.disable()
+    try:
+        func.grad(program)(X)
+        assert len(seen) == 2
+        assert all(ref() is None for ref in seen)
+    finally:
+        gc.enable()
 
 
 def test_custom_functions_keep_their_rule_in_programs_for_arrays():

@@ -27,7 +27,7 @@ from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dualwrites import FACES as FACES
 from symgrad.tape.forward.dualwrites import Place
 from symgrad.tape.forward.dualwrites import faced as faced
-from symgrad.tape.watching.scalars import note_number, numbers_counted
+from symgrad.tape.watching.scalars import note_number, note_value, numbers_counted
 
 _TAGS = itertools.count(1)
 
@@ -155,7 +155,13 @@ class Dual(Carried):
 
     def item(self) -> Any:
         """The primal as a Python number."""
+        note_value()
         return self.primal.item()
+
+    def tolist(self) -> Any:
+        """The primal as nested lists of numbers."""
+        note_value()
+        return self.primal.tolist()
 
     def to(self, *args: Any, **options: Any) -> Any:
         """Another dtype, with the tangent where the new one can have a tangent."""

@@ -22,7 +22,7 @@ is_mps is_xpu
 is_quantized is_sparse is_pinned is_shared is_nonzero is_same_size device layout itemsize nbytes nelement ndimension
 element_size stride storage_offset data_ptr get_device data grad grad_fn backward register_hook retain_grad retains_grad
 output_nr name _version _is_view _base new new_empty new_empty_strided
-new_full new_ones new_tensor new_zeros numpy storage type untyped_storage bool byte char short int long tolist"""
+new_full new_ones new_tensor new_zeros numpy storage type untyped_storage bool byte char short int long"""
 FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
 

@@ -17,6 +17,7 @@ _SCALAR = (
 class _Made(ThreadState):
     def __init__(self) -> None:
         self.count = 0
+        self.read = 0
         self.quiet = False
 
 
@@ -30,9 +31,19 @@ def note_number() -> None:
         notice_once(_SCALAR)
 
 
+def note_value() -> None:
+    """The value of such a tensor is read by ``item()`` or ``tolist()``, of which torch does not warn."""
+    _MADE.read += 1
+
+
 def numbers_made() -> int:
     """How many such numbers this thread has made."""
     return _MADE.count
+
+
+def values_read() -> int:
+    """How often this thread has read values of such tensors, as numbers or by ``item()`` and ``tolist()``."""
+    return _MADE.count + _MADE.read
 
 
 @contextmanager
