@@ -164,11 +164,8 @@ def _share(top: Term, below: Term) -> Found | None:
 
 def _unshifted(u: Term, dim: int) -> Term:
     """u without what is added to it alike along an axis, such as its largest entry: softmax does not see it."""
-    while u.op.name in ("add", "sub"):
-        kept = [a for a in u.args if a.shape == u.shape and not _level(a, u.ndim, dim)]
-        if len(kept) != 1 or kept[0] is not u.args[0]:
-            break
-        u = _original(kept[0])
+    while u.op.name in ("add", "sub") and u.args[0].shape == u.shape and _level(u.args[1], u.ndim, dim):
+        u = _original(u.args[0])
     return u
 
 

@@ -93,3 +93,14 @@ def test_what_varies_along_the_axis_is_no_shift():
         r"\operatorname{softmax}\left(z + \mathbf{1} b^{\top}\right)"
     )
     assert sg.latex(lambda z, b: sg.softmax(z + b[:, None], 1), (4, 3), (4,)) == r"\operatorname{softmax}\left(z\right)"
+
+
+def test_derivatives_by_what_varies_along_the_axis():
+    """A bias was taken for a shift because its shape is not that of the sum."""
+    z, b, t = rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=(4, 3))
+    for f in (sg.softmax, sg.log_softmax):
+        loss = lambda z, b, t, f=f: (t * f(z + b, -1)).sum()  # noqa: E731
+        for k in (0, 1):
+            exact = np.asarray(sg.func.grad(loss, argnums=k)(z, b, t))
+            assert np.abs(exact).max() > 1e-3
+            assert np.allclose(sg.compile(sg.func.grad(loss, argnums=k))(z, b, t), exact, rtol=1e-12)
