@@ -19,10 +19,11 @@ from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
 from symgrad.autograd.functions.symbolic import Signature, node_op, output_node
 from symgrad.autograd.graph import class_named
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_floating, is_real_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.interop.ndarray import Array, inner
 from symgrad.op import shape_of
+from symgrad.ops.rules.refusals import TWO_KINDS
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.graph import Node, Parts, new_node
@@ -117,16 +118,16 @@ class Run:
                 f"function {name} returned an incorrect number of gradients (expected {len(wanted)}, got {len(rows)})"
             )
         shapes = signature.shapes
-        self.passed = tuple(any(r is g for g in grads) for r, s in zip(rows, shapes, strict=True) if s is not None)
+        places = [k for k, shape in enumerate(shapes) if shape is not None]
+        self.passed = tuple(any(rows[k] is g for g in grads) for k in places)
         recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
         return [
-            None if k in self.unreached else _checked(row, name, k, shape, recorded)
-            for k, (row, shape) in enumerate(zip(rows, shapes, strict=True))
-            if shape is not None
+            None if k in self.unreached else _checked(rows[k], name, k, shapes[k], dtype, recorded)
+            for k, dtype in zip(places, signature.dtypes, strict=True)
         ]
 
 
-def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) -> Any:
+def _checked(g: Any, name: str, k: int, shape: Any, dtype: Any, recorded: bool) -> Any:
     if g is None:
         return None
     if not isinstance(g, Recorded):
@@ -137,6 +138,11 @@ def _checked(g: Any, name: str, k: int, shape: tuple[int, ...], recorded: bool) 
         raise AutogradError(
             f"Function {name} returned an invalid gradient at index {k} - got {list(got)} but expected shape "
             f"compatible with {list(shape)}"
+        )
+    if not is_real_floating(g._value.dtype) and (g._value.dtype.kind == "c") is not (dtype.kind == "c"):
+        raise AutogradError(
+            f"{TWO_KINDS} Function {name} returned a gradient of {torch_name(g._value.dtype)} at index {k} for an "
+            f"argument of {torch_name(dtype)}; return its real part where the argument is real."
         )
     return g if recorded else np.array(g._value)[()]
 

@@ -34,7 +34,7 @@ from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import explained, method, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.plain import NUMBERS, OF_NUMBERS, of_numbers, plain_losses, writing
-from symgrad.tensor.turned import read_as
+from symgrad.tensor.turned import read_as, unlinked
 
 _BITS = {
     "and": "bitwise_and",
@@ -59,11 +59,11 @@ _RESHAPE = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "a
 """Methods whose in-place form changes the shape and no memory."""
 _SEVERAL = {"unbind": "Unbind", "split": "Split", "split_with_sizes": "SplitWithSizes", "chunk": "Split"}
 """Functions that return several views, and torch's name of their node."""
+_UNSAFE = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
+"""Functions that return several parts in the same memory, which torch does not take for views."""
 _TOGETHER = (
     *_SEVERAL,
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "unsafe_chunk",
+    *_UNSAFE,
     "std_mean",
     "var_mean",
     "aminmax",
@@ -483,6 +483,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _conjugating(call)
         if name in _COPYING:
             call = _copying(call)
+        elif name in _UNSAFE:
+            call = unlinked(call)
         call = _rewriting(name, _labelling(name, call))
         if name in _VIEWING:
             call = _viewing(call)

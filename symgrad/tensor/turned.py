@@ -1,7 +1,9 @@
-"""Transposes, parts of complex numbers, and memory read in another dtype."""
+"""Transposes, parts of complex numbers, memory read in another dtype, parts that are no views."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from symgrad.errors import DtypeError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import lookup
 from symgrad.ops.shapes.shaping import permute
+from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 
 _REVERSED = (
@@ -80,8 +83,13 @@ class Turned(Recorded):
 
 
 def read_as(x: Any, dtype: np.dtype[Any]) -> Any:
-    """The memory of ``x`` read in another dtype (``x.view(dtype)``), without history."""
+    """The memory of ``x`` read in another dtype (``x.view(dtype)``), without history.
+
+    In inference mode it is an inference tensor, whatever ``x`` is.
+    """
     made = x.detach()
+    if MODE.local.inference:
+        made.more().inference = True
     array = x._array()
     if x.is_conj() or x.is_neg():
         raise DtypeError("torch.Tensor.view is not supported for conjugate view tensors when converting dtypes")
@@ -89,6 +97,22 @@ def read_as(x: Any, dtype: np.dtype[Any]) -> Any:
         _check_sizes(x, array.dtype, dtype)
     made._value = array.view(dtype) if array.size else np.empty(_width(array, dtype), dtype)
     return made
+
+
+def unlinked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of parts that are no views to torch: unrecorded, they know nothing of what they were cut from.
+
+    Recorded ones are views here, since a change of them is a change of the whole, which the gradient must follow.
+    """
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = function(input, *args, **kwargs)
+        if not isinstance(input, Recorded) or MODE.local.enabled or MODE.local.inference:
+            return parts
+        return tuple([part.detach() for part in parts])
+
+    return call
 
 
 def _width(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> tuple[int, ...]:

@@ -322,6 +322,28 @@ def test_invalid_gradients(t):
         giving(t, lambda g: (ones(t, 3), None)).apply(x, ones(t, 2, 2)).sum().backward()
 
 
+@pytest.mark.parametrize("leaf_itself", [True, False])
+def test_a_complex_gradient_of_a_real_argument(t, leaf_itself):
+    """It is refused, since its imaginary part would get lost; a real gradient of a complex argument is fine."""
+    x = leaf(t, [1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"input_is_complex == grad_is_complex\) to be true, but got false"):
+        giving(t, lambda g: (g * 1j, None)).apply(x if leaf_itself else x * 2, ones(t, 2)).sum().backward()
+    assert x.grad is None
+    z = x.detach().to(t.complex128).requires_grad_()
+    giving(t, lambda g: (g.real, None)).apply(z * 1, ones(t, 2)).sum().real.backward()
+    assert z.grad.tolist() == [1, 1]
+
+
+def test_gradients_of_integers(t):
+    """They are taken for real arguments, not for complex ones."""
+    x, z = leaf(t, [1.0, 2.0]), leaf(t, [1.0, 2.0]).detach().to(t.complex128).requires_grad_()
+    whole = giving(t, lambda g: (t.tensor([3, 4]), None))
+    whole.apply(x, ones(t, 2)).sum().backward()
+    assert x.grad.tolist() == [3, 4]
+    with pytest.raises(RuntimeError, match=r"input_is_complex == grad_is_complex\) to be true, but got false"):
+        whole.apply(z, ones(t, 2)).sum().real.backward()
+
+
 def test_too_many_grads(t):
     """Gradients beyond the number of arguments may be None."""
     x = leaf(t, [1.0])

@@ -57,6 +57,25 @@ x = t.zeros(2, 0) * 1;
 x = t.tensor(0.5); out = x[None][1:].stride()
 x, y = t.tensor([0.5, 1.0]), t.tensor([0.5]); out = t.mul(y, x, out=y)
 x = t.tensor([0.5, 1.0]); out = t.sin(x, out=x[:1])
+i, u = t.tensor([1, 2]), t.tensor([200, 100]).to(t.uint8); out = t.addcmul(i, u, u), t.addcmul(i, u, u, value=2)
+u = t.tensor([200, 100]).to(t.uint8); out = t.addcmul(u, u, u), t.addcmul(u.short(), u, u[1], value=-1)
+u, c = t.tensor([200, 100]).to(t.uint8), t.tensor([100, -100]).to(t.int8); out = t.addcmul(u, c, c), t.addcmul(c, u, c)
+u, b = t.tensor([200, 3]).to(t.uint8), t.tensor([True, False]); out = t.addcmul(u, b, b, value=2), t.addcmul(b, u, b)
+u = t.tensor([200, 100]).to(t.uint8); out = t.addcmul(u, u, u, value=300)
+u, b, n = t.tensor([200, 100]).to(t.uint8), t.tensor([True, False]), t.tensor(3);
+    out = t.addcmul(u, n, b), t.addcmul(n, u, u), t.addcmul(u, n, n), t.addcmul(b, n, u), t.addcmul(b, n, n)
+x = t.ones(2, requires_grad=True); t.autograd.backward([]); t.autograd.backward((), inputs=[x]); out = x.grad
+out = t.autograd.backward([], inputs=[])
+x = t.ones(2, requires_grad=True); out = t.autograd.grad([], [x], allow_unused=True)
+x = t.ones(2, requires_grad=True); out = t.autograd.grad([], [x], materialize_grads=True)
+x = t.ones(2, requires_grad=True); out = t.autograd.grad([], [x])
+b = t.ones(2); v = t.inference_mode()(lambda: [b.view(t.int32), b.view(t.int8), b.view(t.float32), b.view(2)])();
+    out = [w.is_inference() for w in v]
+x = t.ones(4, requires_grad=True) * 1;
+    v = t.no_grad()(lambda: [*t.unsafe_chunk(x, 2), *t.unsafe_split(x, 2), *x.unsafe_split_with_sizes([1, 3])])();
+    out = [(w.requires_grad, w._is_view(), w.is_leaf, w) for w in v]
+x = t.ones(4, requires_grad=True); v = t.no_grad()(lambda: t.unsafe_chunk(x, 2))(); v[0].mul_(3);
+    out = [(w.requires_grad, w._is_view(), w.tolist()) for w in v], x.tolist()
 x = t.tensor([0.5, 1.0]); out = t.add(x, x, out=x), t.sin(x, out=x)
 x = t.ones(3).expand(2, 3); out = x.index_put_((t.tensor([0]),), t.tensor(2.0))
 x = t.ones(2) * 1; y = x.expand(2, 2); y.index_put_((t.tensor([0]), t.tensor([0])), t.tensor(2.0)); out = y, x

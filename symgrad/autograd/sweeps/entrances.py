@@ -183,8 +183,6 @@ def _tensor_at(value: Any, node: Node) -> Any:
 
 
 def _check(outputs: Sequence[Any]) -> None:
-    if not outputs:
-        raise AutogradError("grad requires non-empty outputs.")
     for k, out in enumerate(outputs):
         if not isinstance(out, Recorded):
             raise ArgumentError(f"element {k} of outputs is {type(out).__name__}, not a tensor")

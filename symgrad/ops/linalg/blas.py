@@ -5,12 +5,13 @@ Only cross products have rules here: the others are plain functions of ops.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import get_default_dtype, result_type, torch_name
+from symgrad.dtypes import get_default_dtype, narrowed, promote, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, sampling, shape_of
@@ -97,6 +98,13 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     return _plus(input, einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
 
 
+def _joint(*operands: Any) -> Any:
+    """The dtype of an operation of several arrays: those without axes do not widen the others within their kind."""
+    groups = [[x.dtype for x in operands if bool(x.ndim) is axes] for axes in (True, False)]
+    dtypes = [functools.reduce(result_type, group) for group in groups if group]
+    return dtypes[0] if len(dtypes) == 1 else promote(np.empty(1, dtypes[0]), np.empty((), dtypes[1]))
+
+
 @front("addcmul")
 @refusing("b")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -108,6 +116,12 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         tensor1, tensor2 = (cast(t, input.dtype) if kind_of(t) in "ui" else t for t in (tensor1, tensor2))
     if fused.fits(input, tensor1, tensor2):
         return fused.addcmul(input, tensor1, tensor2, value)
+    if all(hasattr(x, "dtype") and kind_of(x) in "bui" for x in (input, tensor1, tensor2)):
+        # The product has room in the dtype of the result; in that of its factors it might wrap.
+        dtype = _joint(input, tensor1, tensor2)
+        tensor1, tensor2 = cast(tensor1, dtype), cast(tensor2, dtype)
+        if value.__class__ in (int, float):
+            narrowed(int(value), dtype)  # raises for a factor that the dtype does not have
     product = tensor1 * tensor2
     if isinstance(value, float) and all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
         value = int(value)
