@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -394,8 +394,12 @@ def samples(program: Any, base: Any) -> Iterator[tuple[list[Any], list[Any], tup
     yield from late
 
 
-def sample_for(program: Any, outputs: Sequence[Any], language: str) -> tuple[list[Any], list[Any], tuple[float, float]]:
+def sample_for(
+    program: Any, outputs: Sequence[Any], language: str, ordered: Iterable[tuple[Any, Any]] = ()
+) -> tuple[list[Any], list[Any], tuple[float, float]]:
     """The first of the samples at which the formulas that are written give what the program gives.
+
+    ``ordered``: pairs of sizes of which the first is not the smaller one where the file holds.
 
     ``outputs`` may have definitions in place of ops that the language lacks, and a definition may divide 0 by 0 where
     the kernel knows the limit.  ``CompileError`` where no sample is left.
@@ -407,6 +411,9 @@ def sample_for(program: Any, outputs: Sequence[Any], language: str) -> tuple[lis
         values = {given[a.name]: v for a, v in row}
         sizes = dict(program.trace.sizes)
         sizes.update((s, n) for a, v in row for s, n in zip(a.shape, np.shape(v), strict=True) if isinstance(s, str))
+        pairs = [(sizes.get(a, a), sizes.get(b, b)) for a, b in ordered]
+        if any(isinstance(a, int) and isinstance(b, int) and a < b for a, b in pairs):
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = images([o.term for o in outputs], {**constants, **values}, sizes)

@@ -62,7 +62,7 @@ def text_of(program: Compiled) -> str:
     outputs = outputs_of(program, written, "C")
     looked, way = _way(program, writer)
     body = _function(program, writer, inputs, outputs, way)
-    arguments, results, (rtol, _) = sample_for(program, outputs, "C")
+    arguments, results, (rtol, _) = sample_for(program, outputs, "C", writer.ordered)
     test = _selftest(program, writer, arguments, results, rtol)
     constants = _constants(program, writer, inputs)
     helpers = [LIBRARY[name] for name in with_theirs(writer.helpers, LIBRARY)]
@@ -153,6 +153,7 @@ def _function(
     names = result_names(outputs)
     writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
     conditions = [f"{size} >= {least}" for size, least in writer.least.items()]
+    conditions += [f"{writer.size(size)} >= {writer.size(other)}" for size, other in writer.ordered]
     conditions += [f"{writer.size(letter)} == {size}" for letter, size in sizes_of_constants(program).items()]
     lines = [f"    {kind} *{name};" for name, kind in writer.memory.items()]
     # What is to be freed stands in one array: a compiler that follows hundreds of pointers to ``done`` takes minutes.

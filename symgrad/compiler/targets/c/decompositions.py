@@ -133,7 +133,8 @@ def _singular(part: int) -> Any:
     def loop(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         a = term.args[0]
         (m, n), kind = a.shape[-2:], wide(w.kind(a))
-        matrix, x, k = w.as_kind(a, args[0], kind), w.begun(term, target), _least(w, m, n)
+        k = w.smaller(term.shape[-2 if part == 2 else -1], (m, n))
+        matrix, x = w.as_kind(a, args[0], kind), w.begun(term, target)
         shapes = ((m, k), (k,), (k, n))
         found = [w.memory_for(shape, "double" if len(shape) == 1 else kind) for shape in shapes]
         rooms = w.memory_for((m, n), kind), w.memory_for((k, k), kind)
@@ -162,8 +163,9 @@ def _qr(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     """Q, or R, which lies above the diagonal of what is left of the matrix."""
     a = term.args[0]
     (m, n), kind = a.shape[-2:], wide(w.kind(a))
-    rest, x, k = w.copied(a, args[0], kind), w.begun(term, target), _least(w, m, n)
     first = term.op.name == "qr_q"
+    k = w.smaller(term.shape[-1 if first else -2], (m, n))
+    rest, x = w.copied(a, args[0], kind), w.begun(term, target)
     tau, q = w.memory_for((k,), kind), x if first else w.memory_for((m, k), kind)
     with _each(w, a.shape[:-2], {rest: (m, n), x: (m, k) if first else (k, n)}) as (p, out):
         w.line(_call(w, kind, f"qr({w.size(m)}, {w.size(n)}, {p}, {out if first else q}, {tau})") + ";")

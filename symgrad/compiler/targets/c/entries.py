@@ -80,6 +80,8 @@ def _select(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -
 
 def _narrow(w: Any, term: Term, args: Sequence[Any], at: list[str], kind: str) -> str:
     dim, start = term.params["dim"], w.size(term.params["start"])
+    if start == "0":  # a part as long as another axis
+        w.smaller(term.shape[dim], (term.args[0].shape[dim],))
     return str(w.entry(term.args[0], args[0], [*at[:dim], plus(at[dim], start), *at[dim + 1 :]], kind))
 
 

@@ -44,6 +44,7 @@ class Writer:
         self.scalars: dict[str, str] = {}
         self.helpers: set[str] = set()
         self.least: dict[str, int] = {}
+        self.ordered: dict[tuple[Any, Any], None] = {}  # sizes of which the first must not be the smaller one
         self.constants: dict[str, Any] = {}
         self.depth = 1
         self.loops = 0
@@ -73,6 +74,13 @@ class Writer:
     def at_least(self, size: str, least: int) -> None:
         """The program holds where a size is that large, and says so where it is not."""
         self.least[size] = max(least, self.least.get(size, 0))
+
+    def smaller(self, size: Any, sizes: Sequence[Any]) -> str:
+        """Which of two sizes a result has as the smaller one; elsewhere the program says that it does not hold."""
+        for other in sizes:
+            if other != size and any(str(each).isidentifier() for each in (other, size)):
+                self.ordered[other, size] = None
+        return str(self.size(size))
 
     def _ends(self, part: slice, size: Any) -> tuple[str, str, int]:
         step = 1 if part.step is None else int(part.step)
