@@ -64,6 +64,8 @@ u, b = t.tensor([200, 3]).to(t.uint8), t.tensor([True, False]); out = t.addcmul(
 u = t.tensor([200, 100]).to(t.uint8); out = t.addcmul(u, u, u, value=300)
 u, b, n = t.tensor([200, 100]).to(t.uint8), t.tensor([True, False]), t.tensor(3);
     out = t.addcmul(u, n, b), t.addcmul(n, u, u), t.addcmul(u, n, n), t.addcmul(b, n, u), t.addcmul(b, n, n)
+x = t.ones(3, 2, requires_grad=True); v = [t.nn.functional.normalize(x, p, dim=1) for p in (1.0, 2.0)];
+    out = [[n[0].name() for n in w.grad_fn.next_functions] for w in v], derived((v[0] * v[1]).sum(), x)
 x = t.ones(2, requires_grad=True); t.autograd.backward([]); t.autograd.backward((), inputs=[x]); out = x.grad
 out = t.autograd.backward([], inputs=[])
 x = t.ones(2, requires_grad=True); out = t.autograd.grad([], [x], allow_unused=True)

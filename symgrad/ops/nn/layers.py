@@ -30,7 +30,7 @@ from symgrad.ops.reductions.wide import cast_back, in_dtype_of, rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.padding import pad_axes
-from symgrad.ops.shapes.shaping import mT, reshape, spread, t, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import expand_as, mT, reshape, spread, t, transpose, unsqueeze
 
 _nn = within("nn.functional")
 
@@ -71,7 +71,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out:
     >>> normalize(np.array([3.0, 4.0]), dim=0)
     array([0.6, 0.8])
     """
-    return input / clamp_min(norm(input, p, dim, True), eps)
+    return input / expand_as(clamp_min(norm(input, p, dim, True), eps), input)
 
 
 @_nn
