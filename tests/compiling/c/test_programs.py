@@ -1,0 +1,178 @@
+"""Functions of engineers saved as C99: at other sizes they are what the NumPy program is, and codes tell the rest."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.proving.in_c import WARNINGS, called, library, text_of
+from tests.compiling.c.built import CC, needs_cc
+
+F = sg.nn.functional
+rng = np.random.default_rng(0)
+
+
+def logistic(w, X, y):
+    return F.binary_cross_entropy_with_logits(X @ w, y) + 0.01 * (w @ w)
+
+
+def truss(X, ends, k):
+    d = X[ends[:, 0]] - X[ends[:, 1]]
+    return (k * (sg.sqrt((d * d).sum(1)) - 1) ** 2).sum()
+
+
+def gaussian(S, x):
+    L = sg.linalg.cholesky(S)
+    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
+    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def systems(A, b):
+    return (sg.linalg.solve(A, b) ** 2).sum() + sg.logdet(A).sum() + sg.linalg.inv(A).sum()
+
+
+def attention(q, k, v):
+    return (sg.softmax(q @ k.T, -1) @ v).pow(2).sum() + sg.logsumexp(q, 1).sum()
+
+
+def stencil(u):
+    flow = u[1:-1, 2:] + u[1:-1, :-2] + u[2:, 1:-1] + u[:-2, 1:-1] - 4 * u[1:-1, 1:-1]
+    return (flow * flow).sum() + (u[::2] ** 3).sum() + sg.roll(u, 1, 0)[0].prod()
+
+
+def pieces(x, y):
+    joined = sg.cat([x, sg.stack([y.sum(), y.prod()]), sg.flip(y, (0,))])
+    kinked = sg.where(joined > 1, joined**2, sg.clamp(joined, 0.5, 0.9)) + sg.abs(joined - 1)
+    return (sg.cumsum(kinked, 0) ** 2).sum() + sg.amax(x, 0) * sg.amin(y, 0) + F.pad(x, (2, 1)).cumsum(0).mean()
+
+
+def image(picture, kernel):
+    return (F.conv2d(picture[None, None], kernel[None, None]) ** 2).mean() + picture.std()
+
+
+def chain(theta, double):
+    angle = sg.cumsum(theta, 0)
+    return sg.stack([(double * sg.cos(angle)).sum(), (double * sg.sin(angle)).sum()])
+
+
+def ranked(x, y):
+    up, down = sg.sort(x, dim=0, stable=True).values, sg.sort(y, dim=1, descending=True, stable=True).values
+    return (up * down).sum() + (up[0] ** 2).sum() + F.max_pool1d(x, 2).pow(2).sum()
+
+
+def lengths(x, p):
+    some = sum(sg.linalg.vector_norm(x, k, dim=1).prod() for k in (0, 1, 2, 3, np.inf, -np.inf))
+    return some + x.norm() + sg.relu(x - p).pow(2).sum() + sg.div(x, p, rounding_mode="floor").sum()
+
+
+def modes(S, w):
+    values, vectors = sg.linalg.eigh(S + S.mT)
+    sign, size = sg.linalg.slogdet(S)
+    return (values**3).sum() + ((vectors * vectors)[..., 0] * w).sum() + (sign * size).sum()
+
+
+def stepped(x, y, rows):
+    z = x * 2
+    z[rows] = y
+    z[1:3, ::2] = x[:2, 1::2] ** 2
+    z[-1] = 1.5
+    return (z**3).sum()
+
+
+ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
+
+
+def definite(n):
+    A = rng.random((n, n))
+    return A @ A.T + n * np.eye(n)
+
+
+def stacks(b, n):
+    return rng.random((b, n, n)) + n * np.eye(n)
+
+
+CASES = {
+    "logistic": (
+        sg.func.value_and_grad(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "logistic, second": (
+        sg.func.hessian(logistic),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), (rng.random(5 + k) > 0.5) * 1.0),
+    ),
+    "truss": (sg.func.grad(truss), lambda k: (rng.random((5 + k, 2)), ENDS, rng.random(4))),
+    "gaussian": (sg.func.grad(gaussian, argnums=(0, 1)), lambda k: (definite(3 + k), rng.random(3 + k))),
+    "systems": (sg.func.grad(systems), lambda k: (stacks(2, 3 + k), rng.random((2, 3 + k, 2)))),
+    "attention": (
+        sg.func.grad(attention),
+        lambda k: (rng.random((4 + k, 3)), rng.random((6 + k, 3)), rng.random((6 + k, 2))),
+    ),
+    "stencil": (sg.func.grad(stencil), lambda k: (rng.random((5 + k, 7 + k)),)),
+    "pieces": (sg.func.grad(pieces, argnums=(0, 1)), lambda k: (2 * rng.random(5 + k), 2 * rng.random(3 + k))),
+    "image": (sg.func.grad(image), lambda k: (rng.random((6 + k, 8 + k)), rng.random((3, 3)))),
+    "ranked": (
+        sg.func.value_and_grad(ranked, argnums=(0, 1)),
+        lambda k: (rng.permutation(np.arange(48.0 + 16 * k) // 2).reshape(-1, 8), rng.random((6 + 2 * k, 8))),
+    ),
+    "lengths": (sg.func.value_and_grad(lengths), lambda k: (rng.random((4 + k, 5)) * ENDS[0, 1], np.float64(0.3))),
+    "modes": (sg.func.value_and_grad(modes, argnums=(0, 1)), lambda k: (stacks(2, 3 + k), rng.random(3 + k))),
+    "stepped": (
+        sg.func.value_and_grad(stepped, argnums=(0, 1)),
+        lambda k: (rng.random((5 + k, 6)), rng.random((2, 6)), np.array([-2, 1])),
+    ),
+    "chain": (sg.func.jacobian(chain), lambda k: (rng.random(4 + k), rng.random(4 + k))),
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The programs of all cases with their texts, and the library of their functions."""
+    folder = tmp_path_factory.mktemp("c")
+    programs = {
+        name: sg.compile(f, *make(0), name=f"f{k}_").program for k, (name, (f, make)) in enumerate(CASES.items())
+    }
+    texts = {name: text_of(p, folder) for name, p in programs.items()}
+    return programs, texts, library(list(texts.values()), folder, "-O0") if CC else None
+
+
+@needs_cc
+@pytest.mark.parametrize("name", CASES)
+def test_c_gives_what_numpy_gives_at_other_sizes(name, compiled):
+    programs, texts, found = compiled
+    f, make = CASES[name]
+    for k in (0, 2):
+        args = make(k)
+        outs, status = called(found, programs[name], texts[name], *args)
+        assert status == 0
+        expected = programs[name].function(*args)
+        for a, b in zip(outs, expected if isinstance(expected, tuple) else (expected,), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@needs_cc
+@pytest.mark.parametrize("name", ["gaussian", "truss"])
+def test_selftest_of_a_c_file(name, compiled, tmp_path):
+    (tmp_path / "f.c").write_text(compiled[1][name], encoding="utf-8")
+    made = tmp_path / "f"
+    subprocess.run([CC, *WARNINGS, "-O2", "-DSELFTEST", str(tmp_path / "f.c"), "-o", str(made), "-lm"], check=True)
+    assert "self-test passed" in subprocess.run([str(made)], capture_output=True, text=True, check=True).stdout
+
+
+@needs_cc
+def test_c_tells_what_does_not_fit_by_its_code(compiled):
+    programs, texts, found = compiled
+    wrong = np.array([[0, 1], [1, 9], [2, 3], [0, 1]])
+    assert called(found, programs["truss"], texts["truss"], rng.random((5, 2)), wrong, rng.random(4))[1] == 3
+    assert called(found, programs["gaussian"], texts["gaussian"], -np.eye(3), np.ones(3))[1] == 4
+    assert called(found, programs["systems"], texts["systems"], np.zeros((2, 3, 3)), np.ones((2, 3, 2)))[1] == 4
+    assert "place in an array of places" in texts["truss"]
+
+
+def test_the_text_is_the_same_twice_and_says_what_it_computes(tmp_path):
+    f = sg.compile(sg.func.grad(logistic), rng.random(3), rng.random((5, 3)), np.ones(5))
+    texts = [text_of(p, tmp_path) for p in (f.program, sg.compile(f.function, *CASES["logistic"][1](0)).program)]
+    assert texts[0].split("#ifdef SELFTEST")[0] == texts[1].split("#ifdef SELFTEST")[0]
+    head = "int grad_logistic(ptrdiff_t m, ptrdiff_t n, const double *w, const double *X, const double *y, double *out)"
+    assert head in texts[0]
+    assert "Formula (LaTeX)" in texts[0]
