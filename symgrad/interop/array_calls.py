@@ -32,7 +32,7 @@ from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_
 from symgrad.tape.watching.watch import forget_last_read
 from symgrad.tensor import Tensor
 
-_FILLED = ("zeros", "ones", "empty", "full")
+_FILLED = ("zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace")
 _FILLED_LIKE = ("zeros_like", "ones_like", "empty_like", "full_like")
 _READ = ("array", "asarray", "asanyarray", "ascontiguousarray", "asarray_chkfinite")
 _OF_LISTS = ("sum", "prod", "mean", "max", "min", "amax", "amin", "std", "var", "cumsum", "cumprod", "diff", "sort")
@@ -225,7 +225,8 @@ def _read(own: Callable[..., Any]) -> Callable[..., Any]:
 
     def read(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
         if not _holds_array(a):
-            return own(a, dtype, **kwargs) if dtype is not None else own(a, **kwargs)
+            made = own(a, dtype, **kwargs) if dtype is not None else own(a, **kwargs)
+            return _held(made) if own.__name__ == "array" and kwargs.get("copy", True) else made  # to be written into
         made = _stacked(a)
         if made.dtype.kind in "fc" and dtype is not None and np.dtype(dtype) != made.dtype:
             made = made.astype(dtype)

@@ -196,3 +196,29 @@ def test_results_of_several_parts_are_no_operands():
         z - z.max(dim=1, keepdim=True)
     with pytest.raises(sg.errors.ArgumentError, match="sort"):
         z.mul(z.sort(0))
+
+
+def through_views(x):
+    A = np.zeros((2, 3))
+    row = A[0]
+    row[:] = x**2  # A sees it
+    A[1] += x
+    A[0, 1] *= 2  # and row sees this
+    return (row * A[1]).sum() + row[1]
+
+
+def into_constants(x):
+    y, z, w = np.arange(1.0, 4.0), np.array([1.0, 2.0]), np.eye(3)
+    for i in range(1, 3):
+        y[i] -= x[i] ** 2 * y[i - 1]
+    z[1], w[2, 0] = x[0] ** 2, x[1]
+    return y.sum() * z.sum() + (w @ x).sum()
+
+
+@pytest.mark.parametrize("f", [through_views, into_constants])
+def test_entries_written_into_parts_and_into_constants_are_followed(f):
+    value, gradient = func.value_and_grad(f)(X)
+    want = differences(lambda x: float(f(x)), X)
+    assert float(value) == pytest.approx(float(f(X)), rel=1e-14)
+    assert np.allclose(gradient, want, atol=1e-6)
+    assert np.allclose(sg.compile(func.grad(f))(X), want, atol=1e-6)
