@@ -15,6 +15,10 @@ class AutogradError(SymgradError, RuntimeError):
     """A backward pass was asked for something it cannot give (torch raises ``RuntimeError``)."""
 
 
+class ChangedInPlace(AutogradError):
+    """A value that a derivative needs was changed in place after it was saved."""
+
+
 class UnsupportedDerivative(AutogradError, NotImplementedError):
     """A derivative that is known to exist and is not there (torch raises ``NotImplementedError``)."""
 

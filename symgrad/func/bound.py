@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 
 from symgrad.compiler import trace as tracing
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError
-from symgrad.interop.array_calls import called, leads_back
+from symgrad.errors import ArgumentError, ChangedInPlace
+from symgrad.interop.array_calls import called, followed, leads_back
 from symgrad.interop.ndarray import inner
 from symgrad.op import lookup
 from symgrad.tape import containers
@@ -206,10 +207,11 @@ def _beside(arg: Any, name: str) -> Any:
 
 
 class _Program(ThreadState):
-    """Whether the function that is run was given arrays and numbers, which are tensors for it."""
+    """Whether the function that is run was given arrays and numbers, and whether what it writes into are copies."""
 
     def __init__(self) -> None:
         self.of_arrays = False
+        self.copies = False
 
 
 _PROGRAM = _Program()
@@ -227,9 +229,33 @@ def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     """What a function gives for tensors; with ``arrays`` they stand for arrays, for which it may be written."""
     before, _PROGRAM.of_arrays = _PROGRAM.of_arrays, arrays
     try:
-        return called(function, args, kwargs) if arrays else function(*args, **kwargs)
+        if not arrays:
+            return function(*args, **kwargs)
+        return followed(function, args, kwargs) if _PROGRAM.copies else called(function, args, kwargs)
     finally:
         _PROGRAM.of_arrays = before
+
+
+def overwriting(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A derivative that is taken again where the function is given arrays, and overwrites what its derivative needs.
+
+    Then it is run as a program for arrays, which writes into copies.
+    """
+
+    @functools.wraps(call)
+    def attempted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return call(*args, **kwargs)
+        except ChangedInPlace:
+            if _PROGRAM.copies or not of_arrays((args, kwargs)):
+                raise
+        _PROGRAM.copies = True
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _PROGRAM.copies = False
+
+    return attempted
 
 
 def _other(leaf: Any) -> Any:

@@ -24,6 +24,7 @@ from symgrad.func.bound import (
     check_function,
     deriving,
     flat_parts,
+    overwriting,
     refuse_path,
     results,
     run,
@@ -132,6 +133,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     check_function(func, "value_and_grad")
 
     @functools.wraps(func)
+    @overwriting
     def both(*args: Any, **kwargs: Any) -> Any:
         with deriving():
             bound = Bound(func, args, argnums)
@@ -184,6 +186,7 @@ def _pulled_back(
     check_function(func, "jacobian")
 
     @functools.wraps(func)
+    @overwriting
     def rows(*args: Any, **kwargs: Any) -> Any:
         with deriving():
             bound = Bound(func, args, argnums)

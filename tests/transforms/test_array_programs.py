@@ -222,3 +222,25 @@ def test_entries_written_into_parts_and_into_constants_are_followed(f):
     assert float(value) == pytest.approx(float(f(X)), rel=1e-14)
     assert np.allclose(gradient, want, atol=1e-6)
     assert np.allclose(sg.compile(func.grad(f))(X), want, atol=1e-6)
+
+
+def stepped(u, c):
+    """Heat that flows, with a reaction, in place."""
+    u = u * 1.0
+    for _ in range(3):
+        u[1:-1] = u[1:-1] + c * (u[2:] - 2 * u[1:-1] + u[:-2]) * u[1:-1] ** 2
+        u *= u + 0.5
+    return (u**2).sum()
+
+
+def test_what_a_program_overwrites_is_kept_for_its_derivative():
+    u = np.array([0.3, 0.5, 0.1, 0.4])
+    want = differences(lambda u: stepped(u, 0.2), u)
+    assert np.allclose(func.grad(stepped)(u, 0.2), want, atol=1e-7)
+    assert np.allclose(func.jacrev(stepped)(u, 0.2), want, atol=1e-7)
+    assert np.allclose(func.jacfwd(stepped)(u, 0.2), want, atol=1e-7)
+    second = differences(lambda u: np.asarray(func.grad(stepped)(u, 0.2)), u)
+    assert np.allclose(func.hessian(stepped)(u, 0.2), second, atol=1e-6)
+    assert np.allclose(sg.compile(func.grad(stepped))(u, 0.2), want, atol=1e-7)
+    with pytest.raises(sg.errors.AutogradError, match="modified by an inplace operation"):
+        func.grad(stepped)(sg.tensor(u), 0.2)  # torch's manners for tensors

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.dtypes import type_name
-from symgrad.errors import AutogradError
+from symgrad.errors import AutogradError, ChangedInPlace
 from symgrad.notices import users_line
 from symgrad.tape.graph import FREED, Labelled, Node, sequence
 
@@ -355,14 +355,14 @@ def check_saved(node: Node) -> None:
     for k, value in enumerate(node.saved):
         note = _late(value, node)
         if note is not None:
-            raise AutogradError(_stale(node, node if k == 0 else node.args[k - 1], value, note, k))
+            raise ChangedInPlace(_stale(node, node if k == 0 else node.args[k - 1], value, note, k))
         if k and _detached and _was_detached(value, node) and _places(node)[k] is not node:
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:
             note = _late(owner(), node)
             if note is not None:
-                raise AutogradError(_stale(node, None, owner(), note))
+                raise ChangedInPlace(_stale(node, None, owner(), note))
             if _detached and owner.__class__ is not Memory and _was_detached(owner(), node):
                 raise AutogradError(DETACHED)
 

@@ -98,8 +98,8 @@ def _entry(p: Product, places: dict[int, int]) -> Product | None:
     for axis, k in places.items():
         x = p.out[axis]
         at = [f for f in p.factors if x in f.labels]
-        unit = unit_place(at[0].base) if len(at) == 1 and at[0].power == 1 else None
-        if unit is not None and unit >= 0 and unit != k:
+        unit = _place_of_unit(at[0].base) if len(at) == 1 and at[0].power == 1 else None
+        if unit is not None and unit != k:
             return Product(0, (), ())
         if len(at) == 1 and at[0].power == 1 and at[0].labels == (x,):
             picked = [] if unit == k else [Factor(lookup("getitem")(at[0].base, index=Index(k)), ())]
@@ -108,6 +108,14 @@ def _entry(p: Product, places: dict[int, int]) -> Product | None:
             known = False
     out = tuple(x for axis, x in enumerate(p.out) if axis not in places)
     return Product(p.coef, factors, out, p.decimal) if known else None
+
+
+def _place_of_unit(t: Term) -> int | None:
+    """Where a unit vector is 1, counted from the front."""
+    k = unit_place(t)
+    if k is None or k >= 0:
+        return k
+    return k + t.shape[0] if isinstance(t.shape[0], int) else None
 
 
 def unit_vector(size: Any, place: int) -> Term:
