@@ -239,19 +239,23 @@ def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 def overwriting(call: Callable[..., Any]) -> Callable[..., Any]:
     """A derivative that is taken again where the function is given arrays, and overwrites what its derivative needs.
 
-    Then it is run as a program for arrays, which writes into copies.
+    Then it is run as a program for arrays, which writes into copies.  A function that is no such program keeps the
+    error of its first run.
     """
 
     @functools.wraps(call)
     def attempted(*args: Any, **kwargs: Any) -> Any:
         try:
             return call(*args, **kwargs)
-        except ChangedInPlace:
+        except ChangedInPlace as error:
             if _PROGRAM.copies or not of_arrays((args, kwargs)):
                 raise
+            changed = error
         _PROGRAM.copies = True
         try:
             return call(*args, **kwargs)
+        except Exception:  # noqa: BLE001  (whatever a program for tensors does with arrays)
+            raise changed from None
         finally:
             _PROGRAM.copies = False
 
