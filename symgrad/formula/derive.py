@@ -18,12 +18,19 @@ from symgrad.ops.rules.kinks import keeps_nan
 
 
 def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
-    """The terms of a postorder that have a target below them or are one."""
+    """The terms of a postorder that have a target below them or are one; whole numbers made of others end the way."""
     found = set(targets)
     for term in order:
-        if any(a in found for a in term.args):
-            found.add(term)
+        for a in term.args:
+            if a in found and not _ends(a, term):
+                found.add(term)
+                break
     return found
+
+
+def _ends(x: Term, term: Term) -> bool:
+    """Whether no derivative goes from ``term`` to its operand ``x``: steps have none, as ``x.int()`` has."""
+    return term.dtype is not None and term.dtype.kind in "bui" and x.dtype is not None and x.dtype.kind in "fc"
 
 
 class Derivation:
@@ -76,7 +83,7 @@ class Derivation:
     def _push(self, term: Term, g: Term, useful: set[Term]) -> None:
         op = term.op
         for i, arg in enumerate(term.args):
-            if arg not in useful or not op.differentiable(i):
+            if arg not in useful or not op.differentiable(i) or _ends(arg, term):
                 continue
             c = op.pullback(i, g, term, term.args, term.params)
             if c is None:
@@ -206,7 +213,7 @@ def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term])
             continue
         total: Any = None
         for i, arg in enumerate(term.args):
-            if arg in moved and term.op.differentiable(i):
+            if arg in moved and term.op.differentiable(i) and not _ends(arg, term):
                 part = pushforward(term, i, moved[arg])
                 total = part if total is None else total + part
         if total is not None:

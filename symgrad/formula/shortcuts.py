@@ -132,6 +132,11 @@ def _short_cast(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return t[0] if t[0].dtype == dtype or t[0].number is not None else None
 
 
+def _short_conj(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    value = t[0].number
+    return number(value.conjugate(), dtype) if isinstance(value, complex) else _short_linear(t, shape, dtype, params)
+
+
 def _short_squeeze(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return t[0] if not params["dim"] and params["dim"] != 0 else _short_linear(t, shape, dtype, params)
 
@@ -148,9 +153,10 @@ SHORT |= {
     "einsum": _short_einsum,
     "cast": _short_cast,
     "squeeze": _short_squeeze,
+    "conj": _short_conj,
     **dict.fromkeys(
         ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",
-         "tril", "triu", "select", "cumsum", "gather", "scatter_into", "conj"),
+         "tril", "triu", "select", "cumsum", "gather", "scatter_into"),
         _short_linear,
     ),
 }  # fmt: skip

@@ -83,6 +83,11 @@ class Term:
         """The name of a symbol or the letter of a size, else None."""
         return self.params.get("name") if self.op is SYMBOL or self.op is SIZE else None
 
+    @property
+    def weak_complex(self) -> bool:
+        """Whether it is a formula of numbers with a complex one among them, such as conj(2i)."""
+        return is_complex_constant(self)
+
     def sizes(self, dim: tuple[int, ...]) -> Term:
         """Number of entries along ``dim``."""
         return size_product([self.shape[k] for k in dim])

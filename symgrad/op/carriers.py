@@ -49,7 +49,7 @@ def is_complex(*values: Any) -> bool:
         if dtype is not None:
             if dtype.kind == "c":
                 return True
-        elif isinstance(getattr(value, "number", value), complex):
+        elif isinstance(getattr(value, "number", value), complex) or getattr(value, "weak_complex", False):
             return True
     return False
 

@@ -59,3 +59,21 @@ def test_sums_of_unsigned_numbers_are_int64_as_they_are_eagerly(dtype):
         eager, compiled = f(sg.tensor(x)).numpy(), sg.compile(f, x)(x)
         assert eager.dtype == np.asarray(compiled).dtype
         np.testing.assert_array_equal(eager, compiled)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x.int().sum() + x.sum(), lambda x: (x.long() * x).sum() + x.bool().sum()],
+    ids=["beside", "as a factor"],
+)
+def test_whole_numbers_made_of_others_have_no_derivative(function: Callable[..., Any]) -> None:
+    """The formula took the cast for a linear function, and the program's gradient was larger by 1."""
+    x = np.array([-1.2, 0.3, 2.5])
+    slope = sg.func.grad(function)
+    np.testing.assert_array_equal(sg.compile(slope, x)(x), slope(x).numpy())
+    along = sg.compile(lambda x, v: sg.func.jvp(function, (x,), (v,))[1], x, x)
+    assert along(x, np.ones(3)) == sg.func.jvp(function, (sg.tensor(x),), (sg.ones(3, dtype=sg.float64),))[1].item()
+    t = sg.tensor(x, requires_grad=True, name="x")
+    function(t).backward()
+    assert t.grad is not None
+    np.testing.assert_array_equal(sg.compile(t.grad, ["x"])(x), t.grad.numpy())

@@ -126,3 +126,18 @@ def test_forward_mode_agrees_with_reverse_mode(name):
     np.testing.assert_allclose(
         sg.func.grad(along)(point).numpy(), sg.func.grad(product)(point).numpy(), rtol=1e-7, atol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda z: (1j * z * z).real.sum(),
+        lambda z: ((2 + 1j) ** z).abs().sum() + sg.sin(z / 1j).imag.sum(),
+        lambda z: sg.exp(-1j * z).imag.sum() + (z ** (1.5 + 0.5j)).real.sum(),
+    ],
+    ids=["product", "base", "exponent"],
+)
+def test_second_derivatives_conjugate_complex_constants_each_time(function):
+    """The conjugate of i counted as real, as it has no dtype, and was not conjugated back."""
+    second = sg.func.hessian(function)
+    np.testing.assert_allclose(sg.compile(second, Z)(Z), second(sg.tensor(Z)).numpy(), rtol=1e-12)
