@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,6 @@ def vmap(
         dims = _axes(leaves, structure, in_dims, name)
         named, named_structure = containers.flatten(kwargs)
         arrays = of_arrays((args, kwargs))
-        call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
         dims += [None] * len(named)
         leaves = [_tensor(x) if dim is not None else x for x, dim in zip([*leaves, *named], dims, strict=True)]
 
@@ -86,48 +85,73 @@ def vmap(
             given = containers.unflatten(structure, entries)
             return applied(func, given, containers.unflatten(named_structure, entries), arrays)
 
-        shared = [x for x, dim in zip(leaves, dims, strict=True) if dim is None and isinstance(x, Recorded)]
-        mapped_over = [x for x, dim in zip(leaves, dims, strict=True) if dim is not None]
         size = _batch_size(leaves, dims)
         if chunk_size is not None and size > chunk_size:
             chunks = [[_part(x, dim, k, chunk_size) for x, dim in zip(leaves, dims, strict=True)]
                       for k in range(0, size, chunk_size)]  # fmt: skip
             of_part = vmap(lambda *row: run([*row]), tuple(dims), out_dims, randomness)
             return _end_to_end([of_part(*chunk) for chunk in chunks], out_dims, name)
-
-        def each(level: Level) -> Any:
-            if size and size > 1 and randomness == "error":
-                with contextlib.suppress(Apart), drawing(randomness) as start, sharing(mapped_over):
-                    start()
-                    return _unbundled(at_once(func, run, leaves, dims, level.bundle), out_dims, name, level)
-            return one_by_one()
-
-        def one_by_one() -> Any:
-            rows = []
-            with drawing(randomness) as start, sharing(mapped_over) as examples:
-                for k in range(size or 1):
-                    examples.noting = not k
-                    start()
-                    pairs = zip(leaves, dims, strict=True)
-                    before = [version_of(x) for x in shared]
-                    rows.append(run([_example(x, dim, k) if size else _imagined(x, dim) for x, dim in pairs]))
-                    if before != [version_of(x) for x in shared]:
-                        raise ArgumentError(
-                            f"{call}: an inplace operation on an argument with in_dim=None is not possible: examples "
-                            "run one after the other and would all change it; give every example its own (.clone() "
-                            "inside)."
-                        )
-            return _stacked(rows, out_dims, name, bool(size))
-
-        def whole(level: Level) -> Any:
-            with drawing("same" if randomness == "same" else "error"):
-                pairs = zip(leaves, dims, strict=True)
-                result = run([x if dim is None else level.bundle(x, dim) for x, dim in pairs])
-            return _unbundled(result, out_dims, name, level)
-
-        return in_batches(VmapInfo(size, randomness), leaves, each, whole) if size else one_by_one()
+        batch = _Batch(func, run, leaves, dims, size, in_dims, out_dims, randomness)
+        if not size:
+            return batch.one_by_one()
+        return in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
 
     return mapped
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Batch:
+    """One call of a mapped function: its arguments in a row, the batch axis of each, and ``run``, which takes a row."""
+
+    func: Callable[..., Any]
+    run: Callable[[list[Any]], Any]
+    leaves: list[Any]
+    dims: list[int | None]
+    size: int
+    in_dims: Any
+    out_dims: Any
+    randomness: str
+
+    def pairs(self) -> Iterator[tuple[Any, int | None]]:
+        return zip(self.leaves, self.dims, strict=True)
+
+    def mapped_over(self) -> list[Any]:
+        return [x for x, dim in self.pairs() if dim is not None]
+
+    def each(self, level: Level) -> Any:
+        """One run that is repeated on all examples, or one for each where that does not do."""
+        if self.size > 1 and self.randomness == "error":
+            with contextlib.suppress(Apart), drawing(self.randomness) as start, sharing(self.mapped_over()):
+                start()
+                result = at_once(self.func, self.run, self.leaves, self.dims, level.bundle)
+                return _unbundled(result, self.out_dims, _name(self.func), level)
+        return self.one_by_one()
+
+    def one_by_one(self) -> Any:
+        """A run for each example; of an empty batch one of what might be an example, for the shapes."""
+        rows = []
+        shared = [x for x, dim in self.pairs() if dim is None and isinstance(x, Recorded)]
+        with drawing(self.randomness) as start, sharing(self.mapped_over()) as examples:
+            for k in range(self.size or 1):
+                examples.noting = not k
+                start()
+                before = [version_of(x) for x in shared]
+                rows.append(
+                    self.run([_example(x, dim, k) if self.size else _imagined(x, dim) for x, dim in self.pairs()])
+                )
+                if before != [version_of(x) for x in shared]:
+                    raise ArgumentError(
+                        f"vmap({_name(self.func)}, in_dims={self.in_dims}, ...)(<inputs>): an inplace operation on an "
+                        "argument with in_dim=None is not possible: examples run one after the other and would all "
+                        "change it; give every example its own (.clone() inside)."
+                    )
+        return _stacked(rows, self.out_dims, _name(self.func), bool(self.size))
+
+    def whole(self, level: Level) -> Any:
+        """One run on the batch itself, for custom functions that have a rule for batches."""
+        with drawing("same" if self.randomness == "same" else "error"):
+            result = self.run([x if dim is None else level.bundle(x, dim) for x, dim in self.pairs()])
+        return _unbundled(result, self.out_dims, _name(self.func), level)
 
 
 def _part(leaf: Any, dim: int | None, start: int, length: int) -> Any:

@@ -398,16 +398,10 @@ def grad(
     (tensor(6., grad_fn=<MulBackward0>), (tensor(2.),))
     """
     if isinstance(inputs, Mapping):
-        if type(inputs) is not dict:
-            raise ArgumentError(
-                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
-                "not supported."
-            )
         given = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched)
-        row = grad(outputs, tuple(inputs.values()), *given, materialize_grads)
-        return dict(zip(inputs, row, strict=True))  # type: ignore[return-value]
-    asked = _sequence(inputs)
-    targets, outs = _placed(asked), _placed(_sequence(outputs))
+        return _by_keys(outputs, inputs, *given, materialize_grads)
+    asked, outs = _sequence(inputs), _placed(_sequence(outputs))
+    targets = _placed(asked)
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2
@@ -426,15 +420,34 @@ def grad(
     if is_grads_batched:
         from symgrad.autograd.jacobians.rows import pulled_batch
 
-        found = pulled_batch(grad, outs, targets, gradients, keep, create_graph)
-        origin = Origin(outs, gradients)
-        return tuple(
-            _missing(k, asked[k], t, origin, allow_unused, materialize_grads, create_graph) if g is None else g
-            for k, (g, t) in enumerate(zip(found, targets, strict=True))
-        )
-    if [x for x in (*outs, *targets, *gradients) if x.__class__ is not Tensor and isinstance(faced(x), Dual)]:
+        found, origin = pulled_batch(grad, outs, targets, gradients, keep, create_graph), Origin(outs, gradients)
+    elif [x for x in (*outs, *targets, *gradients) if x.__class__ is not Tensor and isinstance(faced(x), Dual)]:
         options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
         return moved_gradients(grad, outs, asked, gradients, keep, options)
+    else:
+        found, origin = _pulled(outs, targets, gradients, keep, create_graph)
+    return tuple(
+        [
+            _missing(k, asked[k], targets[k], origin, allow_unused, materialize_grads, create_graph) if g is None else g
+            for k, g in enumerate(found)
+        ]
+    )
+
+
+def _by_keys(outputs: Any, inputs: Mapping[Any, Any], *given: Any) -> tuple[Any, ...]:
+    """The gradients of a dict of inputs, by the same keys."""
+    if type(inputs) is not dict:
+        raise ArgumentError(
+            f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
+            "not supported."
+        )
+    return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *given), strict=True))  # type: ignore[return-value]
+
+
+def _pulled(
+    outs: Sequence[Any], targets: Sequence[Any], gradients: Sequence[Any], keep: bool, create_graph: bool
+) -> tuple[list[Any], Origin]:
+    """The gradient of each target from one pass, None where none arrives; and what the pass began from."""
     _check(outs)
     _check_targets(targets)
     watched = WATCH.count > 0 and bool(WATCH.local.stack)
@@ -458,13 +471,12 @@ def grad(
     if origin.calls or sweep.calls:
         name_inside(origin, [*origin.calls, *sweep.calls])
     results: list[Any] = []
-    for k, t in enumerate(targets):
-        g = sweep.found.get(root_of(t))
-        if g is not None:
-            results.append(_result(g if t._node is None else turned(rescue(t._node, g)), origin, t))
-        else:
-            results.append(_missing(k, asked[k], t, origin, allow_unused, materialize_grads, create_graph))
-    return tuple(results)
+    for edge, t in zip(wanted, targets, strict=True):
+        g = sweep.found.get(edge)
+        if g is not None and t._node is not None:
+            g = turned(rescue(edge, g))
+        results.append(g if g is None else _result(g, origin, t))
+    return results, origin
 
 
 def _missing(
@@ -472,7 +484,7 @@ def _missing(
 ) -> Any:
     """What is given for a tensor that was not used, or torch's error."""
     if materialize:
-        return _zeros(asked, target, origin)._require(create_graph)
+        return _zeros(asked, target, origin)._require(create_graph or origin.recorded)
     if allow_unused:
         return None
     raise AutogradError(

@@ -407,6 +407,12 @@ def _hidden(scores: Any, mask: Any) -> Any:
     return where(mask, -math.inf, scores) if mask.dtype.kind == "b" else scores + mask
 
 
+def _heads(x: Any, count: int) -> Any:
+    """(length, batch, features) as (batch · heads, length, features of a head)."""
+    length, batch = shape_of(x)[:2]
+    return transpose(reshape(x, length, batch * count, -1), 0, 1)
+
+
 @_nn
 def multi_head_attention_forward(
     query: Any,
@@ -445,20 +451,18 @@ def multi_head_attention_forward(
     biases = [None if in_proj_bias is None else in_proj_bias[part] for part in parts]
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
     length, batch = shape_of(q)[:2]
-    if attn_mask is not None:
-        # Keys that are added after the given ones may be looked at.
-        attn_mask = pad_axes(attn_mask, {len(shape_of(attn_mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
     if bias_k is not None:
         k = cat([k, bias_k.expand(1, batch, -1)], 0)
         v = cat([v, bias_v.expand(1, batch, -1)], 0)
-
-    def heads(x: Any) -> Any:
-        return transpose(reshape(x, shape_of(x)[0], batch * num_heads, -1), 0, 1)
-
-    q, k, v = heads(q), heads(k) if static_k is None else static_k, heads(v) if static_v is None else static_v
+    q = _heads(q, num_heads)
+    k = _heads(k, num_heads) if static_k is None else static_k
+    v = _heads(v, num_heads) if static_v is None else static_v
     if add_zero_attn:
         zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
+    if attn_mask is not None:
+        # Keys that were added after the given ones may be looked at.
+        attn_mask = pad_axes(attn_mask, {len(shape_of(attn_mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
     scores = _hidden(matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k)), attn_mask)
     if key_padding_mask is not None:
         split = reshape(scores, batch, num_heads, length, -1)
