@@ -281,12 +281,24 @@ def from_type_name(kind: Any) -> np.dtype[Any]:
 
 
 def get_default_dtype() -> np.dtype[Any]:
-    """The dtype given to Python floats; ``float32`` unless changed, as in torch."""
+    """The dtype given to Python floats; ``float32`` unless changed, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.get_default_dtype()
+    dtype('float32')
+    """
     return _default
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Set the dtype given to Python floats (a floating dtype; anything else is a ``DtypeError``)."""
+    """Set the dtype given to Python floats (a floating dtype; anything else is a ``DtypeError``).
+
+    >>> import symgrad as sg
+    >>> sg.set_default_dtype(sg.float64)
+    >>> sg.tensor(1.0).dtype
+    dtype('float64')
+    >>> sg.set_default_dtype(sg.float32)
+    """
     global _default
     new = as_dtype(dtype)
     if not is_real_floating(new):

@@ -20,12 +20,22 @@ globals().update(SPACES["fft"])
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
-    """The frequencies of ``fft`` for ``n`` samples ``d`` apart."""
+    """The frequencies of ``fft`` for ``n`` samples ``d`` apart.
+
+    >>> import symgrad as sg
+    >>> sg.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
     return plain(Tensor, np.fft.fftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
-    """The frequencies of ``rfft`` for ``n`` samples ``d`` apart."""
+    """The frequencies of ``rfft`` for ``n`` samples ``d`` apart.
+
+    >>> import symgrad as sg
+    >>> sg.fft.rfftfreq(4, d=0.5)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     return plain(Tensor, np.fft.rfftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
 
 

@@ -129,7 +129,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
-    """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning."""
+    """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning.
+
+    >>> import symgrad as sg
+    >>> sg.chain_matmul(sg.eye(2), sg.ones(2, 3), sg.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
     notice_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
@@ -143,12 +149,22 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The square root of the sum of squares over axes, or over all for ``dim=()``; the old name of a vector norm."""
+    """The square root of the sum of squares over axes, or over all for ``dim=()``; the old name of a vector norm.
+
+    >>> import symgrad as sg
+    >>> sg.frobenius_norm(sg.tensor([[3.0, 4.0]]), ())
+    tensor(5.)
+    """
     return vector_norm(input, 2.0, dim if dim != [] and dim != () else None, keepdim, out=out)
 
 
 def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None) -> Any:
-    """The sum of singular values; the old name of ``matrix_norm(A, "nuc")``."""
+    """The sum of singular values; the old name of ``matrix_norm(A, "nuc")``.
+
+    >>> import symgrad as sg
+    >>> sg.nuclear_norm(sg.eye(3))
+    tensor(3.)
+    """
     return matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 

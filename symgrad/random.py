@@ -65,17 +65,37 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the random functions with a number that nobody knows; returns it."""
+    """Seed the random functions with a number that nobody knows; returns it.
+
+    >>> import symgrad as sg
+    >>> number = sg.seed()
+    >>> number == sg.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the random functions started from."""
+    """The seed that the random functions started from.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(7)
+    >>> sg.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """What :func:`set_rng_state` needs to go on from here."""
+    """What :func:`set_rng_state` needs to go on from here.
+
+    >>> import symgrad as sg
+    >>> state = sg.get_rng_state()
+    >>> first = sg.rand(3)
+    >>> sg.set_rng_state(state)
+    >>> sg.equal(first, sg.rand(3))
+    True
+    """
     return default_generator.get_state()
 
 
@@ -176,7 +196,13 @@ def randint(
 
 
 def randint_like(input: Any, *bounds: int, dtype: Any = None, **options: Any) -> Tensor:
-    """Integers in the shape and dtype of ``input``: ``randint_like(x, high)``, ``randint_like(x, low, high)``."""
+    """Integers in the shape and dtype of ``input``: ``randint_like(x, high)``, ``randint_like(x, low, high)``.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> sg.randint_like(sg.zeros(4), 0, 10)
+    tensor([4., 9., 3., 0.])
+    """
     return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, _like=input, **options)
 
 

@@ -36,6 +36,12 @@ class SparseTensor:
     """Places of shape (axes, count), the entries there (a tensor of shape (count,)), and a shape.
 
     A place may stand several times; its entries are then added (``coalesce`` does it once and for all).
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> s.to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
     """
 
     __slots__ = ("_coalesced", "_entries", "_places", "_shape", "_source")
@@ -371,6 +377,12 @@ def mm(mat1: Any, mat2: Any) -> Any:
     """The product of two matrices, one of them sparse (the result is dense) or both (it is sparse).
 
     Raises ``ShapeError`` where sizes do not fit.
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> sg.sparse.mm(s, sg.ones(3, 2))
+    tensor([[3., 3.],
+            [4., 4.]])
     """
     _matrix(mat1, "mat1")
     _matrix(mat2, "mat2")
@@ -404,12 +416,25 @@ def _sparse_product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
-    """``beta * mat + alpha * (mat1 @ mat2)`` with a sparse ``mat1``."""
+    """``beta * mat + alpha * (mat1 @ mat2)`` with a sparse ``mat1``.
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2))
+    >>> sg.sparse.addmm(sg.eye(2), s, sg.eye(2))
+    tensor([[1., 3.],
+            [4., 1.]])
+    """
     return mat * beta + mm(mat1, mat2) * alpha
 
 
 def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
-    """Sum of all entries, or a sparse tensor of the sums along one axis or several."""
+    """Sum of all entries, or a sparse tensor of the sums along one axis or several.
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> sg.sparse.sum(s)
+    tensor(7.)
+    """
     own = input if dtype is None else input.to(dtype)
     if dim is None:
         return own._entries.sum()
@@ -421,12 +446,24 @@ def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: SparseTensor, dim: int, dtype: Any = None) -> SparseTensor:
-    """Softmax of the entries along an axis; where there is none, it is as if there were minus infinity."""
+    """Softmax of the entries along an axis; where there is none, it is as if there were minus infinity.
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
+    >>> sg.sparse.softmax(s, 1).to_dense()
+    tensor([[0.5000, 0.0000, 0.5000]])
+    """
     return _softmax("softmax", input, dim, dtype)
 
 
 def log_softmax(input: SparseTensor, dim: int, dtype: Any = None) -> SparseTensor:
-    """Logarithm of :func:`softmax`."""
+    """Logarithm of :func:`softmax`.
+
+    >>> import symgrad as sg
+    >>> s = sg.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
+    >>> sg.sparse.log_softmax(s, 1).values()
+    tensor([-0.6931, -0.6931])
+    """
     return _softmax("log_softmax", input, dim, dtype)
 
 

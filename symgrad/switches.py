@@ -77,7 +77,13 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for the same results in every run: that is so in either mode."""
+    """Ask for the same results in every run: that is so in either mode.
+
+    >>> import symgrad as sg
+    >>> sg.use_deterministic_algorithms(True)
+    >>> sg.are_deterministic_algorithms_enabled()
+    True
+    """
 
 
 def are_deterministic_algorithms_enabled() -> bool:

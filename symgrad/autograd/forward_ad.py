@@ -35,7 +35,16 @@ _LEVEL = _Level()
 
 
 def enter_dual_level() -> int:
-    """Open the level in which duals live; gives its number.  Levels do not nest (``func.jvp`` does)."""
+    """Open the level in which duals live; gives its number.  Levels do not nest (``func.jvp`` does).
+
+    >>> import symgrad as sg
+    >>> import symgrad.autograd.forward_ad as fw
+    >>> level = fw.enter_dual_level()
+    >>> x = fw.make_dual(sg.tensor(3.0), sg.tensor(1.0))
+    >>> fw.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> fw.exit_dual_level()
+    """
     if _LEVEL.tag is not None:
         raise AutogradError(
             "Nested forward mode AD is not supported at the moment: a dual level is open already; use "
@@ -80,6 +89,13 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """``tensor`` moving along ``tangent``, of the same shape and dtype.
 
     Raises ``RuntimeError`` outside of a level and for another shape or dtype, ``ArgumentError`` for integers.
+
+    >>> import symgrad as sg
+    >>> import symgrad.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(sg.tensor(3.0), sg.tensor(1.0))
+    ...     fw.unpack_dual(x * x).tangent
+    tensor(6.)
     """
     tag = _opened(level, "make_dual")
     tensor, tangent = dual.faced(tensor), dual.faced(tangent)
@@ -117,7 +133,14 @@ def _viewed(primal: Any) -> Any:
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """``(primal, tangent)`` of a value of the open level; the tangent is None where there is none."""
+    """``(primal, tangent)`` of a value of the open level; the tangent is None where there is none.
+
+    >>> import symgrad as sg
+    >>> import symgrad.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     fw.unpack_dual(sg.tensor(3.0))
+    UnpackedDualTensor(primal=tensor(3.), tangent=None)
+    """
     tensor = dual.faced(tensor)
     if level not in (None, 0):
         raise AutogradError(f"there is no forward AD level {level}; the open one is 0.")

@@ -60,7 +60,13 @@ def node_of(tensor: Any) -> Any:
 
 
 class Node(abc.ABC):
-    """Any node of the graph as users see it: ``isinstance(y.grad_fn, Node)``."""
+    """Any node of the graph as users see it: ``isinstance(y.grad_fn, Node)``.
+
+    >>> import symgrad as sg
+    >>> y = sg.tensor(2.0, requires_grad=True) * 3
+    >>> isinstance(y.grad_fn, sg.autograd.graph.Node)
+    True
+    """
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -382,6 +388,12 @@ class GradientEdge(NamedTuple):
     """A place in the graph where a gradient flows: output ``output_nr`` of ``node``.
 
     ``ownership_token`` keeps the place alive; it is what an edge of one of several outputs is found by.
+
+    >>> import symgrad as sg
+    >>> y = sg.tensor(2.0, requires_grad=True) * 3
+    >>> edge = sg.autograd.graph.get_gradient_edge(y)
+    >>> edge.node is y.grad_fn, edge.output_nr
+    (True, 0)
     """
 
     node: Any
@@ -455,7 +467,14 @@ def current_graph_task_id() -> int:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Say that the memory of a tensor (or of several) was changed by other means than its own methods."""
+    """Say that the memory of a tensor (or of several) was changed by other means than its own methods.
+
+    >>> import symgrad as sg
+    >>> x = sg.ones(2)
+    >>> sg.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
     for t in tensor if isinstance(tensor, (list, tuple)) else (tensor,):
         if not isinstance(t, Recorded):
             raise ArgumentError(f"increment_version() takes tensors, not {type(t).__name__}.")

@@ -80,13 +80,25 @@ def _fan(tensor: Any, mode: str) -> int:
 
 @_unrecorded
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Uniform samples between ``a`` and ``b``."""
+    """Uniform samples between ``a`` and ``b``.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> sg.nn.init.uniform_(sg.empty(3), -1, 1)
+    tensor([-0.0075,  0.5364, -0.8230])
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @_unrecorded
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Normal samples."""
+    """Normal samples.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> sg.nn.init.normal_(sg.empty(3), std=0.1)
+    tensor([ 0.1541, -0.0293, -0.2179])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -97,6 +109,11 @@ def trunc_normal_(
     """Normal samples that lie between ``a`` and ``b``: those outside are drawn again.
 
     Where few would lie inside, candidates are uniform, and kept by the ratio of the density to its peak.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> bool((sg.nn.init.trunc_normal_(sg.empty(1000), a=-1, b=1).abs() <= 1).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -126,25 +143,46 @@ def trunc_normal_(
 
 @_unrecorded
 def constant_(tensor: Any, val: float) -> Any:
-    """One value everywhere."""
+    """One value everywhere.
+
+    >>> import symgrad as sg
+    >>> sg.nn.init.constant_(sg.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 @_unrecorded
 def ones_(tensor: Any) -> Any:
-    """Ones."""
+    """Ones.
+
+    >>> import symgrad as sg
+    >>> sg.nn.init.ones_(sg.empty(2))
+    tensor([1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
 @_unrecorded
 def zeros_(tensor: Any) -> Any:
-    """Zeros."""
+    """Zeros.
+
+    >>> import symgrad as sg
+    >>> sg.nn.init.zeros_(sg.empty(2))
+    tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
 @_unrecorded
 def eye_(tensor: Any) -> Any:
-    """The identity, of a matrix of any shape."""
+    """The identity, of a matrix of any shape.
+
+    >>> import symgrad as sg
+    >>> sg.nn.init.eye_(sg.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndim != 2:
         raise ArgumentError("Only tensors with 2 dimensions are supported")
     tensor.zero_().diagonal().fill_(1.0)
@@ -166,7 +204,14 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
 
 @_unrecorded
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Normal samples with deviation gain · √(2/(inputs + outputs))."""
+    """Normal samples with deviation gain · √(2/(inputs + outputs)).
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> w = sg.nn.init.xavier_normal_(sg.empty(100, 300))
+    >>> round(w.std().item(), 2), (2 / 400) ** 0.5
+    (0.07, 0.07071067811865475)
+    """
     return tensor.normal_(0.0, gain * math.sqrt(2 / sum(_fans(tensor))), generator=generator)
 
 
@@ -181,7 +226,14 @@ def _spread(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Uniform samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope)."""
+    """Uniform samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope).
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> w = sg.nn.init.kaiming_uniform_(sg.empty(100, 600), nonlinearity="relu")
+    >>> round(w.abs().max().item(), 3)  # the square root of 6/600
+    0.1
+    """
     spread = _spread(tensor, a, mode, nonlinearity)
     if spread is None:
         return tensor
@@ -193,14 +245,27 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Normal samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope)."""
+    """Normal samples with deviation gain/√fan, by the gain of the nonlinearity that follows (``a``: its slope).
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> w = sg.nn.init.kaiming_normal_(sg.empty(100, 200), nonlinearity="relu")
+    >>> round(w.std().item(), 2)  # the square root of 2/200
+    0.1
+    """
     spread = _spread(tensor, a, mode, nonlinearity)
     return tensor if spread is None else tensor.normal_(0, spread, generator=generator)
 
 
 @_unrecorded
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """A random matrix with orthogonal rows or columns; the axes from the second on count as one."""
+    """A random matrix with orthogonal rows or columns; the axes from the second on count as one.
+
+    >>> import symgrad as sg
+    >>> w = sg.nn.init.orthogonal_(sg.empty(2, 5))
+    >>> sg.allclose(w @ w.T, sg.eye(2), atol=1e-5)
+    True
+    """
     if tensor.ndim < 2:
         raise ArgumentError("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():

@@ -58,7 +58,12 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None,
     requires_grad: bool = False, **options: Any,
 ) -> Tensor:  # fmt: skip
-    """exp(-|n - center|/tau), around the middle by default; another ``center`` needs ``sym=False``."""
+    """exp(-|n - center|/tau), around the middle by default; another ``center`` needs ``sym=False``.
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.exponential(5, tau=2.0)
+    tensor([0.3679, 0.6065, 1.0000, 0.6065, 0.3679])
+    """
     if tau <= 0:
         raise ArgumentError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -68,7 +73,12 @@ def exponential(
 
 
 def cosine(M: int, *, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
-    """The half wave sin(π(n + 1/2)/M)."""
+    """The half wave sin(π(n + 1/2)/M).
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.cosine(4)
+    tensor([0.3827, 0.9239, 0.9239, 0.3827])
+    """
     count = M if sym else M + 1
     return _made("cosine", M, lambda n: np.sin(math.pi * (n + 0.5) / count), dtype, requires_grad, options)
 
@@ -76,7 +86,12 @@ def cosine(M: int, *, sym: bool = True, dtype: Any = None, requires_grad: bool =
 def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """exp(-n²/(2 std²)) around the middle."""
+    """exp(-n²/(2 std²)) around the middle.
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.gaussian(5, std=1.0)
+    tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
+    """
     if std <= 0:
         raise ArgumentError(f"Standard deviation must be positive, got: {std} instead.")
     middle = _length(M, sym) / 2
@@ -86,7 +101,12 @@ def gaussian(
 def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """I₀(β√(1 - t²))/I₀(β) for t from -1 to 1."""
+    """I₀(β√(1 - t²))/I₀(β) for t from -1 to 1.
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.kaiser(5, beta=4.0)
+    tensor([0.0885, 0.6334, 1.0000, 0.6334, 0.0885])
+    """
     if beta < 0:
         raise ArgumentError(f"beta must be non-negative, got: {beta} instead.")
 
@@ -97,14 +117,24 @@ def kaiser(
 
 
 def bartlett(M: int, *, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
-    """The triangle 1 - |2n/(M - 1) - 1|."""
+    """The triangle 1 - |2n/(M - 1) - 1|.
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return _made("bartlett", M, lambda n: 1 - np.abs(2 * n / _length(M, sym) - 1), dtype, requires_grad, options)
 
 
 def general_cosine(
     M: int, *, a: Iterable[float], sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """The sum of (-1)^k a_k cos(2πkn/(M - 1))."""
+    """The sum of (-1)^k a_k cos(2πkn/(M - 1)).
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return _cosine_sum("general_cosine", M, a, sym, dtype, requires_grad, options)
 
 

@@ -48,7 +48,13 @@ _LOCK = threading.Lock()
 
 
 def is_grad_enabled() -> bool:
-    """Whether grad mode is on in this thread: operations are recorded, unless inference mode is on as well."""
+    """Whether grad mode is on in this thread: operations are recorded, unless inference mode is on as well.
+
+    >>> import symgrad as sg
+    >>> with sg.no_grad():
+    ...     sg.is_grad_enabled()
+    False
+    """
     return MODE.local.asked
 
 
@@ -58,7 +64,13 @@ def recording() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside ``inference_mode``."""
+    """Whether this thread is inside ``inference_mode``.
+
+    >>> import symgrad as sg
+    >>> with sg.inference_mode():
+    ...     sg.is_inference_mode_enabled()
+    True
+    """
     return MODE.local.inference
 
 
@@ -166,7 +178,14 @@ class no_grad(_Context):  # noqa: N801  (torch's name)
 
 
 class enable_grad(no_grad):  # noqa: N801  (torch's name)
-    """Record again inside ``no_grad``."""
+    """Record again inside ``no_grad``.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> with sg.no_grad(), sg.enable_grad():
+    ...     (x * x).requires_grad
+    True
+    """
 
     enabled = True
 
@@ -213,7 +232,14 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
 
 
 class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
-    """Switch recording on or off: at once as a function, until the end of the block as a context."""
+    """Switch recording on or off: at once as a function, until the end of the block as a context.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> with sg.set_grad_enabled(False):
+    ...     (x * x).requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, (bool, np.bool_)):

@@ -191,7 +191,16 @@ _PYTHON = {bool, int, float, complex}
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor sharing memory with ``data`` where that is possible."""
+    """A tensor sharing memory with ``data`` where that is possible.
+
+    >>> import symgrad as sg
+    >>> import numpy as np
+    >>> a = np.zeros(2)
+    >>> t = sg.as_tensor(a)
+    >>> a[0] = 1.0
+    >>> t
+    tensor([1., 0.], dtype=float64)
+    """
     on_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -230,12 +239,23 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]) -> Tensor:
-    """A 0-d tensor of a number, in the default dtype."""
+    """A 0-d tensor of a number, in the default dtype.
+
+    >>> import symgrad as sg
+    >>> sg.scalar_tensor(2)
+    tensor(2.)
+    """
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad, **options)
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A tensor sharing the memory of a NumPy array."""
+    """A tensor sharing the memory of a NumPy array.
+
+    >>> import symgrad as sg
+    >>> import numpy as np
+    >>> sg.from_numpy(np.arange(3))
+    tensor([0, 1, 2])
+    """
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
     if array.dtype.kind not in "fciub" and not dtypes.is_floating(array.dtype):
@@ -411,7 +431,12 @@ def full(
     name: str | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """One value everywhere."""
+    """One value everywhere.
+
+    >>> import symgrad as sg
+    >>> sg.full((2,), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     shape = whole_sizes((size,))
     fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
@@ -428,7 +453,13 @@ def eye(
     name: str | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix.
+
+    >>> import symgrad as sg
+    >>> sg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     for letter, count in (("n", n), ("m", n if m is None else m)):
         if count < 0:
             raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
@@ -515,7 +546,12 @@ empty_like = like("empty_like", empty)
 def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]
 ) -> Tensor:
-    """One value everywhere, in the shape and dtype of ``input``."""
+    """One value everywhere, in the shape and dtype of ``input``.
+
+    >>> import symgrad as sg
+    >>> sg.full_like(sg.ones(2), 7)
+    tensor([7., 7.])
+    """
     fill_value = _number("full_like", fill_value)
     array = laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

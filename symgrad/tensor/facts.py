@@ -134,7 +134,12 @@ class Facts(Recorded):
         return int(self._value.ndim)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one axis."""
+        """The shape, or the size of one axis.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).size(), sg.ones(2, 3).size(0)
+        (torch.Size([2, 3]), 2)
+        """
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> int:
@@ -152,7 +157,12 @@ class Facts(Recorded):
         return int(self._value.ndim)
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
-        """Whether the memory is in row-major order; with a ``channels_last`` format, with the channels innermost."""
+        """Whether the memory is in row-major order; with a ``channels_last`` format, with the channels innermost.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).is_contiguous(), sg.ones(2, 3).T.is_contiguous()
+        (True, False)
+        """
         value = np.asarray(self._value)
         if memory_format in (channels_last, channels_last_3d):
             value = np.moveaxis(value, 1, -1)
@@ -204,6 +214,10 @@ class Facts(Recorded):
         """The axes from the one whose entries lie farthest apart in memory to the one whose lie nearest.
 
         With ``ambiguity_check`` axes that could stand in another order are a ``RuntimeError``.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).dim_order(), sg.ones(2, 3).T.dim_order()
+        ((0, 1), (1, 0))
         """
         steps, sizes = self.stride(), self._value.shape
         order = sorted(range(len(sizes)), key=lambda k: -max(steps[k], 1))
@@ -212,14 +226,24 @@ class Facts(Recorded):
         return tuple(order)
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many entries apart neighbours along each axis lie in memory, or along one axis."""
+        """How many entries apart neighbours along each axis lie in memory, or along one axis.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).stride(), sg.ones(2, 3).T.stride()
+        ((3, 1), (1, 3))
+        """
         value = self._value
         told = value.size and (1 not in value.shape or view_of(self) is None)
         steps = steps_of(value) if told else steps_by_base(self)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:
-        """How many entries after the beginning of its memory the tensor's first one lies."""
+        """How many entries after the beginning of its memory the tensor's first one lies.
+
+        >>> import symgrad as sg
+        >>> sg.arange(6)[2:].storage_offset()
+        2
+        """
         array = self._array()
         return (array.ctypes.data - storage(array).ctypes.data) // array.itemsize if array.size else 0
 
@@ -247,7 +271,12 @@ class Facts(Recorded):
         return self.untyped_storage().ravel(order="K")
 
     def type_as(self, other: Any) -> Any:
-        """In the dtype of another tensor."""
+        """In the dtype of another tensor.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1, 2]).type_as(sg.tensor(0.5))
+        tensor([1., 2.])
+        """
         return self.to(other.dtype)  # type: ignore[attr-defined]
 
     def to_dense(self) -> Any:
@@ -277,7 +306,12 @@ class Facts(Recorded):
         return (1, 0)
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
-        """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given."""
+        """A new leaf from numbers or an array, in the dtype of this tensor unless ``dtype`` is given.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, dtype=sg.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=float64)
+        """
         accept("new_tensor", options)  # type: ignore[arg-type]
         from symgrad.tensor.creation import tell_of_copying, value_of_data
 
@@ -287,7 +321,13 @@ class Facts(Recorded):
         return with_gradient(made)._require() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
-        """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
+        """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1, 2]).new_zeros(2, 2)
+        tensor([[0, 0],
+                [0, 0]])
+        """
         return _made("zeros", self, size, options)
 
     def new_ones(self, *size: Any, **options: Any) -> Any:
@@ -303,7 +343,12 @@ class Facts(Recorded):
         return _made("empty_strided", self, (size, stride), options)
 
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Any:
-        """One value everywhere, in the dtype of this tensor unless ``dtype`` is given."""
+        """One value everywhere, in the dtype of this tensor unless ``dtype`` is given.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1, 2]).new_full((2,), 7)
+        tensor([7, 7])
+        """
         return _made("full", self, (size, fill_value), options)
 
     def new(self, *data: Any) -> Any:
@@ -361,12 +406,22 @@ def _made(name: str, like: Any, args: Any, options: Any) -> Any:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a tensor."""
+    """Whether ``obj`` is a tensor.
+
+    >>> import symgrad as sg
+    >>> sg.is_tensor(sg.ones(2)), sg.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, (Facts, Dual))
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the dtype is real floating."""
+    """Whether the dtype is real floating.
+
+    >>> import symgrad as sg
+    >>> sg.is_floating_point(sg.ones(2)), sg.is_floating_point(sg.arange(2))
+    (True, False)
+    """
     return input.is_floating_point()  # type: ignore[no-any-return]
 
 
@@ -391,12 +446,22 @@ def is_signed(input: Any) -> bool:
 
 
 def is_nonzero(input: Any) -> bool:
-    """Whether the one entry of the tensor is not zero; ``AutogradError`` for any other number of entries."""
+    """Whether the one entry of the tensor is not zero; ``AutogradError`` for any other number of entries.
+
+    >>> import symgrad as sg
+    >>> sg.is_nonzero(sg.tensor([0.0]))
+    False
+    """
     return input.is_nonzero()  # type: ignore[no-any-return]
 
 
 def is_same_size(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether two tensors have the same shape.
+
+    >>> import symgrad as sg
+    >>> sg.is_same_size(sg.ones(2, 3), sg.zeros(2, 3))
+    True
+    """
     return input.is_same_size(other)  # type: ignore[no-any-return]
 
 
@@ -448,7 +513,12 @@ def is_inference(input: Any) -> bool:
 
 
 def numel(input: Any) -> int:
-    """Number of entries."""
+    """Number of entries.
+
+    >>> import symgrad as sg
+    >>> sg.numel(sg.ones(2, 3))
+    6
+    """
     return input.numel()  # type: ignore[no-any-return]
 
 

@@ -19,7 +19,12 @@ class Numbers(Recorded):
     __slots__ = ()
 
     def item(self) -> Any:
-        """The value of a one-element tensor as a Python number."""
+        """The value of a one-element tensor as a Python number.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([2.5]).item()
+        2.5
+        """
         if self._value.size != 1:
             raise AutogradError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
@@ -31,7 +36,12 @@ class Numbers(Recorded):
         return self._value.item()
 
     def tolist(self) -> Any:
-        """Nested lists of Python numbers."""
+        """Nested lists of Python numbers.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         if WATCH.count:
             note_read(self, "tolist()")
         if self._requires_grad:
@@ -39,7 +49,14 @@ class Numbers(Recorded):
         return self._value.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad."""
+        """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
+        >>> sg.tensor([1.0, 2.0], requires_grad=True).numpy(force=True)
+        array([1., 2.], dtype=float32)
+        """
         if WATCH.count:
             note_read(self, "numpy()")
         if self.requires_grad and not force and MODE.local.asked:  # type: ignore[attr-defined]

@@ -96,7 +96,14 @@ def range(
     name: str | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """Evenly spaced values, the end included; deprecated in torch, since Python's ``range`` leaves the end out."""
+    """Evenly spaced values, the end included; deprecated in torch, since Python's ``range`` leaves the end out.
+
+    >>> import symgrad as sg
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> sg.range(0, 1, 0.5)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -125,7 +132,12 @@ def linspace(
     name: str | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """``steps`` values from ``start`` to ``end``, both included."""
+    """``steps`` values from ``start`` to ``end``, both included.
+
+    >>> import symgrad as sg
+    >>> sg.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     value = _spaced(*_ends("linspace", start, end, steps), int(steps), _dtype(dtype))
     return finished("linspace", value, requires_grad, name, options)
 
@@ -199,7 +211,13 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **op
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
-    """Rows and columns of the entries of a matrix on and above a diagonal: shape (2, count)."""
+    """Rows and columns of the entries of a matrix on and above a diagonal: shape (2, count).
+
+    >>> import symgrad as sg
+    >>> sg.triu_indices(2, 3)
+    tensor([[0, 0, 0, 1, 1],
+            [0, 1, 2, 1, 2]])
+    """
     return _triangle("triu_indices", np.triu_indices(row, offset, col), dtype, options)
 
 

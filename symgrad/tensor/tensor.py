@@ -230,7 +230,13 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         raise AutogradError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
-        """The same memory without history; a new symbol in formulas."""
+        """The same memory without history; a new symbol in formulas.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0], requires_grad=True)
+        >>> (2 * x).detach()
+        tensor([2.])
+        """
         if WATCH.count and WATCH.local.stack and record.traced(self):
             return lookup("detach")(self)  # type: ignore[no-any-return]
         out = plain(Tensor, self._array())
@@ -391,7 +397,12 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return self._filled(value, node)  # type: ignore[no-any-return]
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
-        """Copy another tensor's values into this one, cast to its dtype."""
+        """Copy another tensor's values into this one, cast to its dtype.
+
+        >>> import symgrad as sg
+        >>> sg.zeros(2).copy_(sg.tensor([1, 2]))
+        tensor([1., 2.])
+        """
         value, mine = spread(source, self._value.shape), self._array()
         if overwrite(self, value):
             return self
@@ -459,6 +470,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         """In another dtype, or in that of another tensor; the one device there is, is the CPU.
 
         Raises ``DeviceError`` for others.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1, 2]).to(sg.float64)
+        tensor([1., 2.], dtype=float64)
         """
         on_cpu(device)
         for arg in args:

@@ -55,7 +55,13 @@ class Writes(Recorded):
 
     @refusing({"bui": "normal_kernel_cpu"})
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-        """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
+        """Normal samples in place; of complex numbers both parts have the mean, and half of the variance.
+
+        >>> import symgrad as sg
+        >>> _ = sg.manual_seed(0)
+        >>> sg.zeros(2).normal_(mean=5.0)
+        tensor([6.5410, 4.7066])
+        """
         if std < 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
         source, dtype = drawn(generator), self._value.dtype
@@ -113,7 +119,13 @@ class Writes(Recorded):
 
     @refusing({"cbui": _CONTINUOUS.format("Exponential")})
     def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
-        """Exponential samples of rate ``lambd`` in place."""
+        """Exponential samples of rate ``lambd`` in place.
+
+        >>> import symgrad as sg
+        >>> _ = sg.manual_seed(0)
+        >>> bool((sg.zeros(100).exponential_(2.0) >= 0).all())
+        True
+        """
         if lambd <= 0:
             raise AutogradError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
         chances = self._uniform(generator)
@@ -137,7 +149,13 @@ class Writes(Recorded):
 
     @refusing({"cb": "geometric_cpu"})
     def geometric_(self, p: float, *, generator: Any = None) -> Any:
-        """The number of trials up to the first success of probability ``p``, in place."""
+        """The number of trials up to the first success of probability ``p``, in place.
+
+        >>> import symgrad as sg
+        >>> _ = sg.manual_seed(0)
+        >>> bool((sg.zeros(100).geometric_(0.5) >= 1).all())
+        True
+        """
         if not 0 < p < 1:
             raise AutogradError(f"geometric_ expects p to be in (0, 1), but got p={p}")
         chances = self._uniform(generator)
@@ -145,7 +163,13 @@ class Writes(Recorded):
 
     @refusing({"c": "random_kernel_cpu"})
     def random_(self, low: int | None = None, high: int | None = None, *, generator: Any = None) -> Any:
-        """Integers in place: from ``low`` up to ``high`` (excluded), below ``low``, or all that the dtype can count."""
+        """Integers in place: from ``low`` up to ``high`` (excluded), below ``low``, or all that the dtype can count.
+
+        >>> import symgrad as sg
+        >>> _ = sg.manual_seed(0)
+        >>> sg.zeros(4).random_(0, 10)
+        tensor([4., 9., 3., 0.])
+        """
         number = 2 if low is None else 1 if high is None else 0
         wide = None
         if low is None:
@@ -181,13 +205,23 @@ class Writes(Recorded):
         return self
 
     def apply_(self, callable: Callable[[Any], Any]) -> Any:
-        """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``."""
+        """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
+        tensor([2., 3.])
+        """
         self._unrecorded("apply_")
         array = self._array()
         return self._drawn(np.reshape([callable(x) for x in array.reshape(-1).tolist()], array.shape), "")
 
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
-        """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative."""
+        """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1.0, 2.0]).map_(sg.tensor([10.0, 20.0]), lambda a, b: a + b)
+        tensor([11., 22.])
+        """
         self._unrecorded("map_")
         return self._mapped(callable, tensor)
 

@@ -65,7 +65,16 @@ def clip_grads_with_norm_(
     total_norm: Any,
     foreach: bool | None = None,  # noqa: ARG001  (torch's choice of kernel)
 ) -> None:
-    """Scale the gradients in place, so that a total norm of ``total_norm`` becomes ``max_norm`` at most."""
+    """Scale the gradients in place, so that a total norm of ``total_norm`` becomes ``max_norm`` at most.
+
+    >>> import symgrad as sg
+    >>> w = sg.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> total = sg.nn.utils.get_total_norm([w.grad])
+    >>> sg.nn.utils.clip_grads_with_norm_([w], 1.0, total)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for g in _gradients(parameters):
@@ -95,7 +104,15 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:  # noqa: ARG001
-    """Clamp every entry of the gradients in place to ``[-clip_value, clip_value]``."""
+    """Clamp every entry of the gradients in place to ``[-clip_value, clip_value]``.
+
+    >>> import symgrad as sg
+    >>> w = sg.tensor([3.0, -0.1], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> sg.nn.utils.clip_grad_value_([w], 0.5)
+    >>> w.grad
+    tensor([ 0.5000, -0.2000])
+    """
     with no_grad():
         for g in _gradients(parameters):
             g.clamp_(min=-float(clip_value), max=float(clip_value))
@@ -112,7 +129,15 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Give the parameters the entries of one vector, the inverse of :func:`parameters_to_vector`."""
+    """Give the parameters the entries of one vector, the inverse of :func:`parameters_to_vector`.
+
+    >>> import symgrad as sg
+    >>> w, b = sg.zeros(2, 2), sg.zeros(1)
+    >>> sg.nn.utils.vector_to_parameters(sg.arange(5.0), [w, b])
+    >>> w, b
+    (tensor([[0., 1.],
+            [2., 3.]]), tensor([4.]))
+    """
     start = 0
     for p in parameters:
         p.data = vec[start : start + p.numel()].view_as(p).data
