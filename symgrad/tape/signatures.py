@@ -7,7 +7,6 @@ the sentences are those of torch's parser of arguments.
 from __future__ import annotations
 
 import functools
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +71,8 @@ class Way(NamedTuple):
 
 @functools.cache
 def _lines() -> dict[str, str]:
+    from importlib.resources import files  # which loads more than the rest of this module
+
     found: dict[str, str] = {}
     for line in files("symgrad.tape").joinpath("signatures.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("F: "):

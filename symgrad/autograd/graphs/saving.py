@@ -7,8 +7,6 @@ a tensor again when backward needs it.  Formulas do not change: they read the gr
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -204,6 +202,8 @@ class _Spilled:
     __slots__ = ("__weakref__", "dtype", "folder", "path", "shape")
 
     def __init__(self, folder: _Folder, value: Any):
+        import tempfile
+
         self.folder = folder
         self.shape = value.shape
         self.dtype = value.dtype
@@ -224,6 +224,9 @@ class _Folder:
     __slots__ = ("__weakref__", "path")
 
     def __init__(self, directory: str | os.PathLike[str] | None):
+        import shutil  # which loads the libraries of all archives
+        import tempfile
+
         self.path = tempfile.mkdtemp(prefix="symgrad-") if directory is None else os.fspath(directory)
         if directory is None:
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 
-def _add_at(out: Any, index: Any, src: Any) -> None:
-    """``np.add.at`` in the same order: along one axis NumPy adds many times faster than along several."""
+def _at(combine: Any, out: Any, index: Any, src: Any) -> None:
+    """``combine.at`` in the same order: along one axis NumPy goes many times faster than along several."""
     rows = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if not out.flags.c_contiguous or np.size(src) < 64:
-        np.add.at(out, index, src)
+        combine.at(out, index, src)
     elif out.ndim > 1 and isinstance(rows, np.ndarray) and rows.dtype.kind in "iu":
         table = out.reshape(len(out), -1)
         width = table.shape[1]
@@ -19,33 +19,33 @@ def _add_at(out: Any, index: Any, src: Any) -> None:
         rows = np.arange(len(out))[rows].ravel()  # wrapped, and checked
         if width > 256:
             for k, row in zip(rows.tolist(), values, strict=True):
-                table[k] += row
+                combine(table[k], row, table[k])
         else:
-            np.add.at(table.reshape(-1), (rows[:, None] * width + np.arange(width)).ravel(), values.ravel())
+            combine.at(table.reshape(-1), (rows[:, None] * width + np.arange(width)).ravel(), values.ravel())
     elif np.size(src) > out.size // 8:
         places = np.arange(out.size).reshape(out.shape)[index]
-        np.add.at(out.reshape(-1), places.ravel(), np.broadcast_to(src, places.shape).ravel())
+        combine.at(out.reshape(-1), places.ravel(), np.broadcast_to(src, places.shape).ravel())
     else:
-        np.add.at(out, index, src)
+        combine.at(out, index, src)
 
 
-def _add_along(out: Any, src: Any, index: Any, dim: int) -> None:
-    """``src`` added along the axis ``dim`` at the places ``index``, one entry after the other."""
+def _along(combine: Any, out: Any, src: Any, index: Any, dim: int) -> None:
+    """``src`` combined in along the axis ``dim`` at the places ``index``, one entry after the other."""
     across = [k for k in range(index.ndim) if k != dim]
     whole = all(index.shape[k] == out.shape[k] and index.strides[k] == 0 for k in across)
-    if whole and across and index.size:  # slices are added
+    if whole and across and index.size:  # by slices
         row = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
         table = np.ascontiguousarray(np.moveaxis(out, dim, 0))
-        _add_at(table, row, np.moveaxis(src, dim, 0))
+        _at(combine, table, row, np.moveaxis(np.broadcast_to(src, index.shape), dim, 0))
         if not np.shares_memory(table, out):
             out[...] = np.moveaxis(table, 0, dim)
     else:
         last = index.ndim - 1
         places = [index if k == dim else np.arange(n).reshape(n, *[1] * (last - k)) for k, n in enumerate(index.shape)]
         if index.shape[dim] == 1:  # no place is named twice
-            out[tuple(places)] += src
+            out[tuple(places)] = combine(out[tuple(places)], src)
         else:
-            _add_at(out, tuple(places), src)
+            _at(combine, out, tuple(places), src)
 
 
 def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
@@ -61,7 +61,7 @@ def scatter_set(x: Any, src: Any, index: Any, dim: int) -> Any:
 def scatter_plus(x: Any, src: Any, index: Any, dim: int) -> Any:
     """A copy of ``x`` with ``src`` added along the axis ``dim`` at the places ``index``, one entry after the other."""
     out = np.array(x)
-    _add_along(out, src, index, dim)
+    _along(np.add, out, src, index, dim)
     return out
 
 
@@ -78,7 +78,7 @@ def scatter_combine(x: Any, src: Any, index: Any, dim: int, reduce: str, include
         else:
             ends = (False, True) if x.dtype.kind == "b" else (-np.inf, np.inf)
         out[tuple(grids)] = {"amax": ends[0], "amin": ends[1], "prod": 1}[reduce]
-    combine.at(out, tuple(grids), src)
+    _along(combine, out, src, index, dim)
     return out
 
 
@@ -92,10 +92,13 @@ def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -
     product = np.array(x)
     if not include_self:
         product[places] = 1
-    np.multiply.at(product, places, known)
-    zeros = np.zeros(x.shape, np.int64)
-    np.add.at(zeros, places, zero)
-    return np.where(zeros[places] > zero, 0, product[places] / known).astype(src.dtype)
+    _along(np.multiply, product, known, index, dim)
+    others = product[places] / known
+    if zero.any():
+        zeros = np.zeros(x.shape, np.int64)
+        _along(np.add, zeros, zero, index, dim)
+        others = np.where(zeros[places] > zero, 0, others)
+    return others.astype(src.dtype, copy=False)
 
 
 def chosen(x: Any, labels: Any) -> Any:
@@ -183,7 +186,7 @@ def index_put(x: Any, value: Any, index: Any) -> Any:
 def scatter(g: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """Zeros of ``shape`` with ``g`` added along the axis ``dim`` at the places ``index``; repeated places add up."""
     out = np.zeros(shape, g.dtype)
-    _add_along(out, g, index, dim)
+    _along(np.add, out, g, index, dim)
     return out
 
 
@@ -194,7 +197,7 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
         out[index] = g
     elif np.size(g):  # of no entries the places may be anywhere
-        _add_at(out, index, g)
+        _at(np.add, out, index, g)
     return out
 
 

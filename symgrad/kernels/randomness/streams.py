@@ -8,7 +8,7 @@ questions here.
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,20 +28,27 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = device
-        self._words = np.random.MT19937()
-        self._second_normal: float | None = None
+        self._made: Any = None
         self.manual_seed(67280421310721)
+
+    @property
+    def _words(self) -> Any:
+        """The engine, made when the first number is drawn: importing NumPy's takes as long as importing its arrays."""
+        if self._made is None:
+            self._made = np.random.MT19937()
+            self._made._legacy_seeding(self._seed & 0xFFFFFFFF)
+        return self._made
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from a seed; returns the generator."""
         self._seed = int(seed)
-        self._words._legacy_seeding(self._seed & 0xFFFFFFFF)
-        self._second_normal = None
+        self._made = None
+        self._second_normal: float | None = None
         return self
 
     def seed(self) -> int:
         """Start from a seed that nobody knows; returns it."""
-        return self.manual_seed(secrets.randbits(63)).initial_seed()
+        return self.manual_seed(int.from_bytes(os.urandom(8)) >> 1).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed this generator started from."""
