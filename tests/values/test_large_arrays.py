@@ -110,6 +110,63 @@ def test_slices_are_added_in_order(dim: int, order: str) -> None:
     assert got.strides == want.strides
 
 
+COMBINED = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+@pytest.mark.parametrize("reduce", COMBINED)
+def test_what_falls_on_one_place_is_combined_in_order(reduce: str, dtype: type, whole: bool) -> None:
+    rng = np.random.default_rng(3)
+    for shape, dim in (((300,), 0), ((9, 400), 0), ((12, 30), 1), ((5, 6, 7), 1)):
+        size = tuple(20 if k == dim else n for k, n in enumerate(shape))
+        row = [20 if k == dim else 1 for k in range(len(shape))]
+        index = np.broadcast_to(rng.integers(0, shape[dim], row if whole else size), size)
+        x, src = rng.normal(size=shape).astype(dtype), (2 * rng.normal(size=size)).astype(dtype)
+        want = np.array(x)
+        grids = list(np.ogrid[tuple(slice(n) for n in size)])
+        grids[dim] = index
+        COMBINED[reduce].at(want, tuple(grids), src)
+        assert kernels.scatter_combine(x, src, index, dim, reduce, True).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_the_product_of_all_else_at_a_place(zeros: int) -> None:
+    x, src = np.array([3.0, 5.0]), np.arange(1.0, 101.0) / 40
+    src[:zeros] = 0
+    index = np.arange(100) % 4 // 3
+    got = kernels.scatter_others(x, src, index, 0, True)
+    for k in range(100):
+        others = src[(index == index[k]) & (np.arange(100) != k)]
+        np.testing.assert_allclose(got[k], x[index[k]] * others.prod(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_interpolation_of_long_axes(align: bool) -> None:
+    """A matrix of 100 000 x 150 000 entries would not fit into memory."""
+    x = sg.tensor(np.random.default_rng(0).normal(size=(1, 1, 100_000)), requires_grad=True)
+    y = sg.nn.functional.interpolate(x, 150_000, mode="linear", align_corners=align)
+    places = np.arange(150_000.0) * (99_999 / 149_999) if align else (np.arange(150_000.0) + 0.5) / 1.5 - 0.5
+    want = np.interp(places, np.arange(100_000.0), x.detach().numpy()[0, 0])
+    np.testing.assert_allclose(y.detach().numpy()[0, 0], want, atol=1e-10)
+    y.backward(sg.ones_like(y))
+    np.testing.assert_allclose(x.grad.numpy().sum(), 150_000)
+
+
+def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symgrad.ops.nn import interpolation
+
+    for mode, shape, size in (("bicubic", (2, 3, 7, 5), (11, 4)), ("trilinear", (1, 2, 3, 4, 5), (5, 2, 7))):
+        found = []
+        for most in (1 << 15, 0):
+            monkeypatch.setattr(interpolation, "_DENSE", most)
+            x = sg.tensor(np.random.default_rng(0).normal(size=shape), requires_grad=True)
+            y = sg.nn.functional.interpolate(x, size, mode=mode, align_corners=False)
+            found.append((y.detach().numpy(), sg.autograd.grad((y**3).sum(), x)[0].numpy()))
+        for a, b in zip(*found, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("kind", ["few ties", "many ties", "nan"])
 @pytest.mark.parametrize("largest", [False, True])
 def test_the_first_of_many_are_those_of_the_whole_order(kind: str, largest: bool) -> None:

@@ -19,7 +19,7 @@ def _at(combine: Any, out: Any, index: Any, src: Any) -> None:
         rows = np.arange(len(out))[rows].ravel()  # wrapped, and checked
         if width > 256:
             for k, row in zip(rows.tolist(), values, strict=True):
-                combine(table[k], row, table[k])
+                combine(table[k], row, out=table[k])
         else:
             combine.at(table.reshape(-1), (rows[:, None] * width + np.arange(width)).ravel(), values.ravel())
     elif np.size(src) > out.size // 8:

@@ -1,10 +1,11 @@
-"""Resampling: interpolate along axes by constant matrices, grid_sample by weighted gathers; no rules stand here."""
+"""Resampling: interpolate by constant matrices or gathers, grid_sample by weighted gathers; no rules stand here."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,12 @@ from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import unbind
 from symgrad.ops.shapes.shaping import mT, reshape, spread, unsqueeze
 
+Taps = list[tuple[Any, Any]]
+"""For every entry of a result the place of a neighbour and its weight; one pair of arrays for each neighbour."""
+
+_DENSE = 1 << 15
+"""Entries of a matrix of interpolation up to which a product with it is as fast as gathers of the neighbours."""
+
 
 def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
     """Input entries per output entry."""
@@ -34,17 +41,14 @@ def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
     return 1 / factor if factor else have / wanted
 
 
-def _linear(have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
-    """The matrix of linear interpolation along an axis."""
+def _linear(have: int, wanted: int, factor: float | None, align: bool) -> Taps:
+    """The neighbours and weights of linear interpolation along an axis."""
     step = _scale(have, wanted, factor, align)
     place = np.arange(wanted) * step if align else np.maximum((np.arange(wanted) + 0.5) * step - 0.5, 0)
     low = np.minimum(place.astype(np.int64), have - 1)
     high = np.minimum(low + 1, have - 1)
     weight = np.clip(place - low, 0, 1)
-    matrix = np.zeros((wanted, have))
-    np.add.at(matrix, (np.arange(wanted), low), 1 - weight)
-    np.add.at(matrix, (np.arange(wanted), high), weight)
-    return matrix.astype(dtype)
+    return [(low, 1 - weight), (high, weight)]
 
 
 def cubic_weights(t: Any) -> list[Any]:
@@ -60,15 +64,26 @@ def cubic_weights(t: Any) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _cubic(have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
-    """The matrix of cubic convolution along an axis."""
+def _cubic(have: int, wanted: int, factor: float | None, align: bool) -> Taps:
+    """The neighbours and weights of cubic convolution along an axis."""
     step = _scale(have, wanted, factor, align)
     place = np.arange(wanted) * step if align else (np.arange(wanted) + 0.5) * step - 0.5
     low = np.floor(place)
-    matrix = np.zeros((wanted, have))
-    for k, weight in enumerate(cubic_weights(place - low)):
-        np.add.at(matrix, (np.arange(wanted), np.clip(low + k - 1, 0, have - 1).astype(np.int64)), weight)
-    return matrix.astype(dtype)
+    weights = cubic_weights(place - low)
+    return [(np.clip(low + k - 1, 0, have - 1).astype(np.int64), weight) for k, weight in enumerate(weights)]
+
+
+def _weighed(x: Any, taps: Taps, axis: int) -> Any:
+    """Sums of neighbours along an axis: by a matrix, or by as many gathers where that would be a large one."""
+    have, wanted = shape_of(x)[axis], len(taps[0][0])
+    if have * wanted <= _DENSE:
+        matrix = np.zeros((wanted, have))
+        for places, weights in taps:
+            np.add.at(matrix, (np.arange(wanted), places), weights)
+        return along_axis(x, matrix.astype(x.dtype), axis)
+    after = (1,) * (len(shape_of(x)) - axis - 1)
+    parts = [index_select(x, axis, places) * weights.astype(x.dtype).reshape(-1, *after) for places, weights in taps]
+    return functools.reduce(operator.add, parts)
 
 
 def _triangle(x: Any) -> Any:
@@ -152,16 +167,15 @@ def interpolate(
         raise UnsupportedMode(
             f"Got {len(have) + 2}D input, but {mode} mode needs {'another' if rank is None else f'{rank + 2}D'} input"
         )
-    matrix = _cubic if mode == "bicubic" else _linear
-    if antialias:
-        matrix = functools.partial(_smoothing, mode)
     axes, picture = list(enumerate(zip(have, wanted, factors, strict=True))), kind_of(input) == "u"
     for k, (n, m, f) in reversed(axes) if picture else axes:
-        if picture:  # and every step is one again
-            smooth = along_axis(cast(input, np.float32), matrix(n, m, f, bool(align_corners), np.float32), 2 + k)
-            input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype)
+        x = cast(input, np.float32) if picture else input
+        if antialias:
+            smooth = along_axis(x, _smoothing(mode, n, m, f, bool(align_corners), x.dtype), 2 + k)
         else:
-            input = along_axis(input, matrix(n, m, f, bool(align_corners), input.dtype), 2 + k)
+            smooth = _weighed(x, (_cubic if mode == "bicubic" else _linear)(n, m, f, bool(align_corners)), 2 + k)
+        # A picture is one again after every step.
+        input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype) if picture else smooth
     return input
 
 
