@@ -37,14 +37,11 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     shapes = [tuple(shape_of(a)) for a in args]
     named = ", ".join(described(a) for a in args)
     if op.kind == "elementwise" and "broadcast" in str(error):
-        for axis in range(1, 1 + min(len(shapes[0]), len(shapes[-1]))):
-            a, b = shapes[0][-axis], shapes[-1][-axis]
-            if a != b and 1 not in (a, b):
-                dim = max(map(len, shapes)) - axis
-                return ShapeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{dim}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
-                )
+        words = fits.apart(shapes[0], shapes[-1])
+        if words is not None:
+            return ShapeError(
+                f"{words}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."
+            )
     if wrong := refused(op, args):
         return wrong
     dtypes = [getattr(a, "dtype", None) for a in args]

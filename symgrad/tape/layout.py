@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import ShapeError
+from symgrad.ops.calls import fits
+from symgrad.tape.memory.inplace import misfit
+
 
 def laid_out(layout: str | None, out: Any) -> Any:
     """A result in torch's layout in memory, which is row by row where an op's entry does not say otherwise."""
@@ -44,6 +48,8 @@ def like_the_leaf(g: Any, leaf: Any) -> Any:
 
     Code that flattens ``p.grad.view(-1)`` relies on it.
     """
+    if g.shape != leaf.shape:
+        return _of_a_former_shape(np.asarray(g), np.asarray(leaf))
     if not isinstance(g, np.ndarray):
         return np.array(g)[()]
     if leaf.flags.c_contiguous or not _dense(leaf):
@@ -53,6 +59,32 @@ def like_the_leaf(g: Any, leaf: Any) -> Any:
     out = np.empty_like(leaf, g.dtype)
     out[...] = g
     return out
+
+
+def _of_a_former_shape(g: Any, leaf: Any) -> Any:
+    """The gradient of a leaf whose ``.data`` has another shape by now: as it is, where it lies as the leaf does.
+
+    Else torch copies it into memory made as the leaf's, where it has to fit.
+    """
+    steps = _steps(leaf) or (leaf.itemsize,)
+    if g.ndim <= len(steps) and all(a == b for a, b, n in zip(g.strides, steps, g.shape, strict=False) if n > 1):
+        return np.array(g)
+    out = np.empty_like(leaf, g.dtype)
+    try:
+        out[...] = g
+    except ValueError as error:
+        words = fits.apart(out.shape, g.shape)
+        raise misfit(out.shape, g.shape) if words is None else ShapeError(words) from error
+    return out
+
+
+def _steps(x: Any) -> tuple[int, ...]:
+    """The strides of an array as torch has them along axes of size 1, too: as if it went on there."""
+    steps, step = [], x.itemsize
+    for n, own in zip(reversed(x.shape), reversed(x.strides), strict=True):
+        steps.append(step if n == 1 else own)
+        step = steps[-1] * n
+    return tuple(reversed(steps))
 
 
 def _dense(x: Any) -> bool:

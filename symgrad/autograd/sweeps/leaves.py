@@ -109,7 +109,7 @@ def _first(leaf: Any, g: Any, origin: Origin) -> bool:
     extra = leaf.more()
     if extra.grad is not None or extra.hooks or extra.post or extra.grad_dtype is not None or extra.tether is not None:
         return False
-    if leaf._node is not None or not leaf._requires_grad or not origin.known or has_nan(g):
+    if leaf._node is not None or not leaf._requires_grad or extra.formed or not origin.known or has_nan(g):
         return False
     if not (leaf._value.flags.c_contiguous and g.flags.c_contiguous):
         return False

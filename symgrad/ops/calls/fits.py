@@ -259,6 +259,16 @@ def whole(sizes: tuple[Any, ...]) -> None:
             raise TypeError(f"argument 'size' must be tuple of ints, not float (element {k} is {size})")
 
 
+def apart(first: tuple[int, ...], second: tuple[int, ...]) -> str | None:
+    """torch's words where two shapes do not broadcast against each other, from the last axis on; None where they do."""
+    for axis in range(1, 1 + min(len(first), len(second))):
+        a, b = first[-axis], second[-axis]
+        if a != b and 1 not in (a, b):
+            dim = max(len(first), len(second)) - axis
+            return f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+    return None
+
+
 def expanded(old: tuple[Any, ...], new: list[Any]) -> None:
     """At least as many axes as before, which keep their size or stretch from 1."""
     offset = len(new) - len(old)

@@ -23,6 +23,7 @@ from symgrad.ops.elementwise.select import beside
 from symgrad.ops.rules.fitting import fit
 from symgrad.ops.torch_nodes.answers import full_name
 from symgrad.tape.backward.freed import nothing_saved
+from symgrad.tape.backward.misfits import contribution, misfits, present
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
@@ -31,7 +32,7 @@ from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import read_anew
 from symgrad.tape.memory.overlap import OVERLAP
-from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh
+from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh, reformed
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
@@ -87,6 +88,7 @@ class Sweep:
         self.callbacks: list[Callable[[], Any]] = []
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
         self.nodes: list[Node] = []
+        self.misfits: set[Node] = set()
         self._node_set: set[Node] | None = None
 
     # -------------------------------------------------------------------------------------- run
@@ -101,6 +103,9 @@ class Sweep:
             for node in nodes:
                 catch_up(node)
             stale = {node for node in nodes if not fresh(node)}
+            if reformed():
+                self.misfits = misfits(nodes)
+                self.masks.update({node: self.masks.get(node, node.mask) for node in self.misfits})
         self.nodes = nodes
         if any(leaf.has_hooks() for leaf in self.leaves):
             self._count(nodes)
@@ -310,6 +315,8 @@ class Sweep:
             rule = functools.partial(rules, i)
         elif (rule := rules[i]) is None:
             return None
+        if self.misfits and node in self.misfits and node.op.kind != "function":
+            return contribution(self, node, rule, i, g, saved, params)
         if not self.create_graph and node.op.kind != "function" and needs_torchs_dtypes(node, saved):
             c = self._in_narrow(node, rule, inner, saved, params or {})
         else:
@@ -462,7 +469,7 @@ class Sweep:
         if saved.__class__ is PackedRow and op.kind != "function":
             saved = unpacked(saved)
         if op.refuses_back is not None:
-            _refuse_dtypes(node, bits)
+            _refuse_dtypes(node, bits, node in self.misfits)
         rules = op.vjps if callable(op.vjps) else self._rules(node, saved)
         inputs = self.wrap(node, saved) if self.create_graph else saved
         through = zeros if op.by_entries else None
@@ -499,9 +506,10 @@ class QuietSweep(Sweep):
         )
 
 
-def _refuse_dtypes(node: Node, bits: int) -> None:
-    """Raise torch's error where a derivative cannot be had for operands of these dtypes."""
-    op, dtypes = node.op, [getattr(arg, "dtype", None) for arg in node.args]
+def _refuse_dtypes(node: Node, bits: int, by_now: bool) -> None:
+    """Raise torch's error where a derivative cannot be had for operands of these dtypes, or those they have by now."""
+    places = [present(arg) for arg in node.args] if by_now else node.args
+    op, dtypes = node.op, [getattr(arg, "dtype", None) for arg in places]
     for i in range(len(dtypes)):
         words = op.refuses_back(i, *dtypes, **(node.params or {})) if bits >> i & 1 else None  # type: ignore[misc]
         if words is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.tape.graph import FREED, Labelled, Node
-from symgrad.tape.memory.versions import changed_openly, changed_since, storage
+from symgrad.tape.memory.versions import changed_openly, changed_since, former, given_data, refuse_backward, storage
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 
@@ -68,8 +68,17 @@ def read_anew(node: Node) -> None:
     since, values, changed = node.sequence_nr, [], False
     for _, place, array, _ in row.again:
         was, here = array(), place()
-        value = here._value if isinstance(here, Recorded) else was  # a leaf may have got other data
+        value = here._value if isinstance(here, Recorded) else given_data(here, since)  # it may have got other data
+        value = was if value is None else value
         if value is None or changed_openly(value, since):
+            return
+        shape = (former(here, node) or (here.shape,))[0] if here is not None else value.shape
+        if value.shape != shape:
+            refuse_backward(
+                node,
+                f"backward of {row.label} reads an operand of shape {shape} that has shape {value.shape} since "
+                "its .data was set: set .data before the graph is made, or after backward",
+            )
             return
         values.append(value)
         changed = changed or (value is not was and isinstance(value, np.ndarray)) or changed_since(value, since)

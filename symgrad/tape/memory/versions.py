@@ -221,7 +221,7 @@ class Replaced(NamedTuple):
 
 _replaced: dict[int, Replaced] = {}
 """By the identity of the old array."""
-_parted = False
+_parted = _reformed = False
 
 
 def parted() -> bool:
@@ -229,15 +229,33 @@ def parted() -> bool:
     return _parted
 
 
+_given: weakref.WeakKeyDictionary[Node, tuple[Any, int]] = weakref.WeakKeyDictionary()
+"""The data that the result of a node was given last, and when: of what it had, nobody need keep the memory."""
+
+
+def given_data(place: Any, since: int) -> Any:
+    """The data that the result of a node was given after a creation number; None where it was not."""
+    new, when = _given.get(place, (None, 0)) if place.__class__ is Node else (None, 0)
+    return new if when > since else None
+
+
+def reformed() -> bool:
+    """Whether some tensor ever got ``data`` of another shape or dtype."""
+    return _reformed
+
+
 def note_replaced(old: Any, place: Any, new: Any) -> int:
     """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch.
 
     Returns the creation number of the change.
     """
-    global _parted
+    global _parted, _reformed
     key, now, _parted = id(old), next(sequence), True
+    _reformed = _reformed or not _alike(old, new)
     _Latest.number = now
     _replaced[key] = Replaced(_reference(old, _replaced), weakref.ref(place), new, now)
+    if place.__class__ is Node:
+        _given[place] = (new, now)
     return now
 
 
@@ -258,13 +276,48 @@ def catch_up(node: Node) -> None:
         return
     places, since = _places(node), node.sequence_nr
     now = [by_now(value, place, since) for value, place in zip(node.saved, places, strict=False)]
+    if any(was is not value and not _alike(was, value) for was, value in zip(node.saved, now, strict=True)):
+        _misfits.add(node)
     for given in node.args.kept if node.args.__class__ is Labelled else ():
         if given.__class__ is Given and (array := given.array()) is not None:
             other = by_now(array, places[given.position], since)
             if other is not array or changed_since(array, since):
+                if not _alike(array, other):
+                    _misfits.add(node)
                 now[given.position] = other.astype(node.saved[given.position].dtype)[()]
     if any(a is not b for a, b in zip(now, node.saved, strict=True)):
         node.saved = tuple(now)
+
+
+_misfits: weakref.WeakSet[Node] = weakref.WeakSet()
+"""Nodes that read other data of another shape or dtype than they saved."""
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return bool(a.shape == b.shape and a.dtype == b.dtype)
+
+
+_refused: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
+"""Nodes at which functions of several ops end that cannot be run again, and the reason."""
+
+
+def refuse_backward(node: Node, reason: str) -> None:
+    """Let backward object to a node for a reason."""
+    _refused[node] = reason
+
+
+def reads_misfit(node: Node) -> bool:
+    """Whether a node reads data of another shape or dtype than it saved, since they were set."""
+    return node in _misfits
+
+
+def former(place: Any, node: Node) -> tuple[tuple[int, ...], Any] | None:
+    """The shape and dtype that a leaf had when ``node`` was made, if it has others by now; else None."""
+    extra = getattr(place, "_extra", None)
+    for when, shape, dtype in () if extra is None else extra.formed:
+        if node.sequence_nr < when:
+            return shape, dtype
+    return None
 
 
 def _places(node: Node) -> tuple[Any, ...]:
@@ -288,8 +341,6 @@ def by_now(value: Any, place: Any, since: int) -> Any:
             if other.old() is not array or other.place() is not place or other.when < since:
                 break
             if changed_openly(array, since):  # before the data were set: backward objects
-                break
-            if (other.new.shape, other.new.dtype) != (value.shape, value.dtype):
                 break
             value = array = other.new
     return value
@@ -352,6 +403,8 @@ def check_saved(node: Node) -> None:
     """Raise torch's error when a value that ``node`` saved was changed in place after the node was made."""
     if node.saved is FREED:
         return
+    if _refused and node in _refused:
+        raise AutogradError(_refused[node])
     for k, value in enumerate(node.saved):
         note = _late(value, node)
         if note is not None:
