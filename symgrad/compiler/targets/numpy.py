@@ -128,8 +128,8 @@ class Writer:
             return _by_size(term, texts)
         if op.kind != "elementwise" and term.dtype == np.int64:
             texts = [_signed(t, a) for t, a in zip(texts, term.args, strict=True)]
-        if op.name in _REDUCTIONS and not params["keepdim"]:
-            return _reduction_text(_REDUCTIONS[op.name], texts[0], params["dim"], term.args[0].ndim)
+        if op.method is not None:
+            return _reduction_text(op.method, texts[0], term.args[0].ndim, **params)
         if op.name == "einsum" and len(texts) > 2:
             shapes = tuple(tuple(size_value(s, self.sizes) for s in a.shape) for a in term.args)
             text = op.code(*texts, **params, shapes=shapes)
@@ -290,9 +290,6 @@ class Writer:
         return lines
 
 
-_REDUCTIONS = {"sum": "np.sum", "amax": "np.max", "amin": "np.min"}
-
-
 def _signed(text: str, operand: Term) -> str:
     """An operand of short unsigned numbers, of which NumPy makes uint64 where the library has int64."""
     short = operand.dtype is not None and operand.dtype.kind == "u" and operand.dtype.itemsize < 8
@@ -304,10 +301,9 @@ def _in_steps(op: Op) -> bool:
     return not isinstance(op.kernel, np.ufunc) and op.name not in WRITTEN and op.name != "where"
 
 
-def _reduction_text(name: str, text: str, dim: tuple[int, ...], ndim: int) -> str:
-    if len(dim) == ndim:
-        return f"{name}({text})"
-    return f"{name}({text}, {dim[0] if len(dim) == 1 else dim})"
+def _reduction_text(method: str, text: str, ndim: int, dim: tuple[int, ...], keepdim: bool) -> str:
+    axes = "" if len(dim) == ndim and not keepdim else str(dim[0] if len(dim) == 1 else dim)
+    return f"{closed(text)}.{method}({axes}{', keepdims=True' if keepdim else ''})"
 
 
 def _by_size(term: Term, texts: Sequence[str]) -> str:

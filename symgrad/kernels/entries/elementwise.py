@@ -69,7 +69,7 @@ def sign(x: Any) -> Any:
         return np.logical_or(x, x)  # in memory of its own
     out = np.sign(x)
     # Only nan needs the slower way, and a sum shows it.
-    if kind != "f" or (total := np.add.reduce(out, None, float)) == total:
+    if kind != "f" or (total := np.vdot(out, out)) == total:
         return out
     return np.where(np.isnan(out), 0, out)[()]
 

@@ -62,6 +62,7 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         twins=("mean", "amin" if name == "amax" else "amax"),
         digits="kernel",
         code=reduce_code(numpy_name),
+        method=numpy_name.removeprefix("np."),
         example=("vector", {"dim": (0,), "keepdim": False}),
         samples=sampling.reductions(),
         stacks=True,

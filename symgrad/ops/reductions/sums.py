@@ -139,6 +139,7 @@ sum_op: Op = multilinear(
     result=int_to_long,
     node=overload("Sum"),
     code=reduce_code("np.sum"),
+    method="sum",
     numbers="within",
     example=("vector", {"dim": (0,), "keepdim": False}),
     samples=sampling.reductions(),

@@ -170,7 +170,6 @@ METHODS = {
     "ravel": lambda x: f"np.ascontiguousarray({x}).ravel()",
     "transpose": lambda x, *axes: f"np.transpose({x}, ({', '.join(axes)},))",
     "swapaxes": lambda x, one, other: f"np.swapaxes({x}, {one}, {other})",
-    "sum": lambda x: f"np.sum({x})",
 }
 
 NUMBA = Framework("numba", "np", "import numba\nimport numpy as np\n", CALLS, METHODS, OWN, _plain, _typed)

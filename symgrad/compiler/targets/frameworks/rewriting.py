@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from symgrad.op.record import TABLE
+
 _MATH = frozenset(
     (
         "exp",
@@ -201,6 +203,8 @@ class Rewriter(ast.NodeTransformer):
             self.generic_visit(node)
             return node
         if isinstance(function, ast.Attribute) and _root(function) not in ("np", "math"):
+            if not self.kernel and function.attr in _REDUCTIONS:
+                return self.visit_Call(_as_function(function, node))
             return self._method(function, node)
         args = [self._text(a) for a in node.args]
         named = {k.arg: self._text(k.value) for k in node.keywords if k.arg is not None}
@@ -271,6 +275,14 @@ DEVICE = ", device=?"
 
 def _is_backwards(part: ast.Slice) -> bool:
     return part.lower is None and part.upper is None and part.step is not None and ast.unparse(part.step) == "-1"
+
+
+_REDUCTIONS = frozenset(op.method for op in TABLE.values() if op.method)
+
+
+def _as_function(method: ast.Attribute, node: ast.Call) -> ast.Call:
+    """``x.sum(1)`` as ``np.sum(x, 1)``."""
+    return ast.Call(_parsed(f"np.{method.attr}"), [method.value, *node.args], node.keywords)
 
 
 def _root(node: ast.expr) -> str | None:
