@@ -54,7 +54,7 @@ class Op:
     code        ``(*argument texts, **params) -> text``; None means "call the kernel as a helper function"
     weak        whether the kernel takes Python numbers among its operands as they are, and not as NumPy's scalars only;
                 None: where the op is elementwise
-    method      of a reduction: the method of NumPy's arrays that is the kernel, which is called sooner than the function
+    method      of a reduction: the method of NumPy's arrays that does the same, which takes less time than the function
     boxed       True where the kernel gives an array of no axes, and no scalar, for operands without axes
     aliased     True where NumPy's result shows the operand's memory though torch's does not
     sympy       name of the SymPy function, for elementwise ops that SymPy has
