@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedFunction
 from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
-from symgrad.ops.linalg import matrices
+from symgrad.ops.linalg import inverse
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import WATCH, note_read
@@ -375,10 +375,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.empty_like: _array("empty_like", 0),
     np.full_like: _full_like,
     np.copy: lambda a, order="K", subok=False: a.clone(),
-    np.linalg.inv: lambda a: matrices.inv(a),
+    np.linalg.inv: lambda a: inverse.inv(a),
     np.linalg.det: lambda a: front_of("det")(a),
     np.linalg.slogdet: lambda a: front_of("slogdet")(a),
-    np.linalg.solve: lambda a, b: matrices.solve(a, b),
-    np.linalg.cholesky: lambda a, /, *, upper=False: matrices.cholesky(a).mH if upper else matrices.cholesky(a),
+    np.linalg.solve: lambda a, b: inverse.solve(a, b),
+    np.linalg.cholesky: lambda a, /, *, upper=False: inverse.cholesky(a).mH if upper else inverse.cholesky(a),
     np.linalg.norm: _norm,
 }

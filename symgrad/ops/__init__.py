@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from symgrad.ops import fourier, noise
 from symgrad.ops.elementwise import arithmetic, bits, choosing, complex, floats, fused, inverses, select, smooth
-from symgrad.ops.indexing import counting, getitem, samples, scatter, searching, segments, sorting
+from symgrad.ops.indexing import counting, getitem, samples, scatter, searching, segments, sorting, windows
 from symgrad.ops.linalg import (
     blas,
     contraction,
     decompositions,
     determinants,
+    inverse,
     matrices,
     matrix_functions,
     spectral,

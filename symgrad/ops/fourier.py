@@ -12,7 +12,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.complex import complex_of, conj, real
-from symgrad.ops.indexing.scatter import windowed, windows_sum_op
+from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of

@@ -8,32 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating
-from symgrad.errors import AutogradError, DtypeError, NotAnOperand, ShapeError
+from symgrad.errors import DtypeError, NotAnOperand, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
-from symgrad.op.fronts import by_place, names_in_order, of_operands, with_words
+from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
-from symgrad.ops.indexing.getitem import getitem
-from symgrad.ops.torch_nodes.labels import ANEW, COMPUTING, KEPT, LABELS, SCALING, Arranged
-from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
-from symgrad.tape import fast, record
+from symgrad.ops.torch_nodes.labels import LABELS
+from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.folding import folding
-from symgrad.tape.graph import Labelled, Node
-from symgrad.tape.memory.anew import read_again
 from symgrad.tape.memory.inplace import reshape_inplace
-from symgrad.tape.memory.versions import Memory, kept, storage
-from symgrad.tape.memory.views import conjugate_view, inferred, of_its_own, one_of_several
+from symgrad.tape.memory.versions import storage
+from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several
 from symgrad.tape.misuse import FAILED, misused
-from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import explained, method, with_out
 from symgrad.tensor.docstrings import illustrate
-from symgrad.tensor.plain import NUMBERS, OF_NUMBERS, of_numbers, plain_losses, writing
+from symgrad.tensor.labelling import labelling, rewriting
+from symgrad.tensor.plain import OF_NUMBERS, of_numbers, plain_losses, writing
 from symgrad.tensor.turned import read_as, unlinked
 
 _BITS = {
@@ -262,156 +257,6 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_OPERATORS = ("add", "sub", "subtract", "rsub", "div", "divide", "fmod", "remainder", "copysign")
-"""Functions that torch records of inference tensors that claim to require grad where they meet numbers, which are
-tensors to them; ``alpha`` is none."""
-
-_COPIED_FIRST = ("sort",)
-"""Functions that torch records of such tensors alone, too: it copies them first."""
-
-
-def _another(name: str, made: Any) -> Any:
-    """Where there is nothing to do, torch's answer is another tensor all the same: a view, or a copy.
-
-    An inference tensor that claims to require grad does so for ``clone`` alone.
-    """
-    if name in ("t", "t_"):
-        return getitem(made, Ellipsis)
-    return lookup("clone")(lookup("detach")(made) if MODE.inferred and inferred(made) else made)
-
-
-def _numbered(args: tuple[Any, ...]) -> bool:
-    """Whether there are Python numbers among the arguments."""
-    return any(a.__class__ in NUMBERS for a in args)
-
-
-def _labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function made of several ops, whose results say what torch calls the whole."""
-    label = LABELS.get(name)
-    if label is None:
-        return function
-    positions, operators, order = KEPT.get(name, ()), name in _OPERATORS, names_in_order(function)
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            args = by_place(order, args, kwargs)
-        if MODE.inferred and name not in _COPIED_FIRST and not (operators and _numbered(args[:2])):
-            made = record.unclaimed(function, args, kwargs)
-        else:
-            made = function(*args, **kwargs)
-        unchanged = args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace")
-        if unchanged and (isinstance(label, str) or label(made, *args, **kwargs) is not None):
-            made = _another(name, made)
-        for out in made if isinstance(made, tuple) else (made,):
-            if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
-                whole = out._node.op.name == name and out._node.op.kind == "elementwise"
-                inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
-                if name in SCALING and name != "lerp" and args[1].__class__ in NUMBERS:
-                    inputs = (*inputs, None)
-                if out._node not in inputs:
-                    text = label if isinstance(label, str) else label(out, *args, **kwargs)
-                    if text is not None:
-                        places = positions(*args, **kwargs) if callable(positions) else positions
-                        needed = tuple(_needed(k, args, out) for k in places if k is None or k < len(args))
-                        places_in_order = _arranged(text, out._node, inputs) if isinstance(text, Arranged) else inputs
-                        Labelled.on(out._node, text, places_in_order, needed)
-                        out._node.args.given = (function, *_settings(args, kwargs))  # type: ignore[attr-defined]
-                        if name in ANEW:
-                            out._node.args.again = read_again(args, kwargs)  # type: ignore[attr-defined]
-                        if name in SCALING:
-                            _scaled_by_numbers(out._node, inputs)
-        return made
-
-    return call
-
-
-_SETTINGS = frozenset((int, float, complex, bool, str, type(None)))
-
-
-def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a function was given besides tensors, which stand as ``...``."""
-    named = {key: _setting(a) for key, a in kwargs.items()} if kwargs else kwargs
-    return tuple([a if a.__class__ in _SETTINGS else _setting(a) for a in args]), named
-
-
-def _setting(given: Any) -> Any:
-    if given.__class__ in _SETTINGS:
-        return given
-    return given if given.__class__ in (tuple, list) and all(a.__class__ in _SETTINGS for a in given) else ...
-
-
-def _arranged(label: Arranged, whole: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs of a whole as its label orders them, with the steps inside of it that have nodes of their own."""
-    row = list(inputs)
-    for k, (path, name) in label.steps.items():
-        step: Any = whole
-        for i in path:
-            step = step.args[i] if step.__class__ is Node and i < len(step.args) else None
-        if step.__class__ is Node and k < len(row) and row[k] is not None:
-            Labelled.on(step, name)
-            row[k] = step
-    return tuple(row[k] for k in label.order if k < len(row))  # truth values and integers are no inputs of a node
-
-
-def _rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that torch lets change its own result in place, which is seen of inference tensors."""
-    entry = OF_FUNCTIONS.get(name)
-    if entry is None:
-        return function
-    order = names_in_order(function)
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
-        if MODE.inferred:
-            args = by_place(order, args, kwargs)
-            flat = args[1] if name == "einsum" and len(args) > 1 and isinstance(args[1], (list, tuple)) else None
-            given = args if flat is None else (args[0], *flat)
-            record.count_rewrites(name, entry, made if isinstance(made, tuple) else (made,), given, kwargs)
-            if name in FILLING and len(args) + len(kwargs) > 1:
-                made = record.filled(made, args[0])
-        return made
-
-    return call
-
-
-def _needed(k: int | None, args: tuple[Any, ...], out: Any) -> Callable[[], Any]:
-    """What a function keeps whole: an argument, its result, or something of its own."""
-    if k is None:
-        return lambda: None
-    tensor = args[k] if k >= 0 else args[0] if k == -2 else out
-    if MODE.inferred and inferred(tensor) and tensor.dtype.kind in "fc":
-        raise AutogradError(record.INFERENCE_SAVED)
-    value = getattr(tensor, "_value", None)
-    itself = k >= 0 and (not isinstance(value, np.ndarray) or storage(value) is value)
-    return kept(tensor) if itself else Memory(kept(tensor))
-
-
-def _scaled_by_numbers(whole: Node, inputs: tuple[Any, ...]) -> None:
-    """Say of the products with numbers inside of a function that a second pass has what it needs."""
-    stack: list[Any] = [whole]
-    while stack:
-        node = stack.pop()
-        if node.__class__ is Node and not any(node is place for place in inputs):
-            if node.op.name in ("mul", "addcmul", "lerp") and not all(hasattr(arg, "raw_shape") for arg in node.args):
-                Labelled.cast(node, "scaling")
-            stack.extend(node.args)
-
-
-def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple[Any, ...]:
-    """Where the tensors of a call come from that may have a gradient: a node, a leaf, or None for a constant.
-
-    Those that are no floats are places, unless the function is elementwise and computes with ``every`` one.
-    """
-    found: list[Any] = []
-    for given in (*args, *kwargs.values()) if kwargs else args:
-        for x in given if given.__class__ is tuple or given.__class__ is list else (given,):
-            if isinstance(x, Recorded) and (every or x._value.dtype.kind in "fc" or is_floating(x._value.dtype)):
-                found.append((x if x._node is None else x._node) if x._requires_grad else None)  # noqa: PERF401
-    return tuple(found)
-
-
 def _has_copied(made: Any, given: Any) -> bool:
     """Whether a result has memory of its own; the memory of inference tensors knows what they are views of."""
     return isinstance(made, np.ndarray) and made.size > 0 and storage(made) is not storage(given)
@@ -485,7 +330,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             call = _copying(call)
         elif name in _UNSAFE:
             call = unlinked(call)
-        call = _rewriting(name, _labelling(name, call))
+        call = rewriting(name, labelling(name, call))
         if name in _VIEWING:
             call = _viewing(call)
         call = _sized(name, call)
@@ -525,7 +370,7 @@ def _bind_inplace(cls: Any) -> None:
             call = of_operands(name, call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
-        call = (_reshaping if name in _RESHAPE else _inplace)(_labelling(own, call), f"{name}_")
+        call = (_reshaping if name in _RESHAPE else _inplace)(labelling(own, call), f"{name}_")
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
@@ -542,7 +387,7 @@ def _bind_spaces(cls: type) -> None:
         }
         names = {name: f"{space}.{name}" for name in whole}
         words = {name: WORDS.get(names[name], {}) for name in names}
-        members.update({name: _rewriting(names[name], _labelling(names[name], whole[name])) for name in names})
+        members.update({name: rewriting(names[name], labelling(names[name], whole[name])) for name in names})
         members.update({name: _joining(names[name], members[name]) for name in names})
         if space == "nn.functional":
             members.update({name: by_name(members[name]) for name in names})
@@ -577,7 +422,7 @@ def _bind_operators(cls: Any) -> None:
     for name in COMPARISONS:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
     for name, public in _BITS.items():
-        function = _rewriting(public, FRONTS[public].call)
+        function = rewriting(public, FRONTS[public].call)
         setattr(cls, f"__{name}__", _forward(cls, function))
         setattr(cls, f"__r{name}__", _reflected(function))
         setattr(cls, f"__i{name}__", _assigning(function))

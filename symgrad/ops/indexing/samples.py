@@ -22,14 +22,8 @@ from symgrad.ops.indexing.getitem import (
     put_op,
     scatter_op,
 )
-from symgrad.ops.indexing.scatter import (
-    scatter_combine_op,
-    scatter_others_op,
-    scatter_plus_op,
-    scatter_set_op,
-    windows_op,
-    windows_sum_op,
-)
+from symgrad.ops.indexing.scatter import scatter_combine_op, scatter_others_op, scatter_plus_op, scatter_set_op
+from symgrad.ops.indexing.windows import windows_op, windows_sum_op
 
 _BASIC = (
     1,

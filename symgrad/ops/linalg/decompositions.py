@@ -22,13 +22,8 @@ from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.gaps import over_gaps
-from symgrad.ops.linalg.matrices import (
-    check_square,
-    diag_embed,
-    diagonal,
-    mH,
-    solve,
-)
+from symgrad.ops.linalg.inverse import check_square, solve
+from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.spectral import (
     eigh_vectors_op,
     eigvalsh_op,

@@ -14,7 +14,8 @@ from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
 from symgrad.ops.elementwise.select import divided_where, where
 from symgrad.ops.linalg.contraction import einsum
-from symgrad.ops.linalg.matrices import check_square, inv_op, matrix_front, mH
+from symgrad.ops.linalg.inverse import check_square, inv_op, matrix_front
+from symgrad.ops.linalg.matrices import mH
 from symgrad.ops.reductions.products import made_of
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.shaping import ones_like, unsqueeze_op, zeros_like

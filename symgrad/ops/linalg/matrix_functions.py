@@ -8,7 +8,8 @@ from symgrad import kernels
 from symgrad.errors import ShapeError
 from symgrad.op import Op, broadcast_shapes, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.linalg.matrices import check_square, mH
+from symgrad.ops.linalg.inverse import check_square
+from symgrad.ops.linalg.matrices import mH
 from symgrad.ops.linalg.spectral import matrix_exp, second_direction
 from symgrad.ops.rules import work
 from symgrad.precision import digits

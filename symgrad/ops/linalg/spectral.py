@@ -14,7 +14,8 @@ from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.gaps import heed_gaps
-from symgrad.ops.linalg.matrices import check_square, diag_embed, diagonal, inv, mH
+from symgrad.ops.linalg.inverse import check_square, inv
+from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.reductions.products import eye_op, identity_mask
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import concat_op, narrow_op

@@ -20,14 +20,8 @@ from symgrad.ops.calls.still import still, values_of, wrapped_like
 from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.decompositions import in_linalg, svdvals
-from symgrad.ops.linalg.matrices import (
-    check_square,
-    cholesky,
-    inv,
-    mH,
-    solve,
-    solve_triangular_op,
-)
+from symgrad.ops.linalg.inverse import check_square, cholesky, inv, solve, solve_triangular_op
+from symgrad.ops.linalg.matrices import mH
 from symgrad.ops.linalg.triangles import tril_op
 from symgrad.ops.reductions.extremes import amax, amin
 from symgrad.ops.reductions.products import eye_op

@@ -17,7 +17,8 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import named
 from symgrad.ops.calls.still import values_of, wrapped_like
 from symgrad.ops.indexing.getitem import gather_op
-from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, solve
+from symgrad.ops.linalg.inverse import solve
+from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular
 from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.rules import work

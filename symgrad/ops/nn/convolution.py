@@ -9,7 +9,7 @@ from typing import Any
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import front, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.indexing.scatter import windowed, windows_sum_op
+from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.nn import demands
 from symgrad.ops.reductions.wide import rounded_once

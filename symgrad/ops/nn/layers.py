@@ -19,7 +19,7 @@ from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
 from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
 from symgrad.ops.indexing.places import check_integers, check_places, outside
-from symgrad.ops.indexing.scatter import windowed
+from symgrad.ops.indexing.windows import windowed
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.noise import dropout

@@ -10,7 +10,7 @@ from symgrad.op import front, shape_of
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.floats import view_as_complex, view_as_real
 from symgrad.ops.indexing.getitem import getitem
-from symgrad.ops.indexing.scatter import unfold
+from symgrad.ops.indexing.windows import unfold
 from symgrad.ops.linalg.matrices import diagonal
 from symgrad.ops.shapes.joining import narrow, select, split, unbind
 from symgrad.ops.shapes.rearrange import split_with_sizes
