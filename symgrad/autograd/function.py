@@ -21,7 +21,7 @@ from symgrad.autograd.functions.symbolic import Signature, node_op, output_node
 from symgrad.autograd.graph import class_named
 from symgrad.dtypes import is_floating, is_real_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
-from symgrad.interop.ndarray import Array, inner
+from symgrad.interop.ndarray import Array
 from symgrad.op import shape_of
 from symgrad.ops.rules.refusals import TWO_KINDS
 from symgrad.tape.forward.dual import Dual, faced
@@ -32,6 +32,7 @@ from symgrad.tape.memory.views import count_change, inferred, out_of_reach, view
 from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
+from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import apart, inside
 from symgrad.tensor import Tensor
 

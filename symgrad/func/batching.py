@@ -28,6 +28,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import sharing
 from symgrad.tensor import Tensor
 
@@ -73,6 +74,7 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = _name(func)
+        args, kwargs = inner((args, kwargs))
         leaves, structure = containers.flatten(tuple(args))
         dims = _axes(leaves, structure, in_dims, name)
         named, named_structure = containers.flatten(kwargs)

@@ -13,7 +13,6 @@ from symgrad.compiler import trace as tracing
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ChangedInPlace
 from symgrad.interop.array_calls import called, followed, leads_back
-from symgrad.interop.ndarray import inner
 from symgrad.op import lookup
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
@@ -21,6 +20,7 @@ from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
+from symgrad.tape.standins import inner
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.captured import guarding
 from symgrad.tape.watching.scalars import values_read
@@ -234,6 +234,18 @@ def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
         return followed(function, args, kwargs) if _PROGRAM.copies else called(function, args, kwargs)
     finally:
         _PROGRAM.of_arrays = before
+
+
+def for_arrays(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """A function that is called with tensors by others than :func:`run`: where ``args`` are arrays, as theirs."""
+    if not of_arrays(args):
+        return function
+
+    @functools.wraps(function)
+    def called_for_arrays(*args: Any, **kwargs: Any) -> Any:
+        return applied(function, args, kwargs, True)
+
+    return called_for_arrays
 
 
 def overwriting(call: Callable[..., Any]) -> Callable[..., Any]:

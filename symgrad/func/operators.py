@@ -15,7 +15,7 @@ from symgrad.errors import ArgumentError, AutogradError, ShapeError, SymgradErro
 from symgrad.formula.derive import jacobian as derived
 from symgrad.formula.derive import wirtinger
 from symgrad.formula.term import SYMBOL, postorder
-from symgrad.func.bound import Bound, as_tensor, check_function, deriving, results, run
+from symgrad.func.bound import Bound, as_tensor, check_function, deriving, for_arrays, results, run
 from symgrad.func.forward import linearize
 from symgrad.func.transforms import grad, jacfwd, jacrev, vjp
 from symgrad.op import is_complex
@@ -422,6 +422,7 @@ def jacobian_operator(func: Callable[..., Any], *primals: Any) -> JacobianOperat
     check_function(func, "jacobian_operator")
     if not primals:
         raise ArgumentError("jacobian_operator(f, *primals) needs the point: jacobian_operator(f, x).")
+    func = for_arrays(func, primals)
     return JacobianOperator(func, primals, func, False)
 
 
@@ -440,6 +441,7 @@ def hessian_operator(func: Callable[..., Any], *primals: Any) -> HessianOperator
     for k, leaf in enumerate(containers.flatten(primals)[0]):
         if as_tensor(leaf, f"primal {k}").dtype.kind == "c":
             raise AutogradError(f"hessian_operator: primal {k} is complex; a Hessian is that of real variables.")
+    func = for_arrays(func, primals)
     return HessianOperator(func, primals, grad(func, tuple(range(len(primals)))), True)
 
 

@@ -13,7 +13,7 @@ from symgrad import autograd
 from symgrad.autograd.sweeps.rescue import carried
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.func.bound import as_result, as_tensor, check_function, results, run, watched
+from symgrad.func.bound import as_result, as_tensor, check_function, for_arrays, results, run, watched
 from symgrad.func.forward import lost, mended, same_values
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.fitting import fit
@@ -47,6 +47,7 @@ def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
     (tensor(0., dtype=float64), [tensor(1., dtype=float64), tensor(0., dtype=float64), tensor(-1., dtype=float64)])
     """
     check_function(func, "jet")
+    func = for_arrays(func, (primals, series))
     starts, rows = _checked(primals, series)
     order = len(rows[0])
     coefficients = [[_over(term, math.factorial(k + 1)) for k, term in enumerate(row)] for row in rows]
@@ -68,6 +69,7 @@ def taylor(func: Callable[..., Any], x: Any, v: Any, order: int) -> list[Any]:
     """
     check_function(func, "taylor")
     order = _order(order, "taylor")
+    func = for_arrays(func, (x, v))
     (start,), ((way,),) = _checked((x,), ([v],))
     (leaves, structure), found = _along(func, [start], [[way] + [None] * (order - 1)] if order else [[]], order)
     columns = [leaves, *zip(*(row[1:] for row in found), strict=True)] if order else [leaves]
@@ -89,13 +91,14 @@ def nth_derivative(func: Callable[..., Any], n: int) -> Callable[..., Any]:
 
     @functools.wraps(func)
     def derivative(x: Any, *args: Any, **kwargs: Any) -> Any:
+        called = for_arrays(func, (x, args))
         start = as_tensor(x, "x")
         if tuple(shape_of(start)):
             raise ShapeError(
                 f"nth_derivative is for functions of one number; x has shape {tuple(shape_of(start))}. Along a "
                 "direction v, func.taylor(f, x, v, n) gives the derivatives."
             )
-        found = taylor(lambda t: func(t, *args, **kwargs), start, np.ones((), start.dtype)[()], n)[n]
+        found = taylor(lambda t: called(t, *args, **kwargs), start, np.ones((), start.dtype)[()], n)[n]
         return containers.tree_map(lambda c: c * math.factorial(n), found)
 
     return derivative

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.func.bound import watched
+from symgrad.func.bound import of_arrays, watched
 from symgrad.implicit.equations import CLASSES, Applied
 from symgrad.implicit.problems import Given, Problem, check_unknown
 from symgrad.implicit.solvers import BUILT_IN, Options
 from symgrad.op import shape_of
 from symgrad.ops.linalg.systems import linalg_solve
 from symgrad.tape.record import plain
+from symgrad.tape.standins import inner
 from symgrad.tensor import Tensor
 
 _LINEAR = ("dense", "gmres", "cg")
@@ -144,6 +145,7 @@ def solve(
     >>> x.detach(), d.grad
     (tensor([0.5000, 0.2500], dtype=float64), tensor([-0.2500, -0.0625], dtype=float64))
     """
+    A, b = inner((A, b))
     if isinstance(A, (Tensor, np.ndarray)):
         if params:
             raise ArgumentError(
@@ -183,9 +185,11 @@ def _found(kind: str, function: Any, x0: Any, params: tuple[Any, ...], options: 
     if not callable(function):
         raise ArgumentError(f"{name}() takes a function first, not {type(function).__name__} ({function!r:.40}).")
     _check(name, kind, options)
+    x0, params = inner((x0, params))
     layout, start = check_unknown(x0, "b" if kind == "linear" else "x0")
     problem = Problem(kind, function, layout, Given(params), options)
     problem.watched = watched()
+    problem.of_arrays = of_arrays((x0, params))
     problem.scale = float(np.abs(start._value).max(initial=0.0))
     return layout.unpack(CLASSES[kind].apply(problem, start, *Given.leaves(params)))
 

@@ -21,6 +21,7 @@ from symgrad.func import jvp, vjp
 from symgrad.implicit.equations import quiet
 from symgrad.implicit.problems import Given, Layout, tracked
 from symgrad.implicit.tableaus import Control, March, placed, step
+from symgrad.interop.array_calls import called
 from symgrad.op import lookup
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.modes import enable_grad, no_grad
@@ -45,6 +46,8 @@ class Flow:
         self.adjoint = adjoint
         self.tfirst = tfirst
         self.march: March | None = None
+        self.of_arrays = False
+        """Whether y0, t and the parameters are arrays, for which f may be written, and means their methods."""
         self.refuse: Callable[[Any], None] = _take_all
         """Called with every result of f on numbers."""
         name = getattr(function, "__name__", type(function).__name__)
@@ -54,7 +57,8 @@ class Flow:
         """f at a point."""
         args = self.given.filled(leaves)
         state = self.layout.unpack(point)
-        out = self.function(t, state, *args) if self.tfirst else self.function(state, t, *args)
+        args = (t, state, *args) if self.tfirst else (state, t, *args)
+        out = called(self.function, args, None, self.of_arrays)
         return self.layout.pack(out, f"the result of {self.__name__}")
 
     def solved(self, start: Any, times: Any, leaves: Sequence[Any]) -> Any:

@@ -10,13 +10,14 @@ import numpy as np
 from symgrad.compiler.trace import argument_names
 from symgrad.dtypes import is_real_floating
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.func.bound import watched
+from symgrad.func.bound import of_arrays, watched
 from symgrad.implicit.flows import Flow, Odeint, blocks_of, rows_of
 from symgrad.implicit.problems import Given, refuse_lost, tracked
 from symgrad.implicit.tableaus import METHODS, Control
 from symgrad.op import shape_of
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import plain
+from symgrad.tape.standins import inner
 from symgrad.tensor import Tensor
 
 _SCIPY = {"RK45": "dopri5", "RK23": "bosh3"}
@@ -81,6 +82,7 @@ def odeint(
         raise ArgumentError(f"odeint() takes a function first, not {type(f).__name__} ({f!r:.40}).")
     if tfirst is None:
         _check_order(f)
+    y0, t, params = inner((y0, t, params))
     layout, start = tracked(y0, "y0")
     layout.called, layout.start, layout.advice = "y0", "y0", _ADVICE
     times = t if isinstance(t, Jet) else _times(t)
@@ -94,6 +96,7 @@ def odeint(
             "odeint: an argument is followed along a Taylor path (func.jet, func.taylor), and solutions have no Taylor "
             "coefficients here; nest func.jvp or func.grad for higher derivatives."
         )
+    flow.of_arrays = of_arrays((y0, t, params))
     flow.refuse = _refusing(flow.__name__)
     return rows_of(layout, Odeint.apply(flow, start, times, *leaves))
 

@@ -17,8 +17,9 @@ from symgrad.formula.derive import gradient
 from symgrad.formula.term import Term
 from symgrad.func import grad, jvp, vjp
 from symgrad.implicit.factors import Factor
+from symgrad.interop.array_calls import called
 from symgrad.op import lookup, shape_of
-from symgrad.ops.shapes.joining import cat
+from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape import containers
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.modes import enable_grad, no_grad
@@ -48,12 +49,20 @@ class Layout:
         return self.structure, self.shapes, self.dtypes
 
     def pack(self, tree: Any, what: str) -> Any:
-        """The point of a tree; ``ShapeError`` where it is nested otherwise or has other shapes."""
+        """The point of a tree; ``ShapeError`` where it is nested otherwise or has other shapes.
+
+        Nested lists of numbers are one array where an array is asked for: ``[y[1], -k * y[0]]``.
+        """
+        if self.structure == containers.LEAF and isinstance(tree, (list, tuple)):
+            tree = _stacked(tree)
         leaves, structure = containers.flatten(tree)
         if containers.without_settings(structure) != containers.without_settings(self.structure):
+            as_one = (
+                f"{self.start} is one array if it is np.array({self.start}); " if structure == containers.LEAF else ""
+            )
             raise ShapeError(
                 f"{what} is nested as {containers.shown(structure)}, {self.called} as "
-                f"{containers.shown(self.structure)}: {self.advice}"
+                f"{containers.shown(self.structure)}: {as_one}{self.advice}"
             )
         leaves = [self._fitted(leaf, k, what) for k, leaf in enumerate(leaves)]
         if self.direct:
@@ -99,6 +108,13 @@ class Layout:
         return containers.unflatten(self.structure, iter(leaves))
 
 
+def _stacked(value: Any) -> Any:
+    """Nested lists of numbers and tensors as one."""
+    if isinstance(value, (list, tuple)):
+        return stack([_stacked(part) for part in value])
+    return value if hasattr(value, "raw_shape") else plain(Tensor, np.asarray(value, float)[()])
+
+
 class Given:
     """How the parameters are nested, and all of their leaves that are no arrays."""
 
@@ -133,7 +149,9 @@ class Problem:
     argmin       F = ∂f(x, θ)/∂x for a scalar f
     linear       F = f(x, θ) - b, with f linear in x; b is the first parameter
 
-    ``scale`` is the largest entry of the start: what a root at 0 is small against.
+    ``of_arrays`` says that x0 and the parameters are arrays, for which f may be written; where they are tensors it may,
+    too, but methods that both have are then those of tensors.  ``scale`` is the largest entry of the start: what a
+    root at 0 is small against.
     """
 
     def __init__(self, kind: str, function: Callable[..., Any], layout: Layout, given: Given, options: Any):
@@ -143,6 +161,7 @@ class Problem:
         self.given = given
         self.options = options
         self.watched = False
+        self.of_arrays = False
         self.scale = 0.0
         self._factor: Factor | None = None
         name = getattr(function, "__name__", type(function).__name__)
@@ -167,9 +186,8 @@ class Problem:
 
     def _called(self, point: Any, leaves: Sequence[Any]) -> Any:
         args = self.given.filled(leaves)
-        if self.kind == "linear":
-            return self.function(self.layout.unpack(point), *args[1:])
-        return self.function(self.layout.unpack(point), *args)
+        args = (self.layout.unpack(point), *(args[1:] if self.kind == "linear" else args))
+        return called(self.function, args, None, self.of_arrays)
 
     def mapped(self, point: Any, *leaves: Any) -> Any:
         """What f gives, as a point."""

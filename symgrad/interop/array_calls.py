@@ -14,8 +14,9 @@ import functools
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CodeType
 from typing import Any
 
@@ -23,12 +24,13 @@ import numpy as np
 
 from symgrad.errors import KinkError, ShapeError
 from symgrad.interop.callers import calls
-from symgrad.interop.ndarray import MOVING, Array, bare, inner
+from symgrad.interop.ndarray import MOVING, Array, bare
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
 from symgrad.tape.record import plain
-from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made
+from symgrad.tape.standins import inner
+from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back
 from symgrad.tape.watching.watch import forget_last_read
 from symgrad.tensor import Tensor
 
@@ -70,26 +72,43 @@ def followed(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
     numbers: list[Any] = []
 
     def held(leaf: Any) -> Any:
+        leaf = inner(leaf)  # of a program around this one, which has its own numbers
         return Array(leaf, numbers) if isinstance(leaf, MOVING) else leaf
 
+    before = numbers_made()
     with _arrays_followed(numbers), numbers_counted():
         out = inner(function(*tree_map(held, list(args)), **tree_map(held, dict(kwargs or {}))))
     if isinstance(out, float) and numbers and np.array_equal(bare(numbers[-1]), out):  # return float(loss)
         out = numbers.pop()
         forget_last_read(out)
+        take_back(min(1, numbers_made() - before))
     if numbers:
         note_number()
     return out
 
 
-def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+_FOR_ARRAYS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Functions that had to be run as programs for arrays: solvers call them a thousand times, and each is run once."""
+
+
+def called(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    stand_for_arrays: bool = True,
+) -> Any:
     """What a function gives for tensors that stand for the user's arrays: it may be written for either.
 
     It is run as it is; where that fails, or makes plain numbers of tensors, of which no derivative knows, or gives what
     it does not give for arrays, it is run as a program for arrays.  Raises what the first run raised where the second
-    gives no tensor.
+    gives no tensor.  If it is ``stand_for_arrays`` that is False, the user gave tensors, and their methods are meant.
     """
     failed, out, again = None, None, None
+    if _is_for_arrays(function):
+        with suppress(Exception):  # for these arguments it is run as it is
+            again = followed(function, args, kwargs)
+        if leads_back(again):
+            return again
     before = numbers_made()
     try:
         with numbers_counted():
@@ -97,8 +116,9 @@ def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
                 out = function(*args, **(kwargs or {}))
             except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
                 failed = error
-        made = numbers_made() > before
-        if failed is None and not made and leads_back(out) and means_the_same(function, args, kwargs or {}, out):
+        made = numbers_made() - before
+        right = failed is None and not made and leads_back(out)
+        if right and (not stand_for_arrays or means_the_same(function, args, kwargs or {}, out)):
             return out
         if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
             raise failed
@@ -108,6 +128,8 @@ def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
             if failed is not None and isinstance(error, ShapeError):  # it got further
                 failed = error
         if leads_back(again):
+            _remember(function)
+            take_back(made)
             return again
         if failed is not None:
             raise failed
@@ -116,6 +138,18 @@ def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     if made:
         note_number()
     return out
+
+
+def _is_for_arrays(function: Callable[..., Any]) -> bool:
+    try:
+        return function in _FOR_ARRAYS
+    except TypeError:  # what cannot be hashed is not remembered
+        return False
+
+
+def _remember(function: Callable[..., Any]) -> None:
+    with suppress(TypeError):
+        _FOR_ARRAYS.add(function)
 
 
 def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
@@ -245,13 +279,18 @@ def _of_list(own: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _holds_array(value: Any) -> bool:
-    return isinstance(value, Array) or (isinstance(value, (list, tuple)) and any(map(_holds_array, value)))
+    """Whether what derivatives follow is there: such an array, or a tensor that a function of the library gave."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_array, value))
+    return isinstance(value, (Array, *MOVING))
 
 
 def _stacked(value: Any) -> Any:
     """Nested lists of numbers and arrays as one array."""
     if isinstance(value, Array):
         return value
+    if isinstance(value, MOVING):
+        return Array(value, _FOLLOWED.runs[-1])
     if not isinstance(value, (list, tuple)):
         return _held(np.asarray(value, None if np.ndim(value) else float))
     parts = [inner(_stacked(part)) for part in value]
@@ -273,7 +312,7 @@ def _log(x: Any, base: Any = None) -> Any:
 
 def _special(name: str) -> Callable[..., Any]:
     """A function of the op table that NumPy does not have."""
-    return lambda x: Array(lookup(name)(x.tensor), x.numbers)
+    return lambda x: Array(lookup(name)(inner(x)), _FOLLOWED.runs[-1])
 
 
 _OTHERS: dict[str, Callable[..., Any]] = {

@@ -11,22 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.op import Op, register_carrier
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
+from symgrad.tape.standins import StandIn, inner
 
 MOVING = (Recorded, Dual, Jet, Bundle)
 """What derivatives follow: tensors, and those that move along a tangent, a path or a batch."""
-
-
-def inner(value: Any) -> Any:
-    """The tensor in an :class:`Array`, also inside of lists, tuples and dicts; other things as they are."""
-    if isinstance(value, Array):
-        return value.tensor
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(map(inner, value))
-    return {key: inner(part) for key, part in value.items()} if type(value) is dict else value
 
 
 def bare(value: Any) -> Any:
@@ -54,7 +47,7 @@ def _one_or_many(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-class Array(np.lib.mixins.NDArrayOperatorsMixin):
+class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     """A tensor with the methods of ``numpy.ndarray``.
 
     ``numbers`` is shared by all arrays of a run: the tensors that were turned into plain numbers, in order.
@@ -275,3 +268,12 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order, by default the opposite one."""
         return np.transpose(self, _one_or_many(axes) if axes else None)
+
+
+def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An op of the table on such arrays gives such arrays, also beside tensors."""
+    array = next(arg for arg in args if isinstance(arg, Array))
+    return array.whole(op(*inner(args), **inner(params)))
+
+
+register_carrier(Array, 7, _apply)

@@ -10,6 +10,7 @@ from typing import Any
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
 from symgrad.tape.signatures import otherwise
+from symgrad.tape.standins import among, inner
 
 
 def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
@@ -24,6 +25,8 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         try:
             return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
         except FAILED as error:
+            if among((args, kwargs, out)):
+                return call(*inner(args), out=inner(out), **inner(kwargs))
             if (other := reworded(function, len(args), kwargs, words or {})) is not None:
                 return call(*args, out=out, **other)
             if (then := otherwise(name, args, kwargs)) is not None:
@@ -44,6 +47,8 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         try:
             return function(input) if out is None else into(out, name, function, (input,), {})
         except FAILED as error:
+            if among((input, out)):
+                return of_one(inner(input), out=inner(out))
             raise misused(name, function, (input,), {} if out is None else {"out": out}, error) from error.__cause__
 
     return of_one
@@ -60,6 +65,8 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
         try:
             return function(*args, **kwargs)
         except FAILED as error:
+            if among((args, kwargs)):
+                return call(*inner(args), **inner(kwargs))
             if (other := reworded(function, len(args), kwargs, words)) is not None:
                 return call(*args, **other)
             raise misused(name, function, args, kwargs, error) from error.__cause__
@@ -75,6 +82,8 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(self, *args, **kwargs)
         except FAILED as error:
+            if among((args, kwargs)):
+                return call(self, *inner(args), **inner(kwargs))
             if (then := otherwise(f"Tensor.{name}", args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__

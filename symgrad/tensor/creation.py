@@ -28,6 +28,7 @@ from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.memory.versions import Foreign, apart
 from symgrad.tape.record import Recorded, call_site, plain
+from symgrad.tape.standins import StandIn
 from symgrad.tape.watching.watch import WATCH, note_read
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape, with_gradient
@@ -202,6 +203,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     tensor([1., 0.], dtype=float64)
     """
     on_cpu(device)
+    data = data.tensor if isinstance(data, StandIn) else data
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype) == data.dtype):

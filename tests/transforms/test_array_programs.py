@@ -244,3 +244,71 @@ def test_what_a_program_overwrites_is_kept_for_its_derivative():
     assert np.allclose(sg.compile(func.grad(stepped))(u, 0.2), want, atol=1e-7)
     with pytest.raises(sg.errors.AutogradError, match="modified by an inplace operation"):
         func.grad(stepped)(sg.tensor(u), 0.2)  # torch's manners for tensors
+
+
+# ---------------------------------------------------------------------------------------------- beside ours
+
+
+def written(x):
+    out = np.zeros(3)
+    out[:] = x
+    return out
+
+
+def by_op(x):
+    out = np.zeros(3)
+    out[0] = sg.sin(x[0])
+    out[1] = math.sin(x[1]) * x[2]
+    return sg.sum(out)
+
+
+def by_functions(x):
+    out = written(x)
+    return sg.stack([out[0], out[1]]).sum() + sg.linalg.norm(out) + sg.special.gammaln(out).sum()
+
+
+def by_layers(x):
+    return sg.nn.functional.softmax(written(x), dim=0)[1] + sg.as_tensor(written(x))[0].exp()
+
+
+def beside_tensors(x):
+    out, weights = written(x), sg.tensor([1.0, 2.0, 3.0], dtype=sg.float64)
+    return sg.where(out > 0.35, out, out**2).sum() + (weights * out).sum() + (out * weights).sum() + weights @ out
+
+
+def by_transforms(x):
+    out = written(x)
+    return sg.func.grad(lambda u: (u**3).sum())(out).sum() + sg.func.vmap(sg.exp)(out).sum()
+
+
+@pytest.mark.parametrize("f", [by_op, by_functions, by_layers, beside_tensors, by_transforms])
+def test_functions_of_the_library_take_the_arrays_of_such_programs(f):
+    x, step = np.array([0.3, 0.4, 0.5]), 1e-6
+    slopes = [(float(f(sg.tensor(x + e))) - float(f(sg.tensor(x - e)))) / (2 * step) for e in step * np.eye(3)]
+    np.testing.assert_allclose(sg.func.grad(f)(x), slopes, rtol=1e-6)
+
+
+def test_operators_take_functions_for_arrays():
+    def f(x):
+        out = np.zeros(2)
+        out[0], out[1] = x[0] * math.exp(x[1]), x[1] ** 2
+        return out
+
+    x, v = np.array([0.5, 1.5]), np.array([1.0, 2.0])
+    J = sg.func.jacobian(f)(x)
+    np.testing.assert_allclose(sg.func.jacobian_operator(f, x) @ v, J @ v)
+    np.testing.assert_allclose(sg.func.jacobian_operator(f, x).T @ v, J.T @ v)
+    H = sg.func.hessian(lambda x: float(np.sum(f(x))))(x)
+    np.testing.assert_allclose(sg.func.hessian_operator(lambda x: float(np.sum(f(x))), x) @ v, H @ v)
+
+
+def test_a_number_that_was_followed_is_not_a_loss_around_it():
+    """The inner gradient resolves its ``float``: no reason to run the function around it once more."""
+    runs = []
+
+    def outer(x):
+        runs.append(1)
+        return sg.func.grad(lambda u: float(np.sum(u**3)))(x).sum()
+
+    np.testing.assert_allclose(sg.func.grad(outer)(np.array([1.0, 2.0])), [6.0, 12.0])
+    assert len(runs) == 1

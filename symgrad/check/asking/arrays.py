@@ -9,9 +9,10 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_floating, is_number, is_real_floating
 from symgrad.errors import ArgumentError, DtypeError
-from symgrad.interop.ndarray import Array, inner
+from symgrad.interop.ndarray import Array
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.record import Recorded
+from symgrad.tape.standins import inner
 
 _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 

@@ -12,9 +12,9 @@ from symgrad.check.asking.calling import copied, is_jax, is_torch, like
 from symgrad.check.asking.nested import parts, rebuilt
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
-from symgrad.interop.ndarray import inner
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.standins import inner
 from symgrad.tensor import Tensor
 
 SEED = 7_304_519
