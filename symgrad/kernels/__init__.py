@@ -18,8 +18,10 @@ from symgrad.kernels.special.elliptic import *  # noqa: F403
 from symgrad.kernels.special.error_integrals import *  # noqa: F403
 from symgrad.kernels.special.euler import *  # noqa: F403
 from symgrad.kernels.special.exponential_integrals import *  # noqa: F403
+from symgrad.kernels.special.faddeeva import *  # noqa: F403
 from symgrad.kernels.special.gamma import *  # noqa: F403
 from symgrad.kernels.special.gamma_integrals import *  # noqa: F403
+from symgrad.kernels.special.jacobi import *  # noqa: F403
 from symgrad.kernels.special.jets import *  # noqa: F403
 from symgrad.kernels.special.lambert import *  # noqa: F403
 from symgrad.kernels.special.normal import *  # noqa: F403

@@ -282,6 +282,10 @@ S.spence(x), S.spence(e)
 S.ellipk(-x), S.ellipe(-x), S.ellipk(e), S.ellipe(e)
 S.ellipkinc(x, 0.7), S.ellipeinc(x, -2.0), S.ellipkinc(-x, e[:1]), S.ellipeinc(1.2, e), S.ellipkinc(e, 0.5)
 S.airy(x), S.airy(-x), S.airy(e)
+S.wofz(x + 1j * y), S.wofz(x - 1j * y), S.wofz(x), S.wofz(e), S.voigt_profile(x, y, 0.5), S.voigt_profile(-x, 2.0, y)
+S.voigt_profile(x, 0.0, y), S.voigt_profile(x, y, 0.0), S.voigt_profile(x, 0 * y, y), S.voigt_profile(1.0, 0.0, 2.0)
+S.ellipj(x, 0.3), S.ellipj(-x, 1.0), S.ellipj(0.7, e), S.ellipj(e, 0.0), S.ellipj(x, -0.5 * y)[0]
+S.rgamma(x), S.rgamma(-x), S.rgamma(e), S.rgamma(-x - 150.0), S.rgamma(-10 * e)
 [S.spherical_jn(n, x) for n in (0, 1, 4)], [S.spherical_yn(n, x) for n in (0, 1, 4)]
 S.spherical_jn(2, x, derivative=True), S.spherical_yn(0, x, derivative=True)
 S.chdtr(y, x), S.chdtrc(y, x), S.gdtr(x, y, 0.3), S.gdtrc(x, y, 0.3), S.betaincc(x, y, 0.3)

@@ -23,6 +23,20 @@ def gamma_function(x: Any) -> Any:
     return np.where(outside, end, out).astype(x.dtype, copy=False)[()]
 
 
+def rgamma(x: Any) -> Any:
+    """1/Γ(x), 0 at the poles; beyond the range of Γ from a number within and the factors in between."""
+    x = np.asarray(x)
+    y = x.astype(np.float64)
+    moved = np.where(y > 170, -16.0, np.where(y < -165, 16.0, 0.0))
+    pole = (y <= 0) & (y == np.floor(y))
+    with np.errstate(all="ignore"):
+        out = np.where(pole, 0.0, 1 / gamma_function(np.where(pole, 1.0, np.clip(y, -1e3, 1e3) + moved)))
+        for k in range(16):
+            out = np.where(moved < 0, out / (y + moved + k), np.where(moved > 0, out * (y + k), out))
+    out = np.where(y == np.inf, 0.0, np.where(y == -np.inf, np.nan, out))
+    return out.astype(x.dtype, copy=False)[()]
+
+
 def lgamma(x: Any) -> Any:
     """log|Γ(x)|: a series around 2, to which recurrence leads, and Stirling's from 10 on; +inf at poles and far out.
 

@@ -9,7 +9,9 @@ from typing import Any
 from symgrad import kernels
 from symgrad.op import Op, broadcast_shapes, elementwise, primitive, sampling
 from symgrad.ops.calls.naming import within
-from symgrad.ops.elementwise.smooth import exp, log, log1p
+from symgrad.ops.elementwise.select import where
+from symgrad.ops.elementwise.smooth import cos, exp, log, log1p, round_
+from symgrad.ops.rules.constants import PI
 from symgrad.ops.special.common import digamma
 from symgrad.ops.special.gammas import slope_by_order
 from symgrad.precision import digits
@@ -78,6 +80,27 @@ gamma: Op = elementwise(
     c="tgamma({0})",
     called=r"\mathrm{\Gamma}",
     doc="Γ(x).",
+)
+
+
+def _reciprocal_slope(out: Any, x: Any) -> Any:
+    """-ψ(x)/Γ(x), and below 1/2 what reflection makes of it, in which no pole of ψ meets a zero."""
+    left = 2 * x < 1
+    turned = where(left, 1 - x, x)
+    wave = cos(PI * (x - 2 * round_(x / 2)))
+    return where(left, wave * gamma(turned), 0) - digamma(turned) * out
+
+
+rgamma: Op = elementwise(
+    "rgamma",
+    kernels.rgamma,
+    _reciprocal_slope,
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain="real",
+    digits=lambda mp, x: mp.rgamma(x),
+    doc="1/Γ(x), which is 0 at the poles of Γ and has all derivatives there.",
 )
 beta: Op = elementwise(
     "beta",
@@ -159,7 +182,7 @@ poch: Op = elementwise(
     digits=lambda mp, z, m: mp.rf(z, m),
     doc="The rising factorial z (z + 1) … (z + m - 1), as a function of real numbers: Γ(z + m)/Γ(z).",
 )
-for _op in (gamma, beta, betaln, betainc, poch):
+for _op in (gamma, rgamma, beta, betaln, betainc, poch):
     _special(_op)
 
 

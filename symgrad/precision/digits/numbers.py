@@ -24,6 +24,8 @@ __all__ = [
     "smaller",
     "softplus",
     "trunc",
+    "wofz",
+    "wofz_slope",
 ]
 
 Numbers = Callable[..., Any]
@@ -117,6 +119,23 @@ def larger(mp: Any, x: Any, y: Any) -> Any:
 def smaller(mp: Any, x: Any, y: Any) -> Any:
     """The smaller one; nan of either."""
     return x if x != x or x <= y else y
+
+
+def wofz(mp: Any, z: Any) -> Any:
+    """e^(-z²) erfc(-iz), in as many digits as cancel below the real line."""
+    with mp.workprec(2 * mp.prec + 20):
+        out = mp.exp(-z * z) * mp.erfc(-1j * z)
+    return +mp.mpc(out)
+
+
+def wofz_slope(mp: Any, z: Any, n: int) -> Any:
+    """The n-th derivative of w by those below it, in as many digits as cancel far out."""
+    with mp.workprec(2 * mp.prec + 20 + 2 * (n + 1) * max(0, int(mp.mag(z)) if z else 0)):
+        before = wofz(mp, z)
+        out = 2j / mp.sqrt(mp.pi) - 2 * z * before
+        for k in range(1, n):
+            before, out = out, -2 * (z * out + k * before)
+    return +mp.mpc(out)
 
 
 def _by_recurrence(mp: Any, x: Any, n: int, function: Any, slope: Any, sign: int) -> Any:
