@@ -5,11 +5,12 @@ Valid to the last bit, but for the sign of zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import NUMBER, Term, constant_value, full, make, number
+from symgrad.formula.term import NUMBER, Term, constant_value, full, make, number, rebuilt
 from symgrad.op import broadcast_shapes, lookup
 
 COMMUTATIVE = ("add", "mul")
@@ -53,6 +54,10 @@ def masked(term: Term, args: tuple[Any, ...]) -> Term | None:
     return make(lookup("where"), (keep, x, number(0)), {}, term.shape, term.dtype)
 
 
+def _never_negative(term: Term) -> bool:
+    return term.op.bounds is not None and term.op.bounds[0] >= 0
+
+
 def choices(term: Term, args: tuple[Any, ...]) -> Term | None:
     """The sum of two choices by one condition, each of which has a branch of zeros, as one choice."""
     a, b = map(_scaled_choice, args)
@@ -90,3 +95,34 @@ def _sum(term: Term, x: Term, y: Term) -> Term:
     if x is y:
         return make(lookup("mul"), (number(2), x), {}, shape, term.dtype)
     return make(term.op, (x, y), {}, shape, term.dtype)
+
+
+def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """a/(1 + e^u) as a e^-u/(1 + e^-u) where the program has e^-u and u is never negative: one exponential for two.
+
+    Both have all their digits, and e^-u does not overflow.
+    """
+    falling = {t.args[0].args[0]: t for t in order if t.op.name == "exp" and t.args[0].op.name == "neg"}
+    rising = {t for t in order if t.op.name == "exp" and t.args[0] in falling and _never_negative(t.args[0])}
+    if not rising:
+        return list(outputs)
+    sums = {t for t in order if t.op.name == "add" and t.args[0].number == 1 and t.args[1] in rising}
+    below = {t for t in order if t.op.name == "div" and t.args[1] in sums and t.dtype == t.args[1].dtype}
+    readers: dict[Term, set[Term]] = {}
+    for term in order:
+        for a in term.args:
+            if a in rising or a in sums:
+                readers.setdefault(a, set()).add(term)
+    given = set(outputs)
+    alone = {e for e in rising - given if readers[e] <= sums - given and all(readers[t] <= below for t in readers[e])}
+
+    def change(term: Term, args: tuple[Any, ...]) -> Term:
+        if term in below and term.args[1].args[1] in alone:
+            e = falling[term.args[1].args[1].args[0]]
+            over = make(lookup("mul"), (args[0], e), {}, term.shape, term.dtype)
+            return make(
+                term.op, (over, make(lookup("add"), (number(1), e), {}, e.shape, e.dtype)), {}, term.shape, term.dtype
+            )
+        return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+
+    return rebuilt(outputs, change, order)

@@ -51,6 +51,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
         found = rebuilt(found, _regrouped, only=("mul", "add"))
+        found = merged.exponentials(found, postorder(found))
     order = postorder(found)
     single = with_singles(found, order)
     known = order if single == found else postorder(single)

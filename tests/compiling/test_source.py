@@ -345,3 +345,18 @@ def test_a_half_that_others_read_is_not_doubled():
     f = sg.compile(sg.func.value_and_grad(lambda x, y: (0.5 * (x - y) * (x - y)).sum()), np.ones(3), np.zeros(3))
     assert "2 *" not in f.source
     np.testing.assert_array_equal(f(np.array([3.0, 1.0, 0.0]), np.zeros(3))[1], [3, 1, 0])
+
+
+def test_the_loss_of_a_logistic_regression_and_its_slope_share_an_exponential():
+    """The slope had 1/(1 + e^|z|) beside the loss's e^-|z|, and so two exponentials."""
+
+    def loss(z):
+        return (sg.log1p(sg.exp(-sg.abs(z))) + sg.relu(z)).sum()
+
+    z = np.array([-800.0, -2.0, 0.0, 0.5, 40.0, 800.0])
+    both = sg.compile(sg.func.value_and_grad(loss), z)
+    assert both.source.count("np.exp(") == 1
+    value, slope = both(z)
+    expected = sg.func.grad(loss)(z).numpy()
+    np.testing.assert_allclose(value, loss(sg.tensor(z)).item(), rtol=1e-14)
+    np.testing.assert_allclose(slope, expected, rtol=1e-14)
