@@ -67,12 +67,24 @@ def getitem(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 def put(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """What an index has put new axes in goes back without them."""
+    """What an index has put new axes in goes back without them; the only row of an axis is all of it."""
+    if (axis := _only_row(term)) is not None and args[0].dtype == term.dtype and args[0].ndim == term.ndim - 1:
+        return unsqueeze_op(args[0], dim=axis)  # type: ignore[no-any-return]
     axes = _new_axes(term, term.ndim) if len(args) == 1 else None
     if not axes or args[0].ndim != term.ndim + len(axes) or args[0].dtype != term.dtype:
         return None
     made = make(lookup("squeeze"), args, {"dim": axes}, term.shape, term.dtype)
     return squeeze(made, args) or made
+
+
+def _only_row(term: Term) -> int | None:
+    """The axis of size 1 of whose only row an index tells, where it takes all of the others."""
+    index = term.params["index"]
+    rows = [k for k, p in enumerate(index.parts) if p.__class__ is int]
+    others = all(p.__class__ is slice and p == slice(None) for k, p in enumerate(index.parts) if k not in rows)
+    if index.steps is not None or len(rows) != 1 or not others or term.shape[rows[0]] != 1:
+        return None
+    return rows[0]
 
 
 def unsqueeze(term: Term, args: tuple[Any, ...]) -> Term | None:

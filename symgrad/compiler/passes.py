@@ -20,6 +20,7 @@ from symgrad.compiler.kept import kept_sum, without_kept_axes
 from symgrad.compiler.merged import known_by, moved_constant
 from symgrad.compiler.operands import Operands
 from symgrad.compiler.singles import with_singles
+from symgrad.compiler.triangles import with_triangles
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term, full, make, number, postorder, rebuilt
@@ -52,6 +53,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
     if derived:
         found = rebuilt(found, _regrouped, only=("mul", "add"))
         found = merged.exponentials(found, postorder(found))
+        found = with_triangles(found, postorder(found))
     order = postorder(found)
     single = with_singles(found, order)
     known = order if single == found else postorder(single)

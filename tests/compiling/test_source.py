@@ -360,3 +360,43 @@ def test_the_loss_of_a_logistic_regression_and_its_slope_share_an_exponential():
     expected = sg.func.grad(loss)(z).numpy()
     np.testing.assert_allclose(value, loss(sg.tensor(z)).item(), rtol=1e-14)
     np.testing.assert_allclose(slope, expected, rtol=1e-14)
+
+
+def _gaussian(K, y):
+    L = sg.linalg.cholesky(K)
+    a = sg.linalg.solve_triangular(L, y[:, None], upper=False)[:, 0]
+    return (a * a).sum() / 2 + sg.log(sg.diagonal(L)).sum()
+
+
+def test_the_gradient_of_a_gaussian_likelihood_solves_one_system():
+    """Lᵀ times the solution of the system of Lᵀ was computed, of which the gradient takes the triangle."""
+    slope = sg.func.value_and_grad(_gaussian, argnums=(0, 1))
+    A = np.random.default_rng(0).normal(size=(5, 5))
+    K, y = A @ A.T + np.eye(5), np.arange(5.0)
+    program = sg.compile(sg.func.value_and_grad(_gaussian), K, y)
+    text = program.source[program.source.index("def value_and_grad") :]
+    assert text.count("solve_triangular(") == 1
+    assert "put(" not in text
+    for function in (slope, sg.func.hessian(_gaussian, argnums=1)):
+        got, want = sg.compile(function, K, y)(K, y), function(sg.tensor(K), sg.tensor(y))
+        for a, b in zip(*(sg.tape.containers.flatten(v)[0] for v in (got, want)), strict=True):
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda L: (
+            (L * L).sum() + sg.linalg.solve_triangular(L, sg.ones(4, 2, dtype=sg.float64), upper=False).sin().sum()
+        ),
+        lambda L: (sg.linalg.solve_triangular(L.T, L, upper=True) ** 2).sum() - L.sum() ** 2,
+        lambda L: sg.cholesky_inverse(L).sum() + sg.diagonal(L, -1).sum() + sg.tril(L, -1).exp().sum(),
+        lambda L: sg.cholesky_solve(L.sin(), L).sum() - (3 * sg.diagonal(L)).prod(),
+    ],
+    ids=["square", "system of the transpose", "inverse", "solution"],
+)
+def test_gradients_through_factors_that_are_read_otherwise(function):
+    slope = sg.func.grad(lambda K: function(sg.linalg.cholesky(K)))
+    A = np.random.default_rng(1).normal(size=(4, 4))
+    K = A @ A.T + np.eye(4)
+    np.testing.assert_allclose(sg.compile(slope, K)(K), slope(sg.tensor(K)).numpy(), rtol=1e-9, atol=1e-11)
