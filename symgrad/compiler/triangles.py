@@ -1,8 +1,8 @@
 """Gradients through Cholesky factors, of which the rule takes the lower triangle of Lᵀ X.
 
-X is a sum of what the readers of L gave.  Of a diagonal matrix D the triangle is the diagonal of L times that of D; of a
-triangle of Y it is that of Lᵀ Y, as the rows above do not reach it; and where X is L⁻ᵀ B, from a system that was solved,
-it is that of B.  So a likelihood's gradient neither solves that system nor multiplies matrices for it.
+X is a sum of what the readers of L gave.  Of a diagonal matrix D the triangle is the diagonal of L times that of D; of
+a triangle of Y it is that of Lᵀ Y, as the rows above do not reach it; and where X is L⁻ᵀ B, from a system that was
+solved, it is that of B.  So a likelihood's gradient neither solves that system nor multiplies matrices for it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ def with_triangles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]
     asked = set(outputs)
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
+        found = None
         if term.op.name == "matmul" and term not in asked and _turned_factor(args[0]):
-            if all(_below(reader) for reader in readers[term]) and readers[term.args[1]] == [term]:
-                found = _lower(term, args[0], args[1])
-                if found is not None:
-                    return found
-        return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+            alone = readers[term.args[1]] == [term] and term.args[1] not in asked
+            found = _lower(term, *args) if alone and all(map(_below, readers[term])) else None
+        if found is None and args is not term.args:
+            found = make(term.op, args, term.params, term.shape, term.dtype)
+        return term if found is None else found
 
     return rebuilt(outputs, change, order)
 
