@@ -127,6 +127,8 @@ class Op:
     turned      of a comparison: the name of the one that says the same with the operands exchanged
     twins       names of the functions of the same arguments that people write in its place by mistake, or it in theirs
     among       positions of the operands of which one is taken, entry by entry
+    turn        positions of the operands, from 1, in the order in which torch saves them, by its names of them: else a
+                later operand of an entrywise op comes first
     ascends     True where the entries of the first operand must ascend: among others the value means nothing
     folds       of an op that joins entries: the function that joins all along axes, the one that joins them one after
                 the other, and the number that changes nothing, None where there is none
@@ -230,6 +232,7 @@ class Op:
     turned: str | None
     twins: tuple[str, ...] | None
     among: tuple[int, ...] | None
+    turn: tuple[int, ...] | None
     ascends: bool | None
     folds: tuple[str, str, float | None] | None
     domain: Any

@@ -150,13 +150,16 @@ class Packed:
 
 
 class PackedRow(tuple):  # type: ignore[type-arg]
-    """The saved values of a node some of which were packed."""
+    """The saved values of a node some of which were packed; ``turn`` is the order in which they were, and come back."""
 
-    __slots__ = ()
+    turn: Any = ()
 
 
 def unpacked(saved: Any) -> Any:
     """Saved values as the rules read them."""
     if saved.__class__ is not PackedRow:
         return saved
-    return tuple(v.value() if v.__class__ is Packed else v for v in saved)
+    row = list(saved)
+    for k in saved.turn or range(len(row)):
+        row[k] = row[k].value() if row[k].__class__ is Packed else row[k]
+    return tuple(row)

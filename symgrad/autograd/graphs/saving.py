@@ -53,14 +53,28 @@ def _pack_node(node: Any) -> None:
     hook = hooks[-1]
     _LOCAL.busy = True
     try:
-        node.saved = PackedRow(
-            hook.packed(shown) if isinstance(v, (np.ndarray, np.generic)) else v
-            for v, shown in zip(node.saved, shown_saved(node), strict=True)
-        )
+        row, shown, turn = list(node.saved), shown_saved(node), _in_turn(node)
+        for k in turn:
+            row[k] = hook.packed(shown[k]) if isinstance(row[k], (np.ndarray, np.generic)) else row[k]
+        node.saved = PackedRow(row)
+        node.saved.turn = turn
     finally:
         _LOCAL.busy = False
     # Only the general path of the engine unpacks.
     node.rules = None
+
+
+def _in_turn(node: Any) -> range | tuple[int, ...]:
+    """The order in which torch saves: by its names, in which ``other`` comes before ``self``, and the result last.
+
+    A vector that a matrix or another vector is multiplied by is called ``vec`` or ``tensor``, and comes after.
+    """
+    op, count = node.op, len(node.saved)
+    if op.kind == "function" or op.turn:
+        return (*op.turn, 0) if op.turn else range(count)
+    last = node.saved[-1] if count > 1 else None
+    turned = op.kind == "elementwise" or (op.kind == "multilinear" and count == 3 and np.ndim(last) > 1)
+    return (*(range(count - 1, 0, -1) if turned else range(1, count)), 0)
 
 
 def shown_saved(node: Any) -> list[Any]:

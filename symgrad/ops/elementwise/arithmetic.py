@@ -333,6 +333,7 @@ squared_error: Op = elementwise(
     public=(),
     half=halves.squared_error,
     node="MseLoss",
+    turn=(1, 2),
     domain=_ALL,
     define=lambda x, y: (x - y) ** 2,
     doc="(x - y) squared.",

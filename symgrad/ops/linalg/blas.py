@@ -270,6 +270,7 @@ cross_op: Op = primitive(
     ),
     infer=broadcast_shapes,
     node="LinalgCross",
+    turn=(2, 1),
     mixes="dim",
     domain="real",
     together=True,
