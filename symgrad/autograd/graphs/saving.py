@@ -72,7 +72,7 @@ def _in_turn(node: Any) -> range | tuple[int, ...]:
     op, count = node.op, len(node.saved)
     if op.kind == "function" or op.turn:
         return (*op.turn, 0) if op.turn else range(count)
-    last = node.saved[-1] if count > 1 else None
+    last: Any = node.saved[-1] if count > 1 else None
     turned = op.kind == "elementwise" or (op.kind == "multilinear" and count == 3 and np.ndim(last) > 1)
     return (*(range(count - 1, 0, -1) if turned else range(1, count)), 0)
 
