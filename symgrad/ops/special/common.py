@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, family, sampling
+from symgrad.op import Op, broadcast_shapes, elementwise, family, primitive, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import in_dtype_of
 from symgrad.ops.elementwise.smooth import exp, log, log1p, sqrt
@@ -15,6 +15,15 @@ from symgrad.precision import digits, halves, single
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
     return elementwise(name, kernel, *partials, dtypes="float", **{"refuses": "c", **fields})
+
+
+def with_orders(name: str, kernel: Any, rules: tuple[Any, ...], **fields: Any) -> Op:
+    """An entrywise function of several real arrays with whole orders as parameters, mostly orders of derivatives.
+
+    ``rules`` serve both modes, since every entry depends on the entries beside it alone.
+    """
+    fields = {"dtypes": "float", "refuses": "c", "domain": "positive", "entrywise": True, **fields}
+    return primitive(name, kernel, rules, jvp=rules, infer=lambda *shapes, **_: broadcast_shapes(*shapes), **fields)
 
 
 erf: Op = _special(

@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, elementwise, primitive, sampling
+from symgrad.op import Op, elementwise, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, log1p, round_
 from symgrad.ops.rules.constants import PI
-from symgrad.ops.special.common import digamma
+from symgrad.ops.special.common import digamma, with_orders
 from symgrad.ops.special.gammas import slope_by_order
 from symgrad.precision import digits
 
@@ -45,20 +45,13 @@ def _density(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     return row(m, n)
 
 
-_FALLS = (
-    lambda g, out, a, b, *, n: g * polygamma_fall(a, b, n=n + 1),
-    lambda g, out, a, b, *, n: -g * slope_by_order(a + b, n + 2),
-)
-polygamma_fall: Op = primitive(
+polygamma_fall: Op = with_orders(
     "polygamma_fall",
     kernels.polygamma_fall,
-    _FALLS,
-    jvp=_FALLS,
-    infer=lambda *shapes, **_: broadcast_shapes(*shapes),
-    dtypes="float",
-    refuses="c",
-    domain="positive",
-    entrywise=True,
+    (
+        lambda g, out, a, b, *, n: g * polygamma_fall(a, b, n=n + 1),
+        lambda g, out, a, b, *, n: -g * slope_by_order(a + b, n + 2),
+    ),
     define=lambda a, b, *, n: slope_by_order(a, n + 1) - slope_by_order(a + b, n + 1),
     expanded=True,
     example=(2.0, 3.0, {"n": 0}),
@@ -145,21 +138,15 @@ betainc: Op = elementwise(
     ],
     doc="Regularised incomplete beta function I_x(a, b), the distribution function of the beta distribution.",
 )
-_SLOPES = (
-    lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m + 1, n=n),
-    lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m, n=n + 1),
-    lambda g, out, a, b, x, *, m, n: g * _density(a, b, x, m, n),
-)
-betainc_slope: Op = primitive(
+betainc_slope: Op = with_orders(
     "betainc_slope",
     kernels.betainc_slope,
-    _SLOPES,
-    jvp=_SLOPES,
-    infer=lambda *shapes, **_: broadcast_shapes(*shapes),
-    dtypes="float",
-    refuses="c",
+    (
+        lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m + 1, n=n),
+        lambda g, out, a, b, x, *, m, n: g * betainc_slope(a, b, x, m=m, n=n + 1),
+        lambda g, out, a, b, x, *, m, n: g * _density(a, b, x, m, n),
+    ),
     domain=("positive", "positive", "probability"),
-    entrywise=True,
     digits=digits.by_entry(
         lambda mp, a, b, x, m, n: mp.diff(lambda p, q: mp.betainc(p, q, 0, x, regularized=True), (a, b), (m, n))
     ),

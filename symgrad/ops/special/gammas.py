@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, elementwise, lookup, primitive, sampling
+from symgrad.op import Op, elementwise, lookup, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.smooth import exp, log
-from symgrad.ops.special.common import digamma, lgamma, polygamma_op
+from symgrad.ops.special.common import digamma, lgamma, polygamma_op, with_orders
 from symgrad.precision import digits
 
 
@@ -108,16 +108,11 @@ def _by_parameter(
         lambda g, out, a, x, *, n: g * lookup(name)(a, x, n=n + 1),
         lambda g, out, a, x, *, n: g * by_second(a, x, n),
     )
-    return primitive(
+    return with_orders(
         name,
         kernel,
         rules,
-        jvp=rules,
-        infer=lambda *shapes, **_: broadcast_shapes(*shapes),
-        dtypes="float",
-        refuses="c",
         domain=domain,
-        entrywise=True,
         digits=digits.by_entry(in_digits),
         example=(2.0, 3.0, {"n": 1}),
         samples=samples,

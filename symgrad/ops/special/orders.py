@@ -6,24 +6,19 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, elementwise, family, primitive, sampling
+from symgrad.op import Op, elementwise, family, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.special.bessel import bessel_i, bessel_ie, bessel_k, bessel_ke
+from symgrad.ops.special.common import with_orders
 from symgrad.precision import digits
 
 
 def _of_two(name: str, kernel: Any, rules: Any, in_digits: Any, doc: str, **params: Any) -> Op:
-    return primitive(
+    return with_orders(
         name,
         kernel,
         rules,
-        jvp=rules,
-        infer=lambda *shapes, **_: broadcast_shapes(*shapes),
-        dtypes="float",
-        refuses="c",
-        domain="positive",
-        entrywise=True,
         digits=digits.by_entry(in_digits),
         example=(0.5, 2.0, params),
         samples=[

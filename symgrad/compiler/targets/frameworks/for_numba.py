@@ -110,6 +110,17 @@ CALLS: dict[str, Any] = {
     "zeros_like": lambda x, **_: f"np.zeros_like({x})",
 }
 
+
+def _folded(name: str, step: str) -> str:
+    """The text of a reduction that takes one row after the other; the larger of a row and itself is a copy of it."""
+    return f"""def {name}(x, axis):
+    rows = np.swapaxes(x, axis, 0)
+    out = np.maximum(rows[0], rows[0])
+    for k in range(1, rows.shape[0]):
+        out = {step}
+    return out"""
+
+
 OWN = {
     **KERNELS,
     "softplus": """def softplus(x):
@@ -141,24 +152,9 @@ OWN = {
     for k in range(index.size):
         out[index[k]] += g[k]
     return out""",
-    "max_over": """def max_over(x, axis):
-    rows = np.swapaxes(x, axis, 0)
-    out = np.maximum(rows[0], rows[0])
-    for k in range(1, rows.shape[0]):
-        out = np.maximum(out, rows[k])
-    return out""",
-    "min_over": """def min_over(x, axis):
-    rows = np.swapaxes(x, axis, 0)
-    out = np.minimum(rows[0], rows[0])
-    for k in range(1, rows.shape[0]):
-        out = np.minimum(out, rows[k])
-    return out""",
-    "prod_over": """def prod_over(x, axis):
-    rows = np.swapaxes(x, axis, 0)
-    out = np.maximum(rows[0], rows[0])
-    for k in range(1, rows.shape[0]):
-        out = out * rows[k]
-    return out""",
+    "max_over": _folded("max_over", "np.maximum(out, rows[k])"),
+    "min_over": _folded("min_over", "np.minimum(out, rows[k])"),
+    "prod_over": _folded("prod_over", "out * rows[k]"),
     "mean_over": """def mean_over(x, axis):
     return np.sum(x, axis) / x.shape[axis]""",
 }
