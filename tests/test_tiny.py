@@ -169,3 +169,100 @@ def test_the_challenger_fit_is_the_published_one():
         w = w - np.linalg.solve(curvature(w, *args).numpy(), slope(w, *args).numpy())
     assert w[1] / 10 == pytest.approx(-0.2322, abs=1e-4)
     assert w[0] - 7 * w[1] == pytest.approx(15.0429, abs=1e-3)
+
+
+def test_derivations_are_written_line_by_line_and_formulas_judged():
+    text = "norm(A@x - b)**2"
+    assert str(sg.derive(text, wrt="x")).endswith("2*(A.T @ (A @ x - b))")
+    assert sg.judge(r"2 A^\top (A x - b)", of=text, wrt="x").equal
+    assert "1/2 times" in sg.judge("A.T @ (A @ x - b)", of=text, wrt="x").diagnosis.sentence
+
+
+def test_what_is_typed_or_printed_is_read():
+    f = sg.from_latex(r"\|X w - y\|^2", {"X": (3, 2), "w": (2,), "y": (3,)})
+    w, data, y = leaves()
+    (g,) = sg.autograd.grad(f(X=data, w=w, y=y), w)
+    np.testing.assert_allclose(g.numpy(), gradient(W, X, Y), rtol=1e-14)
+
+
+def test_values_have_any_number_of_digits():
+    x = sg.tensor(1e-9, dtype=np.float64, name="x")
+    assert abs(float((1 - sg.cos(x)).evalf(30)) / 5e-19 - 1) < 1e-15
+
+
+def test_a_gradient_that_is_not_there_is_explained():
+    w = sg.tensor(W, requires_grad=True, name="w")
+    assert sg.explain(w, lambda: loss(w.detach(), X, Y)).cause.kind == "detached"
+
+
+def test_changes_in_place_are_noticed():
+    e = sg.tensor([1.0, 2.0], requires_grad=True).exp()
+    out = (e * e).sum()
+    with sg.no_grad():
+        e[0] = 5.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.backward()
+
+
+def test_own_functions_and_hooks():
+    class Cube(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * g
+
+    x = sg.tensor(2.0, requires_grad=True, name="x")
+    x.register_hook(lambda g: 2 * g)
+    Cube.apply(x).backward()
+    assert x.grad.item() == 24
+    assert str(x.grad.expr) == "6*x**2"
+
+
+def test_functions_run_on_batches():
+    rows = sg.func.vmap(sg.func.grad(lambda x: (x**3).sum()))(X)
+    np.testing.assert_allclose(rows.numpy(), 3 * X**2)
+
+
+def test_jit_and_files_for_other_tools(tmp_path):
+    program = sg.compile(sg.func.grad(loss), W, X, Y, name="gradient").program
+    program.save(tmp_path / "gradient.c")
+    program.save(tmp_path / "gradient.json")
+    assert "double" in (tmp_path / "gradient.c").read_text()
+    again = sg.compiler.load(tmp_path / "gradient.json")
+    np.testing.assert_array_equal(again(W, X, Y), program(W, X, Y))
+    np.testing.assert_allclose(sg.jit(loss)(W, X, Y).numpy(), loss(W, X, Y))
+
+
+def test_sparse_and_structured_second_derivatives():
+    hessian = sg.func.sparse_hessian(lambda x: (x[1:] * x[:-1]).sum())(np.ones(5))
+    assert hessian.nnz == 8
+    structured = sg.func.structured_hessian(lambda U: ((X @ U.T) ** 2).sum())(np.ones((4, 2)))
+    np.testing.assert_allclose(structured.todense().reshape(8, 8), np.kron(np.eye(4), 2 * X.T @ X))
+
+
+def test_solutions_of_equations_have_derivatives():
+    a = sg.tensor(2.0, dtype=np.float64, requires_grad=True)
+    sg.implicit.root(lambda x, a: x**2 - a, 1.0, a).backward()
+    assert abs(a.grad.item() - 0.5 / 2**0.5) < 1e-12
+    k = sg.tensor(0.5, dtype=np.float64, requires_grad=True)
+    end = sg.implicit.odeint(lambda y, t, k: -k * y, np.ones(1), [0.0, 1.0], k)[-1, 0]
+    (slope,) = sg.autograd.grad(end, k)
+    assert abs(slope.item() + np.exp(-0.5)) < 1e-6
+
+
+def test_conventions_at_kinks_can_be_chosen():
+    x = sg.tensor(0.0, requires_grad=True)
+    assert sg.autograd.grad(sg.relu(x), x)[0].item() == 0
+    with sg.conventions("right"):
+        assert sg.autograd.grad(sg.relu(x), x)[0].item() == 1
+
+
+def test_formulas_say_where_they_hold():
+    x = sg.tensor(2.0, name="x", requires_grad=True)
+    y = x**2 if x > 1 else -x
+    assert "x > 1" in str(y.valid_when)
