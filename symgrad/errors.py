@@ -71,6 +71,10 @@ class UnsupportedFunction(SymgradError, TypeError):
     """A NumPy function that the op table does not have; refusing keeps the gradient from being lost."""
 
 
+class NotFollowed(UnsupportedFunction):
+    """A function that makes plain numbers of what a program for NumPy's arrays gives it."""
+
+
 class FormulaError(SymgradError, ValueError):
     """A formula that cannot be built, printed or read."""
 

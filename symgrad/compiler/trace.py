@@ -8,6 +8,7 @@ values (branches, ``item()``, indices) become guards: terms with the value they 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import inspect
 import zlib
@@ -20,7 +21,7 @@ import numpy as np
 from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
-from symgrad.errors import ArgumentError, CompileError, NameProblem
+from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, UnsupportedFunction
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import followed, leads_back, means_the_same
 from symgrad.tape import containers
@@ -198,7 +199,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     if exact:
         with numbers_counted():
             return _traced(function, args, exact)[0]
-    before = numbers_made()
+    before = numbers_made(), values_read()
+    of_arrays = not any(isinstance(leaf, Recorded) for leaf in containers.flatten(list(args))[0])
+    as_arrays = functools.partial(followed, arrays=of_arrays)
     try:
         with numbers_counted():
             made, result = _traced(function, args)
@@ -206,16 +209,25 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
         raise
     except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
         try:
-            return _traced(function, args, call=followed)[0]
+            return _traced(function, args, call=as_arrays)[0]
+        except UnsupportedFunction:  # it is, and this tells which function
+            raise
         except Exception:  # noqa: BLE001  (it is not written for arrays either)
             raise error from None
-    numbers = numbers_made() > before
-    if not (numbers or made.plain) and means_the_same(function, args, {}, result):
+    numbers = numbers_made() > before[0]
+    unsure = numbers or made.plain or (of_arrays and values_read() > before[1])
+    if not unsure and means_the_same(function, args, {}, result):
         return made
-    with contextlib.suppress(Exception):
-        again, other = _traced(function, args, call=followed)
-        if not (numbers or made.plain) or (len(again.guards) < len(made.guards) and same_results(result, other)):
+    try:
+        start = numbers_made()
+        again, other = _traced(function, args, call=as_arrays)
+        more = made.plain or numbers_made() == start or len(again.guards) < len(made.guards)
+        if not unsure or (more and not again.plain and same_results(result, other)):
             return again
+    except NotFollowed:  # which made the numbers
+        raise
+    except Exception:  # noqa: BLE001  (whatever a program for tensors does with arrays)
+        again = None
     if numbers:
         note_number()
     return made

@@ -84,7 +84,9 @@ JVP = "jvp(f, primals, tangents)"
 
 def _scalar(out: Any) -> Any:
     if isinstance(out, (tuple, list, dict, str)) or out is None:
-        raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}")
+        several = isinstance(out, (tuple, list, dict)) and bool(out)
+        rest = ". For the derivatives of several results take func.jacrev; for a gradient, return their sum." * several
+        raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}{rest}")
     if isinstance(out, NUMBERS):
         raise ArgumentError(
             f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}. A number does not know what it was "

@@ -10,6 +10,7 @@ what the modules always gave.
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import sys
@@ -17,20 +18,22 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import CodeType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import KinkError, ShapeError
-from symgrad.interop.callers import calls
-from symgrad.interop.ndarray import MOVING, Array, bare
+from symgrad.errors import KinkError, NotFollowed, ShapeError, UnsupportedFunction
+from symgrad.interop.callers import calls, is_of_polynomials
+from symgrad.interop.iterated import Entries, entries, vectorized
+from symgrad.interop.ndarray import MOVING, Array, Flat, Numbers, bare
+from symgrad.interop.scipy_calls import scipy_functions
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
-from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back
+from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back, values_read
 from symgrad.tape.watching.watch import forget_last_read
 from symgrad.tensor import Tensor
 
@@ -40,11 +43,11 @@ _READ = ("array", "asarray", "asanyarray", "ascontiguousarray", "asarray_chkfini
 _OF_LISTS = ("sum", "prod", "mean", "max", "min", "amax", "amin", "std", "var", "cumsum", "cumprod", "diff", "sort")
 _OF_NUMBERS: dict[str, Callable[..., Any]] = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
-    "atanh": np.arctanh, "atan2": np.arctan2, "ceil": np.ceil, "copysign": np.copysign, "cos": np.cos,
+    "atanh": np.arctanh, "atan2": np.arctan2, "copysign": np.copysign, "cos": np.cos,
     "cosh": np.cosh, "degrees": np.degrees, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.abs,
-    "floor": np.floor, "hypot": np.hypot, "isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan,
+    "hypot": np.hypot, "isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan,
     "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "pow": np.power, "radians": np.radians, "sin": np.sin,
-    "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh, "trunc": np.trunc,
+    "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip
 """Functions of the module math by what NumPy calls them; those without a name there stand in ``_OTHERS``."""
 
@@ -53,35 +56,46 @@ class _Followed(threading.local):
     """The plain numbers of the runs that are followed in this thread, the innermost last."""
 
     def __init__(self) -> None:
-        self.runs: list[list[Any]] = []
+        self.runs: list[Numbers] = []
 
 
 _FOLLOWED = _Followed()
 _LOCK = threading.Lock()
-_OWN: list[tuple[Any, str, Any]] = []
-"""What the modules had before, while any thread follows a run."""
+_OWN: list[Callable[[], Any]] = []
+"""How the modules get back what they had before, while any thread follows a run."""
+
+_INSTEAD: dict[int, tuple[Any, Any]] = {}
+"""What stands for a function of the modules meanwhile, and that function, by its id."""
 
 _COUNT = [0]
 
 
-def followed(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+def followed(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, arrays: bool = True
+) -> Any:
     """What a program for arrays gives for tensors: tensors.  A number made of its last one is that tensor.
 
-    Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.
+    Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.  Those of ``item()`` and
+    ``tolist()`` are followed where the tensors stand for ``arrays`` of the user.
     """
-    numbers: list[Any] = []
+    numbers = Numbers(of_tensors=not arrays)
 
     def held(leaf: Any) -> Any:
         leaf = inner(leaf)  # of a program around this one, which has its own numbers
         return Array(leaf, numbers) if isinstance(leaf, MOVING) else leaf
 
-    before = numbers_made()
-    with _arrays_followed(numbers), numbers_counted():
-        out = inner(function(*tree_map(held, list(args)), **tree_map(held, dict(kwargs or {}))))
+    out, before = None, numbers_made()
+    with _arrays_followed(numbers, function), numbers_counted():
+        try:
+            out = inner(function(*tree_map(held, list(args)), **tree_map(held, dict(kwargs or {}))))
+        finally:
+            if numbers.lost is not None:
+                raise numbers.lost from None
     if isinstance(out, float) and numbers and np.array_equal(bare(numbers[-1]), out):  # return float(loss)
         out = numbers.pop()
         forget_last_read(out)
-        take_back(min(1, numbers_made() - before))
+        made = min(1, numbers_made() - before)
+        take_back(made, made)  # a number is made of a value that was read
     if numbers:
         note_number()
     return out
@@ -104,35 +118,36 @@ def called(
     gives no tensor.  If it is ``stand_for_arrays`` that is False, the user gave tensors, and their methods are meant.
     """
     failed, out, again = None, None, None
-    if _is_for_arrays(function):
+    if _is_for_arrays(function) or (stand_for_arrays and _copies(function)):
         with suppress(Exception):  # for these arguments it is run as it is
-            again = followed(function, args, kwargs)
+            again = followed(function, args, kwargs, stand_for_arrays)
         if leads_back(again):
             return again
-    before = numbers_made()
+    before = numbers_made(), values_read()
     try:
         with numbers_counted():
             try:
                 out = function(*args, **(kwargs or {}))
             except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
                 failed = error
-        made = numbers_made() - before
-        right = failed is None and not made and leads_back(out)
+        made = numbers_made() - before[0]
+        read = values_read() - before[1] - made
+        right = failed is None and not made and not (read and stand_for_arrays) and leads_back(out)
         if right and (not stand_for_arrays or means_the_same(function, args, kwargs or {}, out)):
             return out
         if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
             raise failed
         try:
-            again = followed(function, args, kwargs)
+            again = followed(function, args, kwargs, stand_for_arrays)
         except Exception as error:  # noqa: BLE001
-            if failed is not None and isinstance(error, ShapeError):  # it got further
+            if isinstance(error, NotFollowed) or (failed is not None and _tells_more(error, failed)):
                 failed = error
         if leads_back(again):
             _remember(function)
-            take_back(made)
+            take_back(made, read)
             return again
         if failed is not None:
-            raise failed
+            raise failed from None
     finally:
         failed = None  # its traceback has this frame, and with it the tensors
     if made:
@@ -152,6 +167,24 @@ def _remember(function: Callable[..., Any]) -> None:
         _FOR_ARRAYS.add(function)
 
 
+def _copies(function: Any) -> bool:
+    """Whether a function calls those of the module copy: they share the memory of tensors, or lose their history."""
+    code = getattr(function, "__code__", None)
+    if code is None or _COPIES.isdisjoint(_names_in(code)):
+        return False
+    known = (function.__globals__.get(name) for name in _COPIES)
+    return any(thing in (copy, copy.copy, copy.deepcopy) for thing in known if callable(thing) or thing is copy)
+
+
+_COPIES = {"copy", "deepcopy"}
+
+
+def _tells_more(error: Exception, before: Exception) -> bool:
+    """Whether the error of the second run is about a program for arrays that got further than on tensors."""
+    of_array = isinstance(error, AttributeError) and hasattr(np.ndarray, error.name or "")
+    return isinstance(error, (ShapeError, UnsupportedFunction)) or (of_array and isinstance(before, AttributeError))
+
+
 def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
     """Whether a function that calls methods which mean something else for arrays gives the same for these."""
     code = getattr(function, "__code__", None)
@@ -169,7 +202,7 @@ def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: An
         return True
 
 
-_TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero"}
+_TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero", "transpose", "max", "min"}
 """Methods that arrays and tensors both have, and that do something else for each."""
 
 
@@ -180,18 +213,46 @@ def _names_in(code: CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*map(_names_in, inside))
 
 
+def programs(function: Any) -> list[dict[str, Any]]:
+    """The names of the module of a function, and of those of the user's modules whose functions it knows."""
+    found: dict[int, dict[str, Any]] = {}
+    waiting = [function]
+    while waiting:
+        names = _names_around(waiting.pop())
+        if names is not None and id(names) not in found:
+            found[id(names)] = names
+            waiting += [value for value in names.values() if isinstance(value, (FunctionType, ModuleType, type))]
+    return list(found.values())
+
+
+def _names_around(thing: Any) -> dict[str, Any] | None:
+    """The names of the user's module that a function, a method or a class is from, or that a module has."""
+    while isinstance(thing, functools.partial):
+        thing = thing.func
+    if isinstance(thing, (FunctionType, MethodType)):
+        names = thing.__globals__ if isinstance(thing, FunctionType) else thing.__func__.__globals__
+    else:
+        module = thing if isinstance(thing, ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
+        names = vars(module) if module is not None else {}
+    root = str(names.get("__name__", "")).partition(".")[0]
+    own = root not in sys.stdlib_module_names or root == "__main__"
+    return names if names and own and is_of_program(str(names.get("__file__", "<program>"))) else None
+
+
 def leads_back(out: Any) -> bool:
     """Whether there is a tensor in what a function gave."""
     return any(isinstance(leaf, MOVING) for leaf in flatten(out)[0])
 
 
 @contextmanager
-def _arrays_followed(numbers: list[Any]) -> Iterator[None]:
+def _arrays_followed(numbers: Numbers, function: Callable[..., Any]) -> Iterator[None]:
     """Inside, arrays that programs make to write into are followed; ``numbers`` are those of the run."""
     with _LOCK:
         if not _COUNT[0]:
             _install()
         _COUNT[0] += 1
+        for names in programs(function):
+            _put_by_name(names)
     _FOLLOWED.runs.append(numbers)
     try:
         yield
@@ -200,7 +261,17 @@ def _arrays_followed(numbers: list[Any]) -> Iterator[None]:
         with _LOCK:
             _COUNT[0] -= 1
             while not _COUNT[0] and _OWN:
-                setattr(*_OWN.pop())
+                _OWN.pop()()
+            if not _COUNT[0]:
+                _INSTEAD.clear()
+
+
+def _put_by_name(names: dict[str, Any]) -> None:
+    """Let functions that a program has imported by their names be those of the modules now."""
+    for name, value in list(names.items()):
+        if id(value) in _INSTEAD:
+            names[name] = _INSTEAD[id(value)][0]
+            _OWN.append(functools.partial(names.__setitem__, name, value))
 
 
 def _install() -> None:
@@ -212,6 +283,12 @@ def _install() -> None:
         _put(np, name, _of_list)
     for name, function in {**_OF_NUMBERS, **_OTHERS}.items():
         _put(math, name, functools.partial(_of_numbers, function))
+    _put(np, "ndenumerate", functools.partial(_of_entries, entries))
+    _put(np, "nditer", functools.partial(_of_entries, Entries))
+    _put(np, "fromiter", _from_iterator)
+    _put(np.vectorize, "__call__", _vectorized)
+    for module, name, function in scipy_functions():
+        _put(module, name, functools.partial(_by_ops, function))
 
 
 def _put(module: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
@@ -223,12 +300,19 @@ def _put(module: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> N
 
     @functools.wraps(own)
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)
-        asked = _FOLLOWED.runs and is_of_program(frame.f_code.co_filename) and calls(frame, call, name)
-        return instead(*args, **kwargs) if asked else own(*args, **kwargs)
+        return (instead if _FOLLOWED.runs and _asked(sys._getframe(1), call, name) else own)(*args, **kwargs)
 
-    _OWN.append((module, name, own))
+    _OWN.append(functools.partial(setattr, module, name, own))
+    _INSTEAD[id(own)] = call, own
     setattr(module, name, call)
+
+
+def _asked(frame: Any, call: Any, name: str) -> bool:
+    """Whether a program is at a call of a function, or ``numpy.polynomial``, which computes with arrays."""
+    file = frame.f_code.co_filename
+    if is_of_polynomials(file):
+        return any(map(_holds_array, frame.f_locals.values()))
+    return is_of_program(file) and (name == "__call__" or calls(frame, call, name))
 
 
 def _held(array: Any) -> Any:
@@ -244,6 +328,11 @@ def _filled(own: Callable[..., Any]) -> Callable[..., Any]:
     """``np.zeros`` and its kin."""
 
     def filled(*args: Any, **kwargs: Any) -> Any:
+        value = kwargs.get("fill_value", args[1] if len(args) > 1 else None)
+        if own.__name__ == "full" and _holds_array(value):
+            shape, dtype = args[0] if args else kwargs["shape"], kwargs.get("dtype", args[2] if len(args) > 2 else None)
+            made = np.broadcast_to(_stacked(value), shape).copy()
+            return made if dtype is None else made.astype(dtype)
         made = own(*args, **kwargs)
         if isinstance(made, Array):
             return made
@@ -264,6 +353,7 @@ def _read(own: Callable[..., Any]) -> Callable[..., Any]:
         made = _stacked(a)
         if made.dtype.kind in "fc" and dtype is not None and np.dtype(dtype) != made.dtype:
             made = made.astype(dtype)
+        made = made[(None,) * (kwargs.get("ndmin", 0) - made.ndim)] if kwargs.get("ndmin", 0) > made.ndim else made
         return made.copy() if own.__name__ == "array" and kwargs.get("copy", True) else made
 
     return read
@@ -278,15 +368,61 @@ def _of_list(own: Callable[..., Any]) -> Callable[..., Any]:
     return of_list
 
 
+def _of_entries(stand_in: Callable[..., Any], own: Any) -> Callable[..., Any]:
+    """A class that goes through the entries of an array."""
+
+    def of_entries(arr: Any, *args: Any, **kwargs: Any) -> Any:
+        return (stand_in if _holds_array(arr) else own)(arr, *args, **kwargs)
+
+    return of_entries
+
+
+def _from_iterator(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.fromiter``, of entries that may be arrays."""
+
+    def from_iterator(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+        row = list(iter) if count < 0 else [part for part, _ in zip(iter, range(count), strict=False)]
+        if not _holds_array(row):
+            return own(row, dtype, count, **kwargs)
+        return _stacked(row).astype(dtype)
+
+    return from_iterator
+
+
+def _vectorized(own: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of an ``np.vectorize``."""
+
+    def call_entries(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _holds_array(args):
+            return own(self, *args, **kwargs)
+        return vectorized(self, args, kwargs, _stacked)
+
+    return call_entries
+
+
+def _by_ops(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of SciPy, by the ops that do the same."""
+
+    def by_ops(*args: Any, **kwargs: Any) -> Any:
+        if not _holds_array(args) and not _holds_array(list(kwargs.values())):
+            return own(*args, **kwargs)
+        found = function(*inner(args), **inner(kwargs))
+        return Array(found, _FOLLOWED.runs[-1]).whole(found)
+
+    return by_ops
+
+
 def _holds_array(value: Any) -> bool:
     """Whether what derivatives follow is there: such an array, or a tensor that a function of the library gave."""
     if isinstance(value, (list, tuple)):
         return any(map(_holds_array, value))
-    return isinstance(value, (Array, *MOVING))
+    return isinstance(value, (Array, Flat, *MOVING))
 
 
 def _stacked(value: Any) -> Any:
     """Nested lists of numbers and arrays as one array."""
+    if isinstance(value, Flat):
+        return value.copy()
     if isinstance(value, Array):
         return value
     if isinstance(value, MOVING):
@@ -316,6 +452,9 @@ def _special(name: str) -> Callable[..., Any]:
 
 
 _OTHERS: dict[str, Callable[..., Any]] = {
+    "ceil": lambda x: x.__ceil__(),
+    "floor": lambda x: x.__floor__(),
+    "trunc": lambda x: x.__trunc__(),
     "log": _log,
     "erf": _special("erf"),
     "erfc": _special("erfc"),

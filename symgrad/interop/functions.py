@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError, UnsupportedFunction
+from symgrad.errors import ArgumentError, NotFollowed, ShapeError, UnsupportedFunction
 from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
-from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import WATCH, note_read
 
@@ -31,6 +31,25 @@ def unsupported(name: str, why: str = "") -> UnsupportedFunction:
     return UnsupportedFunction(
         f"{name} is not in symgrad's op table{why}, so its gradient would be lost. Write it with functions that are "
         f"(dir(symgrad) lists them), or, where no gradient is wanted, call {name} on t.detach().numpy()."
+    )
+
+
+_INSTEAD = {
+    **dict.fromkeys(("root", "root_scalar", "fsolve", "newton", "brentq", "bisect"), "symgrad.implicit.root"),
+    **dict.fromkeys(("minimize", "minimize_scalar", "least_squares"), "symgrad.implicit.argmin"),
+    "fixed_point": "symgrad.implicit.fixed_point",
+    "quad": "a sum over nodes (np.polynomial.legendre.leggauss)",
+    **dict.fromkeys(("solve_ivp", "odeint"), "steps of your own, such as those of Runge and Kutta"),
+}
+"""What does the same and can be differentiated, by the last name of a function of SciPy."""
+
+
+def not_followed(name: str) -> NotFollowed:
+    """The error for a function that makes plain numbers of what a program for arrays gives it."""
+    other = _INSTEAD.get(name.rpartition(".")[2], "functions of NumPy")
+    return NotFollowed(
+        f"{name}() makes plain numbers of an array that a derivative follows, so the gradient would be lost. Write it "
+        f"with {other}, or give it a derivative of its own (symgrad.autograd.Function)."
     )
 
 
@@ -61,6 +80,7 @@ def function_name(func: Any) -> str:
 
 def bare(value: Any) -> Any:
     """The same arguments with arrays in place of tensors; a tracer hears which values were read."""
+    value = faced(value)
     if isinstance(value, Recorded):
         if WATCH.count:
             note_read(value, "a function of NumPy")
@@ -70,6 +90,7 @@ def bare(value: Any) -> Any:
 
 def glanced(value: Any) -> Any:
     """:func:`bare` where nothing is computed from the values, only from shapes and dtypes."""
+    value = faced(value)
     return value._value if isinstance(value, Recorded) else _inside(glanced, value)
 
 

@@ -6,14 +6,20 @@ on these: every method is NumPy's function of that name, which the op table know
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from symgrad.errors import AutogradError
+from symgrad.interop.callers import callee_of_program, is_of_arrays
+from symgrad.interop.functions import not_followed
+from symgrad.interop.into import refuse_arrays
+from symgrad.interop.writing import WRITERS, added_at
 from symgrad.op import Op, register_carrier
 from symgrad.tape.forward.bundle import Bundle
-from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
 from symgrad.tape.standins import StandIn, inner
@@ -22,10 +28,22 @@ MOVING = (Recorded, Dual, Jet, Bundle)
 """What derivatives follow: tensors, and those that move along a tangent, a path or a batch."""
 
 
+class Numbers(list[Any]):
+    """The tensors that a run has turned into plain numbers, in order; single entries, too, where they are tensors'.
+
+    ``lost`` is the error of a function that was refused numbers: code in C may go on after it.
+    """
+
+    def __init__(self, of_tensors: bool = False):
+        self.of_tensors = of_tensors
+        self.lost: Exception | None = None
+
+
 def bare(value: Any) -> Any:
     """The array or number of a tensor, or of one that moves; other things as they are."""
+    value = faced(value)
     while isinstance(value, (Dual, Jet)):
-        value = value.primal if isinstance(value, Dual) else value.head
+        value = faced(value.primal if isinstance(value, Dual) else value.head)
     return value._value if isinstance(value, Recorded) else value
 
 
@@ -33,6 +51,17 @@ def _share_memory(a: Any, b: Any) -> bool:
     """Whether one may be a view of the other; single entries are none in NumPy."""
     a, b = bare(a), bare(b)
     return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim > 0 and np.may_share_memory(a, b)
+
+
+def _written(ufunc: Any, method: str, operands: Any, kwargs: Any, out: Any) -> Any:
+    """``out`` with the results written in, for operands that have no memory to be written into."""
+    mask = kwargs.pop("where", True) if method == "__call__" else True
+    found = getattr(ufunc, method)(*operands, **kwargs)
+    for part, result in zip(out, found if isinstance(found, tuple) else (found,), strict=True):
+        if not isinstance(part, Array):
+            refuse_arrays(f"np.{ufunc.__name__}", (part,), operands)
+        part[...] = result if mask is True else np.where(mask, result, part.tensor)
+    return out[0] if len(out) == 1 else out
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,9 +89,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     ([1.0, 1.5], 4)
     """
 
-    def __init__(self, tensor: Any, numbers: list[Any] | None = None):
+    def __init__(self, tensor: Any, numbers: Numbers | None = None):
         self._tensor = tensor
-        self.numbers: list[Any] = [] if numbers is None else numbers
+        self.numbers = Numbers() if numbers is None else numbers
         self._base: Array | None = None  # of a view: the array whose memory it reads, ...
         self._read: Any = None  # ... how it reads the tensor of that, ...
         self._from: Any = None  # ... and which tensor it has read
@@ -80,13 +109,13 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     # ------------------------------------------------------------------------------------------ NumPy's protocols
 
-    def _viewed(self, read: Callable[[Any], Any]) -> Any:
+    def _viewed(self, read: Callable[[Any], Any], always: bool = False) -> Any:
         """What ``read`` makes of the tensor, as arrays; those in the same memory are views, as NumPy's would be."""
         before = self.tensor
         found = self.whole(read(before))
         parts = list(found) if isinstance(found, (list, tuple)) else [found]
         for k, part in enumerate(parts):
-            if isinstance(part, Array) and _share_memory(part._tensor, before):
+            if isinstance(part, Array) and (always or _share_memory(part._tensor, before)):
                 part._base, part._from = self, before
                 part._read = read if part is found else lambda tensor, k=k: read(tensor)[k]
         return found
@@ -102,35 +131,89 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
+        if method == "at" and isinstance(inputs[0], Array):
+            inputs[0][...] = added_at(f"np.{ufunc.__name__}.at", ufunc, *inner(inputs))
+            return None
         operands, kwargs = inner(inputs), inner(kwargs)
         if out is not None:
             for part in out:
                 if isinstance(part, Array):
                     part._own()
+            if any(isinstance(faced(x), (Dual, Jet, Bundle)) for x in (*operands, *inner(out))):
+                return _written(ufunc, method, operands, kwargs, out)
             getattr(ufunc, method)(*operands, **kwargs, out=inner(out))
             return out[0] if len(out) == 1 else out
         return self.whole(getattr(ufunc, method)(*operands, **kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in WRITERS and isinstance(args[0], Array):
+            args[0]._own()
         others, kwargs = inner(args[1:]), inner(kwargs)
         if args and isinstance(args[0], Array):
             return args[0]._viewed(lambda tensor: func(tensor, *others, **kwargs))
         return self.whole(func(*inner(args[:1]), *others, **kwargs))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.tensor.__array__(dtype, copy)
+        try:
+            return self.tensor.__array__(dtype, copy)
+        except AutogradError:
+            raise self._lost() from None
+
+    def _lost(self) -> Exception:
+        self.numbers.lost = not_followed(callee_of_program())
+        return self.numbers.lost
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        raise AttributeError(
+            f"ndarray.{name} of an array that a derivative follows is not in symgrad's op table, so its gradient would "
+            "be lost. Write it with other methods, or with functions of NumPy."
+        )
+
+    def __format__(self, how: str) -> str:
+        return format(bare(self.tensor), how)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
 
     # ------------------------------------------------------------------------------------------ numbers
 
     def _number(self) -> Any:
-        self.numbers.append(self.tensor)
+        if self._moves():
+            if is_of_arrays(sys._getframe(2).f_code.co_filename):  # which gives something made of it
+                raise self._lost()
+            self.numbers.append(self.tensor)
         return self.tensor
+
+    def _moves(self) -> bool:
+        """Whether the entries are such as derivatives follow."""
+        tensor = faced(self.tensor)
+        return tensor.dtype.kind in "fc" and (not isinstance(tensor, Recorded) or tensor._requires_grad)
+
+    def _whole_number(self, function: Any) -> int:
+        """By a function whose slope is 0, so that no derivative misses the number."""
+        return int(function(self).tensor.item() if self.dtype.kind == "f" else self.tensor)
 
     def __float__(self) -> float:
         return float(self._number())
 
     def __int__(self) -> int:
-        return int(self._number())
+        return self._whole_number(np.trunc)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self._whole_number(np.round) if digits is None else np.round(self, digits)
+
+    def __floor__(self) -> int:
+        return self._whole_number(np.floor)
+
+    def __ceil__(self) -> int:
+        return self._whole_number(np.ceil)
+
+    __trunc__ = __int__
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -142,12 +225,15 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return bool(self.tensor)
 
     def item(self, *place: Any) -> Any:
-        """One entry as a number."""
-        return (
-            (self[np.unravel_index(*place, self.shape) if len(place) == 1 else place] if place else self)
-            ._number()
-            .item()
-        )
+        """One entry: without axes where derivatives may follow it, else a number."""
+        one = self[np.unravel_index(*place, self.shape) if len(place) == 1 else place] if place else self
+        if one.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return one._number().item() if self._gives_numbers() else one.reshape(())
+
+    def _gives_numbers(self) -> bool:
+        """Whether ``item()`` and ``tolist()`` give plain numbers, as those of tensors do."""
+        return self.numbers.of_tensors or self.dtype.kind not in "fc"
 
     # ------------------------------------------------------------------------------------------ parts
 
@@ -159,7 +245,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         key = inner(key)
-        return self._viewed(lambda tensor: tensor[key])
+        # With an ellipsis a single entry is an array, too, in the same memory.
+        one = isinstance(key, tuple) and any(k is ... for k in key) and all(k is ... or isinstance(k, int) for k in key)
+        return self._viewed(lambda tensor: tensor[key], one)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key, value = inner(key), inner(value)
@@ -172,6 +260,11 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         while base._base is not None:
             base = base._base
         base._tensor = base._tensor.clone()
+
+    @property
+    def flat(self) -> Any:
+        """The entries in a row, to be read, written and counted."""
+        return Flat(self)
 
     # ------------------------------------------------------------------------------------------ facts
 
@@ -196,6 +289,16 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return self.tensor.dtype
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of one entry."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all entries."""
+        return int(self.size) * self.itemsize
+
+    @property
     def T(self) -> Any:  # noqa: N802  (its name in NumPy)
         """The axes in the opposite order."""
         return np.transpose(self)
@@ -216,7 +319,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     any = _method(np.any)
     argmax = _method(np.argmax)
     argmin = _method(np.argmin)
+    argpartition = _method(np.argpartition)
     argsort = _method(np.argsort)
+    choose = _method(np.choose)
     clip = _method(np.clip)
     compress = _method(lambda a, condition, axis=None: np.compress(condition, a, axis))
     conj = conjugate = _method(np.conj)
@@ -229,6 +334,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     min = _method(np.min)
     nonzero = _method(np.nonzero)
     prod = _method(np.prod)
+    put = _method(np.put)
     ravel = _method(np.ravel)
     repeat = _method(np.repeat)
     round = _method(np.round)
@@ -249,6 +355,10 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         """A copy."""
         return self.whole(self.tensor.clone())
 
+    def fill(self, value: Any) -> None:
+        """Write one number into all entries."""
+        self[...] = value
+
     def flatten(self, order: Any = "C") -> Any:
         """A copy with one axis."""
         return np.ravel(self, order).copy()
@@ -257,17 +367,54 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         """The entries in another shape, of sizes or of a tuple of them."""
         return np.reshape(self, _one_or_many(shape), order=order)
 
-    def sort(self, axis: int = -1) -> None:
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Partition in place."""
+        self[...] = np.partition(self, kth, axis)
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:  # noqa: ARG002  (all of them give the same)
         """Sort in place."""
         self[...] = np.sort(self, axis)
 
     def tolist(self) -> Any:
-        """The entries as nested lists of numbers."""
-        return self._number().tolist()
+        """The entries as nested lists: without axes where derivatives may follow them, else numbers."""
+        if self._gives_numbers():
+            return self._number().tolist()
+        return [part.tolist() for part in self] if self.ndim else self
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order, by default the opposite one."""
         return np.transpose(self, _one_or_many(axes) if axes else None)
+
+
+class Flat:
+    """``x.flat`` of such an array: its entries in a row."""
+
+    def __init__(self, array: Array):
+        self.base = array
+
+    def _places(self, key: Any) -> Any:
+        return np.unravel_index(np.arange(self.base.size)[key], self.base.shape)
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.ravel(self.base))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.base[self._places(inner(key))]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        places = self._places(inner(key))
+        self.base[places] = np.resize(value, np.shape(places[0])) if np.ndim(value) else value
+
+    def copy(self) -> Any:
+        """A copy with one axis."""
+        return self.base.flatten()
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        row = [np.ravel(part.base) if isinstance(part, Flat) else part for part in args]
+        return func(*row, **kwargs)
 
 
 def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 from symgrad.interop.functions import (
     FUNCTIONS,
     bare,
-    dtype_of,
     front_of,
     function_name,
     tensor,
@@ -31,11 +30,20 @@ from symgrad.interop.polynomials import POLYNOMIALS
 from symgrad.interop.questions import KINDS, VALUES, answered
 from symgrad.interop.ranges import RANGES
 from symgrad.interop.reductions import REDUCTIONS, reduced
+from symgrad.interop.writing import WRITERS, added_at
 from symgrad.op import FRONTS
 from symgrad.ops.calls.naming import SPACES
 from symgrad.tape.record import Recorded
 
-ADAPTERS: dict[Any, Callable[..., Any]] = {**FUNCTIONS, **REDUCTIONS, **PIECES, **POLYNOMIALS, **RANGES, **MORE}
+ADAPTERS: dict[Any, Callable[..., Any]] = {
+    **FUNCTIONS,
+    **REDUCTIONS,
+    **PIECES,
+    **POLYNOMIALS,
+    **RANGES,
+    **MORE,
+    **WRITERS,
+}
 
 _UFUNC_NAMES = {
     "absolute": "abs",
@@ -87,7 +95,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """
     name = f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
     if method == "at":
-        return _added_at(name, ufunc, *inputs)
+        return _write_added(name, ufunc, *inputs)
     out, mask = kwargs.pop("out", None), kwargs.pop("where", True)
     if out is not None and not any(isinstance(x, Recorded) for x in out):
         refuse_arrays(name, out, inputs)
@@ -145,19 +153,13 @@ def _method(name: str, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
     raise unsupported(name)
 
 
-def _added_at(name: str, ufunc: Any, a: Any, indices: Any, values: Any) -> None:
-    """``np.add.at``: in place, places that occur twice count twice."""
-    places = indices if isinstance(indices, tuple) else (indices,)
-    if ufunc not in (np.add, np.subtract) or any(dtype_of(i).kind not in "iub" for i in places):
-        raise unsupported(name)
+def _write_added(name: str, ufunc: Any, a: Any, indices: Any, values: Any) -> None:
+    """``np.add.at``, in place."""
     refuse_arrays(name, (a,), (values,))
-    if not isinstance(a, Recorded):
+    if isinstance(a, Recorded):
+        a[...] = added_at(name, ufunc, a, indices, values)  # type: ignore[index]
+    else:
         ufunc.at(a, bare(indices), bare(values))
-        return
-    values = tensor(values).to(a._value.dtype)
-    a.index_put_(  # type: ignore[attr-defined]
-        tuple(map(tensor, places)), values if ufunc is np.add else -values, accumulate=True
-    )
 
 
 def _summed_parts(name: str, a: Any, starts: Any, axis: int) -> Any:

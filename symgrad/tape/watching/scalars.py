@@ -41,9 +41,10 @@ def numbers_made() -> int:
     return _MADE.count
 
 
-def take_back(count: int) -> None:
-    """The last ``count`` of them were made by a run that nobody uses."""
+def take_back(count: int, read: int = 0) -> None:
+    """The last ``count`` of them were made by a run that nobody uses; it ``read`` values, too."""
     _MADE.count -= count
+    _MADE.read -= read
 
 
 def values_read() -> int:

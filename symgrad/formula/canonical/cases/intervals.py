@@ -107,7 +107,13 @@ def spread_arguments(run: Canonicaliser, p: Product, f: Factor, shape: tuple[Any
     if found is None or not placed(p, f):
         return None
     axes = [p.out.index(x) for x in f.labels]
-    return [a.spread(axes, shape) if a.shape else a.broadcast(shape) for a in found]
+    row = []
+    for a in found:
+        own = axes[len(axes) - len(a.shape) :]  # an argument may lack the first axes of the result
+        if any(shape[axis] != size for axis, size in zip(own, a.shape, strict=True)):
+            return None
+        row.append(a.spread(own, shape) if a.shape else a.broadcast(shape))
+    return row
 
 
 def called(run: Canonicaliser, form: Form, *names: str) -> tuple[str, list[Form]] | None:
