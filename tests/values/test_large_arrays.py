@@ -1,5 +1,6 @@
 """Kernels that take another way on large arrays: the numbers and the layout are those of the way of small ones."""
 
+import itertools
 import math
 
 import numpy as np
@@ -262,3 +263,20 @@ def test_triangles_in_blocks(upper: bool, unit: bool, dtype: type) -> None:
 
 def test_triangles_without_columns() -> None:
     assert kernels.solve_triangular(np.eye(200), np.zeros((200, 0)), False, False).shape == (200, 0)
+
+
+def test_the_commonest_of_many() -> None:
+    """Every entry beside every other would take 40 GB."""
+    x = np.random.default_rng(0).integers(0, 3000, 200_000)
+    counts = np.bincount(x)
+    value, place = sg.mode(sg.tensor(x))
+    assert value.item() == counts.argmax()  # the smallest of equally common ones
+    assert place.item() == np.flatnonzero(x == counts.argmax())[-1]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_choices_are_those_of_itertools(again: bool) -> None:
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
+    for n, r in itertools.product(range(6), range(1, 8)):
+        want = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)
+        np.testing.assert_array_equal(sg.combinations(sg.arange(n), r, again).numpy(), want)

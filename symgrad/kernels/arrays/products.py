@@ -63,16 +63,20 @@ def cumprod_divided(g: Any, out: Any, x: Any, dim: int) -> Any:
         terms = g * out
         sums = np.cumsum(terms[::-1], 0, np.result_type(terms.dtype, np.float64))[::-1]
         return np.moveaxis(sums.astype(terms.dtype) / x, 0, dim)
-    return np.moveaxis(before(x, 0 * x)[0] * after(g, x, 0 * x)[0], 0, dim)
+    others = np.ones(x.shape, x.dtype)
+    np.cumprod(x[:-1], 0, out=others[1:])
+    return np.moveaxis(others * after(g, x)[0], 0, dim)
 
 
-def after(g: Any, x: Any, t: Any) -> Any:
-    """The sums of g_j times the rows from the next to the j-th, for j >= i, and their tangents along ``t``."""
-    out = np.zeros((2, *x.shape), np.result_type(g, x, t))
+def after(g: Any, x: Any, t: Any = None) -> Any:
+    """The sums of g_j times the rows from the next to the j-th, for j >= i; with ``t`` their tangents along it, too."""
+    out = np.zeros((1 if t is None else 2, *x.shape), np.result_type(g, x) if t is None else np.result_type(g, x, t))
     out[0] = g
+    x = np.ascontiguousarray(x)
     for k in range(len(x) - 2, -1, -1):
         out[0, k] += x[k + 1] * out[0, k + 1]
-        out[1, k] += x[k + 1] * out[1, k + 1] + t[k + 1] * out[0, k + 1]
+        if t is not None:
+            out[1, k] += x[k + 1] * out[1, k + 1] + t[k + 1] * out[0, k + 1]
     return out
 
 

@@ -50,13 +50,14 @@ def searchsorted(rows: Any, values: Any, right: bool, dtype: str) -> Any:
 def argmode(x: Any, dim: int) -> Any:
     """Place (kept as an axis of size 1) of the last of the commonest entries along an axis, the smallest on ties."""
     x = np.moveaxis(x, dim, -1)
-    equal = x[..., :, None] == x[..., None, :]
-    count = equal.sum(-1)
-    best = count == count.max(-1, keepdims=True)
-    smallest = np.min(np.where(best, x, np.inf), -1, keepdims=True)
-    hit = best & (x == smallest)
-    place = x.shape[-1] - 1 - np.argmax(hit[..., ::-1], -1)
-    return np.expand_dims(place, dim)
+    order = np.argsort(x, -1, kind="stable")
+    row = np.take_along_axis(x, order, -1)
+    new = np.ones(row.shape, bool)
+    new[..., 1:] = row[..., 1:] != row[..., :-1]
+    places = np.arange(row.shape[-1])
+    length = places - np.maximum.accumulate(np.where(new, places, 0), -1)  # of its run, up to each entry
+    last = np.argmax(length, -1)[..., None]  # of the first of the longest runs, in which places ascend
+    return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
 
 
 def argmode_beside_nan(row: Any) -> int:

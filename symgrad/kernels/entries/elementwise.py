@@ -227,7 +227,15 @@ def erf_ratio(x: Any) -> Any:
 
 
 def erfc_tail(x: Any) -> Any:
-    """erfc(x) from 0.65 on: e^(-x²) times the Chebyshev interpolant, in 1/(x + 2), of the rest."""
+    """erfc(x) from 0.65 on."""
+    x = np.minimum(x, 27.3)  # of what is larger, and of this, it is 0
+    top = np.round(x * 16) / 16  # e^(-x²) in two factors: the rounding of x² would cost digits
+    bell = np.exp(-top * top) * np.exp((top - x) * (top + x))
+    return bell * erfc_scaled(x)
+
+
+def erfc_scaled(x: Any) -> Any:
+    """e^(x²) erfc(x) from 0.65 to 27.3: the Chebyshev interpolant in 1/(x + 2)."""
     coefs = (
         -2.898802540943646e-11, 3.6731191904305564e-11, 2.52516787402007e-10, -5.977632381172524e-10,
         -6.51395361208764e-10, 4.607091255466537e-09, -4.710490433183797e-09, -2.0155468041029238e-08,
@@ -236,11 +244,8 @@ def erfc_tail(x: Any) -> Any:
         0.00015880742391316313, -0.0013662411429790683, -0.0032200787427442952, 0.01589638695660195,
         0.12065803122415235, 0.4062701208781077, 0.9088930905741902,
     )  # fmt: skip
-    x = np.minimum(x, 27.3)  # of what is larger, and of this, it is 0
     s = 1 / (x + 2)
-    top = np.round(x * 16) / 16  # e^(-x²) in two factors: the rounding of x² would cost digits
-    bell = np.exp(-top * top) * np.exp((top - x) * (top + x))
-    return bell * (s * polynomial(5.8330170777988615 * s - 1.2011385199240987, coefs))
+    return s * polynomial(5.8330170777988615 * s - 1.2011385199240987, coefs)
 
 
 def polynomial(x: Any, coefs: tuple[float, ...]) -> Any:

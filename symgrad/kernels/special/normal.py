@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erfc, in_stretches
+from symgrad.kernels.entries.elementwise import erf_ratio, erfc, erfc_scaled, in_stretches
 from symgrad.kernels.special.jets import jet_linear, jet_over, jet_top
 
 
@@ -67,24 +67,33 @@ def erfcinv(x: Any) -> Any:
 
 
 def erfcx(x: Any) -> Any:
-    """e^(x²) erfc(x): directly below 25, by its continued fraction's leading terms above."""
+    """e^(x²) erfc(x): by polynomials below 25, by its continued fraction's leading terms above."""
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(erfcx, x)
     y = x.astype(np.float64)
-    near = np.clip(y, -27, 25)
-    low = np.fromiter(map(math.erfc, near.ravel().tolist()), np.float64, near.size).reshape(near.shape)
+    out = np.full_like(y, np.nan)
+    size = np.abs(y)
+    middle, near, far = (np.asarray(part) for part in (size <= 0.65, (size > 0.65) & (size <= 25), size > 25))
     with np.errstate(all="ignore"):
-        # e^(x²) in two factors: the rounding of x² would cost digits.
-        top = np.round(near * 16) / 16
-        value = np.exp(top * top) * np.exp((near - top) * (near + top)) * low
-        t = 1 / (2 * np.maximum(y, 25) ** 2)
-        series = np.ones_like(y)
-        for k in range(15, 0, -2):
-            series = 1 - k * t * series
-        far = series / (np.maximum(y, 25) * math.sqrt(math.pi))
-        out = np.where(y > 25, far, np.where(y < -26.7, np.inf, value))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+        if middle.any():
+            t = y[middle]
+            out[middle] = np.exp(t * t) * (1 - t * erf_ratio(np.abs(t)))
+        if near.any():
+            out[near] = erfc_scaled(size[near])
+        if far.any():
+            t = 1 / (2 * size[far] ** 2)
+            series = np.ones_like(t)
+            for k in range(15, 0, -2):
+                series = 1 - k * t * series
+            out[far] = series / (size[far] * math.sqrt(math.pi))
+        left = np.asarray(y < -0.65)
+        if left.any():
+            t = np.maximum(y[left], -27)
+            top = np.round(t * 16) / 16  # e^(x²) in two factors: the rounding of x² would cost digits
+            growth = 2 * np.exp(top * top) * np.exp((t - top) * (t + top))
+            out[left] = np.where(t < -26.7, np.inf, growth - out[left])
+    return out.astype(x.dtype, copy=False)[()]
 
 
 def half_line() -> tuple[list[float], list[float]]:
@@ -164,24 +173,31 @@ def inverse_mills_slope(x: Any, n: int = 1) -> Any:
     if x.size > 32768:
         return in_stretches(inverse_mills_slope, x, n)
     y = x.astype(np.float64)
+    out = np.empty_like(y)
+    left = np.asarray(y <= -2)
     with np.errstate(all="ignore"):
-        near = np.maximum(y, -2.0)
+        near = y[~left]
         rows = [inverse_mills(near)]
         for k in range(n):
             beside = [near + rows[0], *(row + (j == 0) for j, row in enumerate(rows[1:]))]
             rows.append(-sum(math.comb(k, j) * rows[j] * beside[k - j] for j in range(k + 1)))
-        far = np.maximum(-y, 2.0)
-        base, one = jet_linear(far, 1.0, 0.0, n, 0), jet_linear(np.ones_like(far), 0.0, 0.0, n, 0)
-        count = 160  # of levels: below them stands their limit, t + k/(t + k/(t + …))
-        root = np.sqrt(far * far + 4 * count)
-        bottom = jet_linear((far + root) / 2, 1.0, 0.0, n, 0)
-        bottom[1] *= (1 + far / root) / 2
-        for k in range(count, 1, -1):
-            bottom = base + k * jet_over(one, bottom)
-        left = (-1) ** n * jet_top(jet_over(one, bottom)) - (n == 1)
-        out = np.where(y > -2, rows[n], np.where(y == -np.inf, -1.0 if n == 1 else 0.0, left))
-        out = np.where(y == np.inf, 0.0, out)
+        out[~left] = np.where(near == np.inf, 0.0, rows[n])
+        if left.any():
+            out[left] = _mills_far(-y[left], n)
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+
+
+def _mills_far(far: Any, n: int) -> Any:
+    """The n-th derivative at -``far``, which is at least 2."""
+    base, one = jet_linear(far, 1.0, 0.0, n, 0), jet_linear(np.ones_like(far), 0.0, 0.0, n, 0)
+    count = 160  # of levels: below them stands their limit, t + k/(t + k/(t + …))
+    root = np.sqrt(far * far + 4 * count)
+    bottom = jet_linear((far + root) / 2, 1.0, 0.0, n, 0)
+    bottom[1] *= (1 + far / root) / 2
+    for k in range(count, 1, -1):
+        bottom = base + k * jet_over(one, bottom)
+    left = (-1) ** n * jet_top(jet_over(one, bottom)) - (n == 1)
+    return np.where(far == np.inf, -1.0 if n == 1 else 0.0, left)
 
 
 def quantile_powers(n: int, twice: int) -> list[int]:

@@ -304,10 +304,21 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, as rows."""
     _vector(input)
     n = shape_of(input)[0]
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if not r:
         return getitem(input, np.zeros(0, np.int64))
-    return getitem(input, np.array(list(choose(range(n), r)), np.int64).reshape(-1, r))
+    return getitem(input, _choices(n, r, 0 if with_replacement else 1))
+
+
+def _choices(n: int, r: int, least: int) -> Any:
+    """All rows of ``r`` of the first ``n`` whole numbers, in order, each at least ``least`` above the one before."""
+    rows = np.arange(n)[:, None]
+    for _ in range(r - 1):
+        first = rows[:, -1] + least
+        count = n - first
+        ends = np.cumsum(count)
+        added = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - count - first, count)
+        rows = np.column_stack([np.repeat(rows, count, 0), added])
+    return rows
 
 
 @front("broadcast_tensors", method=False)
