@@ -154,15 +154,31 @@ def test_interpolation_of_long_axes(align: bool) -> None:
     np.testing.assert_allclose(x.grad.numpy().sum(), 150_000)
 
 
-def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgrad.ops.nn import interpolation
+def test_means_of_cells_of_long_axes() -> None:
+    x = sg.tensor(np.random.default_rng(0).normal(size=(1, 1, 100_001)), requires_grad=True)
+    y = sg.nn.functional.adaptive_avg_pool1d(x, 40_000)
+    ends = [(k * 100_001 // 40_000, -(-(k + 1) * 100_001 // 40_000)) for k in range(40_000)]
+    want = [x.detach().numpy()[0, 0, a:b].mean() for a, b in ends]
+    np.testing.assert_allclose(y.detach().numpy()[0, 0], want, rtol=1e-11, atol=1e-14)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy().sum(), 40_000)
 
-    for mode, shape, size in (("bicubic", (2, 3, 7, 5), (11, 4)), ("trilinear", (1, 2, 3, 4, 5), (5, 2, 7))):
+
+def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symgrad.ops.nn import pooling
+
+    smooth = {"mode": "bicubic", "antialias": True}
+    for how, shape, size in (
+        ({"mode": "bicubic"}, (2, 3, 7, 5), (11, 4)),
+        ({"mode": "trilinear"}, (1, 2, 3, 4, 5), (5, 2, 7)),
+        (smooth, (1, 2, 13, 9), (4, 5)),
+        ({"mode": "area"}, (1, 2, 13, 9), (4, 5)),
+    ):
         found = []
         for most in (1 << 15, 0):
-            monkeypatch.setattr(interpolation, "_DENSE", most)
+            monkeypatch.setattr(pooling, "_DENSE", most)
             x = sg.tensor(np.random.default_rng(0).normal(size=shape), requires_grad=True)
-            y = sg.nn.functional.interpolate(x, size, mode=mode, align_corners=False)
+            y = sg.nn.functional.interpolate(x, size, **how)
             found.append((y.detach().numpy(), sg.autograd.grad((y**3).sum(), x)[0].numpy()))
         for a, b in zip(*found, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)

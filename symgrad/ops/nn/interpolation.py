@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,18 +19,12 @@ from symgrad.ops.elementwise.select import clamp, where
 from symgrad.ops.elementwise.smooth import floor
 from symgrad.ops.indexing.getitem import gather_op, index_select
 from symgrad.ops.linalg.matrices import matmul
-from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, along_axis
+from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, weighed
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import unbind
 from symgrad.ops.shapes.shaping import mT, reshape, spread, unsqueeze
-
-Taps = list[tuple[Any, Any]]
-"""For every entry of a result the place of a neighbour and its weight; one pair of arrays for each neighbour."""
-
-_DENSE = 1 << 15
-"""Entries of a matrix of interpolation up to which a product with it is as fast as gathers of the neighbours."""
 
 
 def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
@@ -41,14 +34,13 @@ def _scale(have: int, wanted: int, factor: float | None, align: bool) -> float:
     return 1 / factor if factor else have / wanted
 
 
-def _linear(have: int, wanted: int, factor: float | None, align: bool) -> Taps:
-    """The neighbours and weights of linear interpolation along an axis."""
+def _linear(have: int, wanted: int, factor: float | None, align: bool) -> tuple[Any, Any]:
+    """The neighbours of linear interpolation along an axis, and their weights, each (wanted, neighbours)."""
     step = _scale(have, wanted, factor, align)
     place = np.arange(wanted) * step if align else np.maximum((np.arange(wanted) + 0.5) * step - 0.5, 0)
     low = np.minimum(place.astype(np.int64), have - 1)
-    high = np.minimum(low + 1, have - 1)
     weight = np.clip(place - low, 0, 1)
-    return [(low, 1 - weight), (high, weight)]
+    return np.stack([low, np.minimum(low + 1, have - 1)], 1), np.stack([1 - weight, weight], 1)
 
 
 def cubic_weights(t: Any) -> list[Any]:
@@ -64,26 +56,13 @@ def cubic_weights(t: Any) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _cubic(have: int, wanted: int, factor: float | None, align: bool) -> Taps:
-    """The neighbours and weights of cubic convolution along an axis."""
+def _cubic(have: int, wanted: int, factor: float | None, align: bool) -> tuple[Any, Any]:
+    """The same of cubic convolution."""
     step = _scale(have, wanted, factor, align)
     place = np.arange(wanted) * step if align else (np.arange(wanted) + 0.5) * step - 0.5
     low = np.floor(place)
-    weights = cubic_weights(place - low)
-    return [(np.clip(low + k - 1, 0, have - 1).astype(np.int64), weight) for k, weight in enumerate(weights)]
-
-
-def _weighed(x: Any, taps: Taps, axis: int) -> Any:
-    """Sums of neighbours along an axis: by a matrix, or by as many gathers where that would be a large one."""
-    have, wanted = shape_of(x)[axis], len(taps[0][0])
-    if have * wanted <= _DENSE:
-        matrix = np.zeros((wanted, have))
-        for places, weights in taps:
-            np.add.at(matrix, (np.arange(wanted), places), weights)
-        return along_axis(x, matrix.astype(x.dtype), axis)
-    after = (1,) * (len(shape_of(x)) - axis - 1)
-    parts = [index_select(x, axis, places) * weights.astype(x.dtype).reshape(-1, *after) for places, weights in taps]
-    return functools.reduce(operator.add, parts)
+    places = np.clip(low[:, None] + np.arange(-1, 3), 0, have - 1).astype(np.int64)
+    return places, np.stack(cubic_weights(place - low), 1)
 
 
 def _triangle(x: Any) -> Any:
@@ -97,18 +76,18 @@ def _bump(x: Any) -> Any:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-def _smoothing(mode: str, have: int, wanted: int, factor: float | None, align: bool, dtype: Any) -> Any:
-    """The matrix of interpolation with a kernel as wide as the entries that it replaces, so that nothing is missed."""
+def _smoothing(mode: str, have: int, wanted: int, factor: float | None, align: bool) -> tuple[Any, Any]:
+    """The same with a kernel as wide as the entries that it replaces, so that nothing is missed."""
     kernel, reach = (_bump, 2.0) if mode == "bicubic" else (_triangle, 1.0)
     step = _scale(have, wanted, factor, align)
     widening = max(step, 1.0)
     center = step * (np.arange(wanted)[:, None] + 0.5)
     first = np.maximum((center - reach * widening + 0.5).astype(np.int64), 0)
     last = np.minimum((center + reach * widening + 0.5).astype(np.int64), have)
-    place = np.arange(have)
-    weights = np.where((place >= first) & (place < last), kernel((place - center + 0.5) / widening), 0)
+    place = first + np.arange((last - first).max())
+    weights = np.where(place < last, kernel((place - center + 0.5) / widening), 0)
     total = weights.sum(1, keepdims=True)
-    return (weights / np.where(total == 0, 1, total)).astype(dtype)
+    return np.minimum(place, last - 1), weights / np.where(total == 0, 1, total)
 
 
 def _nearest(have: int, wanted: int, factor: float | None, exact: bool) -> Any:
@@ -167,15 +146,17 @@ def interpolate(
         raise UnsupportedMode(
             f"Got {len(have) + 2}D input, but {mode} mode needs {'another' if rank is None else f'{rank + 2}D'} input"
         )
+    weights = _cubic if mode == "bicubic" else _linear
+    if antialias:
+        weights = functools.partial(_smoothing, mode)
     axes, picture = list(enumerate(zip(have, wanted, factors, strict=True))), kind_of(input) == "u"
     for k, (n, m, f) in reversed(axes) if picture else axes:
-        x = cast(input, np.float32) if picture else input
-        if antialias:
-            smooth = along_axis(x, _smoothing(mode, n, m, f, bool(align_corners), x.dtype), 2 + k)
+        found = weights(n, m, f, bool(align_corners))
+        if picture:  # and every step is one again
+            smooth = weighed(cast(input, np.float32), *found, 2 + k)
+            input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype)
         else:
-            smooth = _weighed(x, (_cubic if mode == "bicubic" else _linear)(n, m, f, bool(align_corners)), 2 + k)
-        # A picture is one again after every step.
-        input = cast(clamp(floor(smooth + 0.5), 0, 255), input.dtype) if picture else smooth
+            input = weighed(input, *found, 2 + k)
     return input
 
 

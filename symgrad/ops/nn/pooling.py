@@ -15,7 +15,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
 from symgrad.ops.elementwise.select import placed, relu, sign
-from symgrad.ops.indexing.getitem import gather_op, getitem
+from symgrad.ops.indexing.getitem import gather_op, getitem, index_select
 from symgrad.ops.indexing.scatter import scatter_set_op
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.nn import demands
@@ -220,21 +220,33 @@ def _adaptive_avg(rank: int) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(placed(input), rank)
         for k, count in enumerate(target):
-            weights = np.zeros((count, shape_of(x)[2 + k]), input.dtype)
-            for row, (start, end) in enumerate(_cells(shape_of(x)[2 + k], count)):
-                weights[row, start:end] = 1 / (end - start)
-            x = along_axis(x, weights, 2 + k)
+            ends = np.array(_cells(shape_of(x)[2 + k], count)).reshape(-1, 2)
+            width = ends[:, 1:] - ends[:, :1]
+            steps = np.arange(width.max(initial=1))
+            weights = np.where(steps < width, 1 / width, 0)
+            x = weighed(x, np.minimum(ends[:, :1] + steps, ends[:, 1:] - 1), weights, 2 + k)
         return reshape(x, *lead, *target)
 
     return _published(call, name, "Means over cells, as many as asked for.")
 
 
-def along_axis(x: Any, matrix: Any, axis: int) -> Any:
-    """The linear map ``matrix`` (out, in) applied along an axis."""
-    labels = tuple(range(len(shape_of(x))))
+_DENSE = 1 << 15
+"""Entries of a matrix of weights up to which a product with it is as fast as a gather of what has weight."""
+
+
+def weighed(x: Any, places: Any, weights: Any, axis: int) -> Any:
+    """Sums of entries along an axis: entry i of the result has the ``weights[i]`` of what stands at ``places[i]``."""
+    shape, (count, width) = tuple(shape_of(x)), places.shape
+    labels = tuple(range(len(shape)))
     out = tuple(99 if k == axis else k for k in labels)
-    sizes = tuple(shape_of(matrix)[0] if k == axis else n for k, n in enumerate(shape_of(x)))
-    return contract((x, matrix), (labels, (99, axis)), out, sizes)
+    sizes = (*shape[:axis], count, *shape[axis + 1 :])
+    if count * shape[axis] <= _DENSE:
+        matrix = np.zeros((count, shape[axis]))
+        np.add.at(matrix, (np.arange(count)[:, None], places), weights)
+        return contract((x, matrix.astype(x.dtype)), (labels, (99, axis)), out, sizes)
+    near = reshape(index_select(x, axis, places.ravel()), *shape[:axis], count, width, *shape[axis + 1 :])
+    taken = (*out[:axis], 99, 98, *out[axis + 1 :])
+    return contract((near, weights.astype(x.dtype)), (taken, (99, 98)), out, sizes)
 
 
 def _largest(windows: Any, lead: Sequence[int], grid: Any) -> Any:
