@@ -400,3 +400,17 @@ def test_gradients_through_factors_that_are_read_otherwise(function):
     A = np.random.default_rng(1).normal(size=(4, 4))
     K = A @ A.T + np.eye(4)
     np.testing.assert_allclose(sg.compile(slope, K)(K), slope(sg.tensor(K)).numpy(), rtol=1e-9, atol=1e-11)
+
+
+def test_a_norm_over_features_is_divided_by_as_it_was_written():
+    """The root of a negative number is nan, and its square is not: that was taken for lost digits."""
+
+    def normalised(X):
+        d = X - X.mean(1, keepdim=True)
+        return sg.tanh(d / sg.sqrt((d**2).mean(1, keepdim=True) + 1e-5)).sum()
+
+    X = np.random.default_rng(2).normal(size=(4, 3))
+    both = sg.compile(sg.func.value_and_grad(normalised), X)
+    assert "where(" not in both.source
+    assert both.source.count("np.tanh(") == 1
+    np.testing.assert_allclose(both(X)[1], sg.func.grad(normalised)(sg.tensor(X)).numpy(), rtol=1e-9, atol=1e-12)

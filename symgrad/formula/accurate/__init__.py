@@ -304,11 +304,20 @@ class _Part:
 
 
 def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
-    """The part with its activations as variables where what is left is algebraic; else the part itself."""
+    """The part with its activations as variables where what is left is algebraic; else the part itself.
+
+    What is made of these alone, such as the slope 1 - tanh², is a variable, too.
+    """
     active = {
         t for t in part.terms
         if t.op.loses == "activation" and len(t.args) == 1 and not _algebraic(t.op(symbol("_0"), **t.params))
-    } - {part.end}  # fmt: skip
+    }  # fmt: skip
+    known = active | {t for t in part.leaves if _active(t)}
+    for t in postorder([part.end], part.leaves):
+        if t.args and all(a in known or a.op is NUMBER for a in t.args):
+            known.add(t)
+            active.add(t)
+    active.discard(part.end)
     bare = _Part(part.end, inside - active) if active else part
     return bare if bare is not part and bare.known and _algebraic(bare.scalar()) else part
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -99,12 +100,13 @@ def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False)
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
     ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
-    if _has_holes(rows, names) or min(_votes(rows, better, ordinary, both=True), default=0) < 0:
+    if _has_holes(rows, names) or min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
         return False
     dear, further = dear and len(names) > 2, further and len(names) > 2
     far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
     within, tolerance = NORMAL if dear or further else None, WORTH if further else TOLERANCE
-    return sum(_votes(rows, better, dict(zip(names, far, strict=True)), within=within, tolerance=tolerance)) > 0
+    values = dict(zip(names, far, strict=True))
+    return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 
 
 def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:
@@ -119,15 +121,15 @@ def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:
 
 def _votes(
     rows: Sequence[Term],
-    better: Term,
+    scalars: tuple[Term, Term],
     values: dict[str, Any],
     both: bool = False,
     within: float | None = None,
     tolerance: float = TOLERANCE,
 ) -> list[int]:
-    """Where the two spellings are farthest apart: 1 where ``better`` is nearer to the truth, -1 where it is not.
+    """Where the two spellings are farthest apart: 1 where the second is nearer to the truth, -1 where it is not.
 
-    ``both``: only where both are finite; ``within``: only where ``better`` is not beyond this, or its reciprocal.
+    ``both``: only where both are finite; ``within``: only where the second is not beyond this, or its reciprocal.
     """
     shape = next(iter(values.values())).shape
     plain, other = (np.broadcast_to(evaluate(t, values), shape) for t in rows)
@@ -140,19 +142,31 @@ def _votes(
     worst = np.argsort(-off, kind="stable")
     votes: list[int] = []
     for k in worst[off[worst] > tolerance]:
-        vote = _vote(better, {name: row[k] for name, row in values.items()}, plain[k], other[k])
+        vote = _vote(scalars, {name: row[k] for name, row in values.items()}, plain[k], other[k])
         votes += [] if vote is None else [vote]
         if len(votes) == WITNESSES:
             break
     return votes
 
 
-def _vote(better: Term, values: dict[str, Any], plain: Any, other: Any) -> int | None:
-    """1 where ``other`` is nearer to the value of ``better`` in many digits, -1 where ``plain`` is; None if unknown."""
+def _has_complex_value(scalar: Term, values: dict[str, Any]) -> bool:
+    """Whether a formula that is nan at real numbers has a value at the same numbers as complex ones."""
+    with np.errstate(all="ignore"), contextlib.suppress(SymgradError, ArithmeticError, ValueError, TypeError):
+        return bool(np.isfinite(evaluate(scalar, {name: np.complex128(v) for name, v in values.items()})))
+    return False
+
+
+def _vote(scalars: tuple[Term, Term], values: dict[str, Any], plain: Any, other: Any) -> int | None:
+    """1 where ``other`` is nearer to the value of the second in many digits, -1 where ``plain`` is; None if unknown.
+
+    Where the first is nan as it has no real value, as √x · √x below 0, nothing is lost.
+    """
     import mpmath
 
+    if np.isnan(plain) and _has_complex_value(scalars[0], values):
+        return None
     try:
-        exact = np.asarray(in_mpmath(better, values, n=30))[()]
+        exact = np.asarray(in_mpmath(scalars[1], values, n=30))[()]
     except (SymgradError, ArithmeticError, ValueError, TypeError):
         return None
     exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
