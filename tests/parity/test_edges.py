@@ -505,3 +505,42 @@ def test_renorm_takes_norms_only(p: float) -> None:
     for t, error in ((sg, ArgumentError), (torch, RuntimeError)):
         with pytest.raises(error, match="non-positive-norm not supported"):
             t.renorm(t.ones(2, 2), p, 0, 1.0)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"label_smoothing": 0.1}, {"reduction": "none"}, {"ignore_index": 1}])
+@pytest.mark.parametrize(("rows", "table"), [((3,), (5, 3)), ((4, 3), (5, 3)), ((4, 3), (5, 2, 2, 3))])
+def test_linear_cross_entropy(rows: Any, table: Any, arguments: dict[str, Any]) -> None:
+    """Values, first and second derivatives by rows, weight and bias, of labels and of probabilities."""
+    rng = np.random.default_rng(7)
+    parts = [rng.standard_normal(shape) for shape in (rows, table, table[:-1])]
+    labels = np.asarray(rng.integers(2, 5, (*rows[:-1], *table[1:-1])))
+    chances = rng.uniform(size=(*rows[:-1], *table[:-1]))
+    for target in (labels, chances)[: 1 if "ignore_index" in arguments else 2]:
+        found = []
+        for t in (sg, torch):
+            x, w, b = leaves = [t.tensor(part, requires_grad=True) for part in parts]
+            classes = t.linspace(0.5, 1, 5, dtype=t.float64)
+            loss = t.nn.functional.linear_cross_entropy(
+                x, w, t.tensor(target), linear_bias=b, weight=classes, **arguments
+            )
+            first = t.autograd.grad(loss.sum(), leaves, create_graph=True)
+            second = t.autograd.grad(sum((g * g).sum() for g in first), leaves)
+            found.append([v.detach().numpy() for v in (loss, *first, *second)])
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-11, 1e-13)
+
+
+@pytest.mark.parametrize(("shapes", "words"), [
+    (((1, 2, 3), (5, 3), None), "dimensionality 1 or 2, got 3"),
+    (((4, 3), (3,), None), "at least 2, got 1"),
+    (((4, 2), (5, 3), None), "got 2 and 3, respectively"),
+    (((4, 3), (5, 3), (4,)), r"expected linear_bias shape \(5,\), got \(4,\)"),
+    (((3,), (5, 2, 3), None), "requires batched input"),
+])  # fmt: skip
+def test_linear_cross_entropy_refuses_in_the_words_of_torch(shapes: Any, words: str) -> None:
+    for t in (sg, torch):
+        x, w, b = (None if shape is None else t.ones(shape) for shape in shapes)
+        with pytest.raises(RuntimeError, match=words):
+            t.nn.functional.linear_cross_entropy(x, w, t.tensor([0] * 4), linear_bias=b)
+    with pytest.raises(ArgumentError, match="chunk by chunk"):
+        sg.nn.functional.linear_cross_entropy(sg.ones(4, 3), sg.ones(5, 3), sg.tensor([0] * 4), options=1)

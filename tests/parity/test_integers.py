@@ -23,6 +23,7 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "correlation": lambda t, x, i: t.corrcoef(x),
     "running sum in a dtype": lambda t, x, i: t.cumsum(x, 1, dtype=t.int32),
     "running product in a dtype": lambda t, x, i: t.cumprod(x, 1, dtype=t.int16),
+    "polynomial on [0, 1]": lambda t, x, i: t.special.shifted_chebyshev_polynomial_u(x - 1, 3),
     "heaviside": lambda t, x, i: t.heaviside(x - 3, x),
     "means of windows": lambda t, x, i: t.nn.functional.avg_pool1d(x.long(), 3, 1),
     "response norm": lambda t, x, i: t.nn.functional.local_response_norm(x.long()[None], 2),

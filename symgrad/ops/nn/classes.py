@@ -16,6 +16,7 @@ from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import exp, logsigmoid
 from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, place_outside
+from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
 from symgrad.ops.reductions.predicates import any_
 from symgrad.ops.reductions.scans import cumprod_op
@@ -233,6 +234,69 @@ def cross_entropy(
     else:
         smooth = reduced(smooth, reduction)
     return (1 - label_smoothing) * hard + label_smoothing / classes * smooth
+
+
+@within("nn.functional")
+def linear_cross_entropy(
+    input: Any,
+    linear_weight: Any,
+    target: Any,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: None = None,
+) -> Any:
+    """:func:`cross_entropy` of ``input @ linear_weightᵀ + linear_bias``, the last layer of a classifier with its loss.
+
+    ``input`` is (in,) or (n, in), ``linear_weight`` (classes, in) or (classes, …, in), ``linear_bias`` as the weight
+    without its last axis, and ``target`` as for logits of shape (n, classes, …).  Raises ShapeError where these do not
+    fit, and ArgumentError for ``options``: logits are not computed chunk by chunk here.
+
+    >>> import symgrad as sg
+    >>> x, w = sg.tensor([[1.0, 0.0], [0.0, 2.0]]), sg.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> sg.nn.functional.linear_cross_entropy(x, w, sg.tensor([0, 1]))
+    tensor(0.1269)
+    """
+    rows, table = tuple(shape_of(input)), tuple(shape_of(linear_weight))
+    _check_linear(rows, table, linear_bias)
+    if options is not None:
+        raise ArgumentError(
+            f"linear_cross_entropy(options={options!r}): the logits are not computed chunk by chunk here; leave "
+            "options None, or give parts of the batch to symgrad.utils.checkpoint.checkpoint."
+        )
+    logits = linear(input, reshape(linear_weight, -1, table[-1]), None if linear_bias is None else _flat(linear_bias))
+    logits = reshape(logits, *rows[:-1], *table[:-1])
+    if ignore_index is not None and shape_of(target) == shape_of(logits):
+        raise ArgumentError("ignore_index cannot be specified when target contains probabilities")
+    left_out = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, None, left_out, None, reduction, label_smoothing)
+
+
+def _flat(x: Any) -> Any:
+    return reshape(x, -1)
+
+
+def _check_linear(rows: tuple[Any, ...], table: tuple[Any, ...], bias: Any) -> None:
+    """Torch's errors for parts of a linear layer that do not fit."""
+    if len(rows) not in (1, 2):
+        raise ShapeError(f"expected input with dimensionality 1 or 2, got {len(rows)}")
+    if len(table) < 2:
+        raise ShapeError(f"expected linear_weight with dimensionality at least 2, got {len(table)}")
+    if rows[-1] != table[-1]:
+        raise ShapeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {rows[-1]} and {table[-1]}, "
+            "respectively"
+        )
+    if bias is not None and tuple(shape_of(bias)) != table[:-1]:
+        raise ShapeError(f"expected linear_bias shape {table[:-1]}, got {tuple(shape_of(bias))}")
+    if len(table) > 2 and len(rows) == 1:
+        raise ShapeError(
+            f"K-dimensional loss defined by linear_weight shape {table} requires batched input, (N, {rows[-1]}), got "
+            f"unbatched input with shape {rows}"
+        )
 
 
 @within("nn.functional")

@@ -129,6 +129,12 @@ def _public(name: str, call: Callable[[Any, int], Any], doc: str) -> None:
     within("special")(polynomial)
 
 
+def _shifted(x: Any) -> Any:
+    """2x - 1, of whole numbers in the default dtype: uint8 has no -1, and int8 no 200."""
+    kind = getattr(getattr(x, "dtype", None), "kind", "f")
+    return 2 * (cast(x, get_default_dtype()) if kind in "biu" else x) - 1
+
+
 def _u(x: Any, n: int) -> Any:
     return gegenbauer(x, n=n, a=1.0)
 
@@ -141,7 +147,7 @@ _CHEBYSHEV: dict[str, tuple[Callable[[Any, int], Any], str]] = {
 }
 for _name, (_call, _doc) in _CHEBYSHEV.items():
     _public(_name, _call, _doc)
-    _public(f"shifted_{_name}", lambda x, n, call=_call: call(2 * x - 1, n), f"{_doc}, on [0, 1]")  # type: ignore[misc]
+    _public(f"shifted_{_name}", lambda x, n, call=_call: call(_shifted(x), n), f"{_doc}, on [0, 1]")  # type: ignore[misc]
 _public("legendre_polynomial_p", lambda x, n: gegenbauer(x, n=n, a=0.5), "Legendre polynomial")
 _public("laguerre_polynomial_l", lambda x, n: laguerre(x, n=n, a=0), "Laguerre polynomial")
 _public("hermite_polynomial_h", lambda x, n: hermite(x, n=n), "Hermite polynomial of the physicists")
