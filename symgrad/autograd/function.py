@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
-from symgrad.autograd.functions.handed import attached, check_dirty, check_kept, unrecorded
+from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
 from symgrad.autograd.functions.lookthrough import met_functions
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
@@ -449,6 +449,8 @@ def _note_changes(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence
     for t in dirty if keep else ():
         if any(t is x for x in inputs):
             try:
+                if t._requires_grad and (t._node is None or (t._lost and not t._node.recorded)):
+                    raise AutogradError(USED_LEAF)
                 refuse(t, tuple(inputs), name)
             except AutogradError:
                 follow(t)

@@ -259,7 +259,9 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return out  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
-        """Forget the history of this tensor; a view cannot."""
+        """Forget the history of this tensor; a view cannot.  In inference mode nothing happens, as in torch."""
+        if MODE.local.inference:
+            return self
         if self._is_view():
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad and self._node is not None:

@@ -33,6 +33,12 @@ def check_kept(ctx: Any, inputs: Sequence[Any], returned: Any) -> None:
         )
 
 
+USED_LEAF = (
+    "a leaf Variable that requires grad has been used in an in-place operation. Give the function a result of it, as "
+    "x.clone() or x * 1, to change."
+)
+
+
 def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], keep: bool) -> None:
     """Look at the tensors that ``mark_dirty`` was told of.
 

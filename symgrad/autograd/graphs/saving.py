@@ -18,10 +18,11 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape import observers
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import changes
+from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.operands import scalarised
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, select_saved
 from symgrad.tape.threads import ThreadState
 from symgrad.tensor import Tensor
 
@@ -53,15 +54,24 @@ def _pack_node(node: Any) -> None:
     hook = hooks[-1]
     _LOCAL.busy = True
     try:
-        row, shown, turn = list(node.saved), shown_saved(node), _in_turn(node)
+        row, shown, turn, read = list(node.saved), shown_saved(node), _in_turn(node), _read(node)
         for k in turn:
-            row[k] = hook.packed(shown[k]) if isinstance(row[k], (np.ndarray, np.generic)) else row[k]
+            row[k] = hook.packed(shown[k]) if isinstance(read[k], (np.ndarray, np.generic)) else row[k]
         node.saved = PackedRow(row)
         node.saved.turn = turn
     finally:
         _LOCAL.busy = False
     # Only the general path of the engine unpacks.
     node.rules = None
+
+
+def _read(node: Any) -> Any:
+    """The saved values that the derivatives read by those of several operands that a gradient reaches."""
+    count = len(node.args)
+    reached = sum(1 << i for i, arg in enumerate(node.args) if node.mask >> i & 1 and not out_of_reach(arg))
+    if count < 2 or reached == node.mask or node.op.kind == "function":
+        return node.saved
+    return select_saved(node.op, reached, node.saved[0], node.saved[1:]) or (None,) * (1 + count)
 
 
 def _in_turn(node: Any) -> range | tuple[int, ...]:

@@ -1,0 +1,74 @@
+"""What random programs of hooks, changes in place, views, modes and functions of the user found, made small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+
+def doubled(t: Any) -> Any:
+    """A function that changes its input."""
+
+    class Doubled(t.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    return Doubled
+
+
+@pytest.mark.parametrize("made", ["x", "x[:1]", "x.view_as(x)", "n", "(x * 1)", "(x * 1).unbind(0)[0]", "x.detach()"])
+def test_functions_that_change_a_leaf(made: str) -> None:
+    """The error says that the leaf has been used: it is found out after the function ran."""
+
+    def answer(t: Any) -> Any:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        with t.no_grad():
+            n = x[...]
+        v = eval(made, {"x": x, "n": n})  # noqa: S307
+        try:
+            out = doubled(t).apply(v)
+        except RuntimeError as error:
+            return str(error)[:60], v.tolist()
+        return out.requires_grad, type(out.grad_fn).__name__, out.tolist()
+
+    assert answer(sg) == answer(torch)
+
+
+@pytest.mark.parametrize("made", ["x", "x * 1", "x.view_as(x)", "(x * 1)[:1]", "x.detach()", "t.ones(2)"])
+def test_detaching_in_place_in_inference_mode_does_nothing(made: str) -> None:
+    def facts(t: Any) -> Any:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        v = eval(made, {"x": x, "t": t})  # noqa: S307
+        with t.inference_mode():
+            same = v.detach_() is v
+        return same, v.requires_grad, v.is_leaf, type(v.grad_fn).__name__, v._version
+
+    assert facts(sg) == facts(torch)
+
+
+@pytest.mark.parametrize("call", ["n * n", "n * x", "x * n", "n.sin()", "n.square()", "n.hypot(x)", "n @ n", "n / 2"])
+def test_hooks_on_what_is_saved_of_operands_out_of_reach(call: str) -> None:
+    """A view made without grad says that it requires grad, and no gradient reaches it: of several, none is saved."""
+
+    def count(t: Any) -> int:
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        with t.no_grad():
+            n = x[...]
+        seen: list[Any] = []
+        with t.autograd.graph.saved_tensors_hooks(lambda v: (seen.append(v), v)[1], lambda v: v):
+            eval(call, {"x": x, "n": n, "t": t})  # noqa: S307
+        return len(seen)
+
+    assert count(sg) == count(torch)
