@@ -17,8 +17,11 @@ from symgrad.autograd.graph import node_name
 from symgrad.autograd.graphs.saving import saved_tensors_hooks
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
+from symgrad.tape.graph import sequence
+from symgrad.tape.memory.versions import unchanged
 from symgrad.tape.modes import enable_grad, is_grad_enabled
 from symgrad.tape.observers import RUNNING, observe, unobserve
+from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 
 __all__ = [
@@ -139,10 +142,12 @@ class _Place:
 class _Run:
     """One call of a function: how to run it again, and what that gave for the backward passes under way."""
 
-    def __init__(self, call: Callable[[], Any], again: AbstractContextManager[Any], random: Any):
+    def __init__(self, call: Callable[[], Any], args: Sequence[Any], again: AbstractContextManager[Any], random: Any):
         self.call = call
         self.again = again
         self.random = random
+        self.given = [(x, x._node) for x in args if isinstance(x, Recorded)]
+        self.since = next(sequence)
         self.complete = False
         self.early_stop = True
         self.compare = True
@@ -184,7 +189,18 @@ class _Run:
         values[place] = _SPENT
         return value
 
+    def _check_arguments(self) -> None:
+        """Raise torch's error where an argument was changed in place since the first run, which saw it otherwise."""
+        row = [(x._value, place) for x, place in self.given]
+        unchanged(
+            row,
+            self.since,
+            "It is an argument of a checkpoint, whose function runs again in backward. Hint: give "
+            "the checkpoint a copy (x.clone()), or change one.",
+        )
+
     def _run_again(self) -> weakref.WeakKeyDictionary[_Place, Any]:
+        self._check_arguments()
         values: weakref.WeakKeyDictionary[_Place, Any] = weakref.WeakKeyDictionary()
         kinds: list[dict[str, Any]] = []
 
@@ -283,7 +299,8 @@ def checkpoint(
     run.  Random numbers are the same in both unless ``preserve_rng_state`` is False.  The second run ends when it has
     saved what the first one saved, unless ``early_stop`` is False.
 
-    Raises ``CheckpointError`` in backward when the second run saves other shapes, dtypes (unless ``determinism_check``
+    Raises torch's error in backward when a tensor among ``args`` was changed in place since, by the function itself,
+    too; and ``CheckpointError`` when the second run saves other shapes, dtypes (unless ``determinism_check``
     is "none") or counts of values, and when ``backward`` of a custom function reads ``ctx.saved_tensors`` twice;
     ``debug`` adds the operations of both runs to the text.
 
@@ -308,7 +325,7 @@ def checkpoint(
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    run = _Run(lambda: function(*args, **kwargs), again, get_rng_state() if preserve_rng_state else None)
+    run = _Run(lambda: function(*args, **kwargs), args, again, get_rng_state() if preserve_rng_state else None)
     run.early_stop = early_stop if _SETTINGS.early_stop is None else _SETTINGS.early_stop
     run.compare = determinism_check == "default"
     run.logs = logs

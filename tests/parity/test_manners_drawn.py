@@ -72,3 +72,47 @@ def test_hooks_on_what_is_saved_of_operands_out_of_reach(call: str) -> None:
         return len(seen)
 
     assert count(sg) == count(torch)
+
+
+CHANGED = {
+    "in place": "v.mul_(2)",
+    "without grad": "with t.no_grad(): v.mul_(2)",
+    "through its data": "v.data.mul_(2)",
+    "other data": "v.data = v.data * 2",
+    "a view of it": "v[:1].mul_(2)",
+    "another argument": "w.mul_(2)",
+    "what the function closes over": "c.mul_(2)",
+    "nothing": "pass",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+@pytest.mark.parametrize("made", ["x * 1", "x", "x.sum()"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_arguments_of_checkpoints_that_changed(change: str, made: str, reentrant: bool) -> None:
+    """The function would run again on other values, and its gradient be silently wrong."""
+
+    def answer(t: Any) -> Any:
+        x, w, c = t.tensor([1.0, 2.0], requires_grad=True), t.ones(2), t.ones(2)
+        v = eval(made, {"x": x})  # noqa: S307
+        out = t.utils.checkpoint.checkpoint(lambda v, w: (v * v * w * c).sin(), v, w, use_reentrant=reentrant)
+        try:
+            exec(CHANGED[change], {"v": v, "w": w, "c": c, "t": t})  # noqa: S102
+        except (RuntimeError, IndexError):
+            return "refused"
+        try:
+            out.sum().backward()
+        except RuntimeError as error:
+            return str(error)[:90]
+        return [round(g, 5) for g in x.grad.tolist()]
+
+    assert answer(sg) == answer(torch)
+
+
+def test_a_checkpoint_says_which_argument_changed() -> None:
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    v = x * 1
+    out = sg.utils.checkpoint.checkpoint(lambda v: (v * v).sin(), v, use_reentrant=False)
+    v.mul_(2)
+    with pytest.raises(sg.errors.ChangedInPlace, match="is output 0 of Mul.*version 1; expected version 0.*checkpoint"):
+        out.sum().backward()

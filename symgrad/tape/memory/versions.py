@@ -435,15 +435,37 @@ def changed_openly(array: Any, number: int) -> Change | None:
     return note if note is not None and note.times and note.times[-1] > number else None
 
 
-def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None = None) -> str:
-    """torch's words for a stale value, then its name, who saved it, the line that changed it and the rule it is in."""
-    from symgrad.tape.formulas.local import reading_of
+def unchanged(values: Sequence[tuple[Any, Any]], since: int, what: str) -> None:
+    """Raise torch's error where a value, given with its place in graphs, changed openly after a creation number.
 
-    since = sum(time > node.sequence_nr for time in note.times)
+    ``what`` tells who needs it as it was.
+    """
+    for value, place in values:
+        for array in _instead(value):
+            note = changed_openly(array, since)
+            if note is not None:
+                raise ChangedInPlace(f"{_words(place, value, note, since)} {what}")
+
+
+def _words(place: Any, value: Any, note: Change, number: int) -> str:
+    """The start of torch's words for a value that changed after a creation number."""
+    since = sum(time > number for time in note.times)
     expected = note.version - since
     made = place.op if isinstance(place, Node) else None
     which = "" if made is None else f", which is output 0 of {made.node if isinstance(made.node, str) else made.name},"
     known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.version}; expected version {known} "
+        "instead."
+    )
+
+
+def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None = None) -> str:
+    """torch's words for a stale value, then its name, who saved it, the line that changed it and the rule it is in."""
+    from symgrad.tape.formulas.local import reading_of
+
+    made = place.op if isinstance(place, Node) else None
     where = ""
     if note.site is not None:
         code, number = note.site
@@ -454,9 +476,8 @@ def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None =
     rule = "" if saved is None else reading_of(node, saved)
     needed = f" The old value is needed: {rule}." if rule else ""
     return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_name(value.dtype)} {list(value.shape)}]{which} is at version {note.version}; expected version {known} "
-        f"instead. {what} saved for the backward of {node.op.name} and changed afterwards{where}.{needed} Hint: "
+        f"{_words(place, value, note, node.sequence_nr)} {what} saved for the backward of {node.op.name} and changed "
+        f"afterwards{where}.{needed} Hint: "
         "change a copy (x = x.clone()) or use the out-of-place operation."
     )
 
