@@ -13,7 +13,8 @@ from symgrad.errors import AutogradError
 from symgrad.op import lookup
 from symgrad.op.fronts import by_place, names_in_order
 from symgrad.ops.indexing.getitem import getitem
-from symgrad.ops.torch_nodes.labels import ANEW, COMPUTING, KEPT, LABELS, SCALING, Arranged
+from symgrad.ops.torch_nodes.kept import ANEW, COMPUTING, KEPT, SCALING
+from symgrad.ops.torch_nodes.labels import LABELS, Arranged
 from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import record
 from symgrad.tape.graph import Labelled, Node
