@@ -15,7 +15,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import rounded_to, widened
-from symgrad.precision import single
+from symgrad.precision import adding, single
 
 _LANES = 32
 """Entries of two vector registers, which torch computes at a time."""
@@ -262,7 +262,7 @@ def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     top = kernels.largest(wide, dim)
     top = np.where(np.isfinite(top), top, np.float32(0))
     with np.errstate(divide="ignore"):
-        out = rounded_to(r(single._log(r(single.total(r(single._exp(r(wide - top))), dim, True)))) + top, x.dtype)
+        out = rounded_to(r(single._log(r(adding.total(r(single._exp(r(wide - top))), dim, True)))) + top, x.dtype)
     return out if keepdim else np.squeeze(out, dim)[()]
 
 

@@ -1,28 +1,20 @@
 """Kernels of single precision (float32, complex64) that agree with torch's to the last digit.
 
-A rounding error of float32 is one part in ten million, which a comparison in float64 sees.  Which error a sum has
-depends on the order of its additions; :func:`total` adds in the order of torch's CPU kernels (several partial sums
-side by side, in the order in which the entries lie in memory).  Smooth functions are computed in float64 and rounded
-once, see :func:`rounded`.
+A rounding error of float32 is one part in ten million, which a comparison in float64 sees.  Smooth functions are
+computed in float64 and rounded once, see :func:`rounded`; sums stand in :mod:`symgrad.precision.adding`.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import rounded_to
-from symgrad.kernels.arrays import products
-
-VECTOR = 32
-"""Bytes of a vector register: entries that torch adds at the same time."""
-PARTS = 4
-"""Partial sums of a row, which are independent so that they overlap."""
+from symgrad.precision.adding import VECTOR, in_turn, total
 
 
 def _widened(x: Any) -> Any:
@@ -69,248 +61,6 @@ _CONFIG: Any = np.show_config("dicts")
 _EXTENSIONS = _CONFIG.get("SIMD Extensions", {})  # empty entries are left out of it
 NUMPYS_VECTORS = any({"AVX512_SKX", "X86_V4"} & {*_EXTENSIONS.get(kind, ())} for kind in ("baseline", "found"))
 """Whether NumPy computes hyperbolic and inverse functions by AVX-512 instructions on this machine."""
-
-
-def _in_turn(a: Any) -> Any:
-    """The sum along the first axis, one entry after the other."""
-    if a.shape[0] == 1:
-        return a[0]
-    if a[0].size < 8:
-        return np.add.accumulate(a)[-1]
-    inner = min(hop for hop, size in zip(a.strides[1:], a.shape[1:], strict=True) if size > 1)
-    turned = 0 < inner < min(a.strides[0], a.strides[-1])  # NumPy then adds along neighbours, a copy would cost more
-    return np.add.reduce(a if turned else np.ascontiguousarray(a))
-
-
-def _cascade(a: Any) -> Any:
-    """The sum along the first axis: blocks in turn, then the sums of blocks in turn, on four levels."""
-    count = len(a)
-    power = max(4, math.ceil(math.log2(count)) // 4) if count > 1 else 4
-    step, tops = 1 << power, []
-    for _ in range(3):
-        blocks, rest = divmod(len(a), step)
-        tops.append(_in_turn(a[len(a) - rest :]) if rest else None)
-        if not blocks:
-            a = a[:0]
-            break
-        full = a[: blocks * step].reshape(blocks, step, *a.shape[1:])
-        a = _in_turn(full.swapaxes(0, 1))
-    if len(a):
-        tops.append(_in_turn(a))
-    found = [part for part in tops if part is not None]
-    return functools.reduce(np.add, found)
-
-
-def _row(a: Any) -> Any:
-    """The sum along the first axis by independent partial sums."""
-    whole = len(a) // PARTS * PARTS
-    if not whole:
-        return _in_turn(a)
-    parts = list(_cascade(a[:whole].reshape(whole // PARTS, PARTS, *a.shape[1:])))
-    for entry in a[whole:]:
-        parts[0] = parts[0] + entry
-    return functools.reduce(np.add, parts)
-
-
-def _vectors(a: Any, lanes: int) -> Any:
-    """The sum along the first axis, whose entries are neighbours in memory: vector by vector."""
-    whole = len(a) // lanes * lanes
-    sums = list(_row(a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])))
-    return functools.reduce(np.add, [*a[whole:], *sums])
-
-
-def _columns(a: Any, widths: Sequence[int]) -> Any:
-    """The sums along the first axis of a matrix: as many neighbouring columns at a time as ``widths`` says."""
-    done, out = 0, []
-    group, *others = widths
-    upto = a.shape[1] // group * group
-    if upto:
-        out.append(_cascade(a[:, :upto]))
-        done = upto
-    for width in (*others, 1):
-        upto = done + (a.shape[1] - done) // width * width
-        if upto > done:
-            out.append(_row(a[:, done:upto]))
-            done = upto
-    return out[0] if len(out) == 1 else np.concatenate(out)
-
-
-def _order(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Axes ``(size, stride, stride in the result)`` in the order of torch's loops, the innermost first, merged."""
-
-    def later(a: tuple[int, int, int], b: tuple[int, int, int]) -> int:
-        if (a[2] == 0) != (b[2] == 0):
-            return 1 if b[2] == 0 else -1
-        for place in (2, 1):
-            if a[place] and b[place]:
-                if a[place] != b[place]:
-                    return 1 if a[place] > b[place] else -1
-                if a[0] > b[0]:
-                    return 1
-        return 0
-
-    row = axes[::-1]
-    for i in range(1, len(row)):
-        at = i
-        for other in range(i - 1, -1, -1):
-            found = later(row[other], row[at])
-            if found > 0:
-                row[other], row[at] = row[at], row[other]
-                at = other
-            elif found < 0:
-                break
-    merged = row[:1]
-    for size, stride, out in row[1:]:
-        first = merged[-1]
-        if first[0] * first[1] == stride and first[0] * first[2] == out:
-            merged[-1] = (first[0] * size, first[1], first[2])
-        else:
-            merged.append((size, stride, out))
-    return merged
-
-
-def _loops(x: Any, dim: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], Any]:
-    """The axes in torch's order, and ``x`` seen along them."""
-    axes, out = [], 1
-    for k in reversed(range(x.ndim)):
-        if x.shape[k] > 1:
-            axes.append((x.shape[k], x.strides[k], 0 if k in dim else out))
-            out *= 1 if k in dim else x.shape[k]
-    loops = _order(axes[::-1]) or [(1, x.itemsize, 0)]
-    return loops, np.lib.stride_tricks.as_strided(x, [n for n, _, _ in loops], [s for _, s, _ in loops])
-
-
-def total(x: Any, dim: tuple[int, ...], keepdim: bool = False) -> Any:
-    """The sum over axes in torch's order."""
-    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
-    if math.prod(x.shape[k] for k in dim) < PARTS or not x.size:
-        return np.sum(x, dim, keepdims=keepdim)
-    loops, view = _loops(x, dim)
-    if len(loops) == 1:
-        loops.append((1, 0, 0))
-        view = view[:, None]
-    (inner, step, _), (outer, hop, _) = loops[:2]
-    # Longer axes than two are independent or come one after the other.
-    lanes = VECTOR // x.itemsize
-    if step == x.itemsize and inner >= lanes:
-        sums = _vectors(view, lanes)
-    elif hop == x.itemsize and outer >= lanes:
-        sums = _columns(view, (PARTS * lanes, lanes))
-    elif step < hop:
-        sums = _row(view)
-    else:
-        sums = _columns(view, (PARTS,))
-    reduced = [k for k, (_, _, at) in enumerate(loops[1:]) if not at]
-    if reduced and sums.ndim:
-        count = len(reduced)
-        sums = _in_turn(sums.transpose(*reduced[::-1], *range(count, sums.ndim)).reshape(-1, *sums.shape[count:]))
-    return sums.transpose().reshape(shape)[()]
-
-
-def mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The sum in torch's order over the number of entries."""
-    return total(x, dim, keepdim) / np.float32(math.prod(x.shape[k] for k in dim))
-
-
-def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    """Sum of squared deviations over (n - correction), in double precision and rounded once."""
-    return _variance(x, dim, correction, keepdim).astype(np.float32)
-
-
-def std(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    """The root of the variance, rounded once."""
-    return np.sqrt(_variance(x, dim, correction, keepdim)).astype(np.float32)
-
-
-def _variance(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    """The variance in double precision, in which the mean of equal entries is exact: all is done in one array."""
-    count = math.prod(x.shape[k] for k in dim)
-    if x.dtype.kind == "c" or count <= max(correction, 0):
-        return kernels.var(_widened(x), dim, correction, keepdim)
-    d = x.astype(np.float64)
-    d -= np.add.reduce(d, dim, keepdims=True) / count
-    d *= d
-    return np.sum(d, dim, keepdims=keepdim) / (count - correction)
-
-
-def summed(x: Any, axes: Any = None) -> Any:
-    """:func:`total` with the arguments of ``np.sum``."""
-    return total(x, tuple(range(x.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,))
-
-
-def einsum_in_turn(spec: str, *xs: Any, **options: Any) -> Any:
-    """``np.einsum``; a few products are added in turn, each rounded, as torch does."""
-    inputs, output = spec.split("->")
-    added = "".join(dict.fromkeys(letter for letter in inputs if letter not in output + ","))
-    if len(xs) != 2 or not added or max(x.size for x in xs) >= _FEW:
-        return np.einsum(spec, *xs, **options)
-    products = np.einsum(f"{inputs}->{added}{output}", *xs)
-    if not 0 < products.size < _FEW:
-        return np.einsum(spec, *xs, **options)
-    return np.add.accumulate(products.reshape(-1, *products.shape[len(added) :]))[-1]
-
-
-_FEW = 400
-"""Multiplications up to which torch multiplies batches of matrices without its library."""
-_SMALL = 512
-"""Multiplications up to which the entries of a matrix product are added in turn."""
-
-
-def matmul(a: Any, b: Any) -> Any:
-    """The matrix product; small ones add the products in turn, each rounded, as torch's library does."""
-    inner = a.shape[-1]
-    if inner < 2 or a.size * (b.shape[-1] if b.ndim > 1 else 1) > _SMALL:
-        return products.matmul(a, b)
-    if a.ndim == 1 and b.ndim == 1:
-        return _dot(a * b) if inner <= PARTS else np.matmul(a, b)
-    left, right = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
-    if left.shape[-1] != right.shape[-2]:
-        return np.matmul(a, b)
-    out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :] + 0
-    out = out[..., 0, :] if a.ndim == 1 else out
-    return np.array(out[..., 0] if b.ndim == 1 else out, order="C")
-
-
-def _dot(products: Any) -> Any:
-    if len(products) < PARTS:
-        return np.add.accumulate(products)[-1]
-    return (products[0] + products[2]) + (products[1] + products[3])
-
-
-def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The vector p-norm of float32 entries; NumPy's where the sum does not show."""
-    if p in (0, math.inf, -math.inf) or x.dtype.kind == "c" or not x.size:
-        return kernels.norm(x, p, dim, keepdim)
-    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
-    loops, view = _loops(x, dim)
-    reduced = sum(not out for _, _, out in loops)
-    rows = view.transpose(*range(reduced)[::-1], *range(reduced, view.ndim)).reshape(-1, *view.shape[reduced:])
-    if p == 2 and reduced == 1 and loops[0][1] == x.itemsize:
-        out = np.sqrt(_squares(rows))
-    elif p == 2:
-        out = np.sqrt(_in_turn(rows * rows))
-    elif p == 1:
-        out = _in_turn(np.abs(rows))
-    else:
-        with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
-            out = np.power(_in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
-    return out.transpose().reshape(shape)[()]
-
-
-def _squares(a: Any) -> Any:
-    """Σ a² along neighbours in memory: whole vectors, then four by four, then one by one without rounding a²."""
-    lanes = VECTOR // a.itemsize
-    whole = len(a) // lanes * lanes
-    out = np.zeros_like(a[0])
-    if whole:
-        block = a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])
-        out = functools.reduce(np.add, list(_in_turn(block * block)))
-    fours = whole + (len(a) - whole) // PARTS * PARTS
-    for entry in a[whole:fours]:
-        out = out + entry * entry
-    for entry in a[fours:].astype(np.float64):
-        out = (out + entry * entry).astype(np.float32)
-    return out
 
 
 def logsumexp(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -368,11 +118,11 @@ def _kept(e: Any, dim: int) -> Any:
     """The sums along an axis, in turn; along the last one vector by vector, whose halves add up in the end."""
     lanes = VECTOR // e.itemsize
     if dim % e.ndim != e.ndim - 1 or e.shape[-1] < lanes:
-        return np.expand_dims(_in_turn(np.moveaxis(e, dim, 0)), dim)
+        return np.expand_dims(in_turn(np.moveaxis(e, dim, 0)), dim)
     count = e.shape[-1]
     vectors = np.zeros((-(-count // lanes) * lanes, *e.shape[:-1]), e.dtype)
     vectors[:count] = np.moveaxis(e, -1, 0)
-    parts = _in_turn(vectors.reshape(-1, lanes, *e.shape[:-1]))
+    parts = in_turn(vectors.reshape(-1, lanes, *e.shape[:-1]))
     while len(parts) > 1:
         parts = parts[: len(parts) // 2] + parts[len(parts) // 2 :]
     return parts[0][..., None]

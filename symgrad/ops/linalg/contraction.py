@@ -22,7 +22,7 @@ from symgrad.kernels.arrays.index import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.linalg.subscripts import numbered, parsed, unequal
-from symgrad.precision.single import einsum_in_turn, matmul, summed
+from symgrad.precision.adding import einsum_in_turn, matmul, summed
 
 
 def _axes_text(axes: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, mT, permute_op, reshape, unsqueeze_op
 from symgrad.ops.shapes.sizes import product_size
 from symgrad.ops.torch_nodes.rewrites import rewritten
-from symgrad.precision import single
+from symgrad.precision import adding, single
 
 
 def mH(x: Any) -> Any:
@@ -108,7 +108,7 @@ matmul_op: Op = multilinear(
     "matmul",
     kernels.matmul,
     _matmul_spec,
-    single=single.real(single.matmul, kernels.matmul),
+    single=single.real(adding.matmul, kernels.matmul),
     refuses="b",
     infer=_matmul_shape,
     node=_matmul_node,

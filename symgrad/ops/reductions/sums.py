@@ -21,7 +21,7 @@ from symgrad.ops.rules import work
 from symgrad.ops.rules.kinks import at_kink, shares_of
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
-from symgrad.precision import digits, single
+from symgrad.precision import adding, digits, single
 
 
 class Everything(tuple[int, ...]):
@@ -134,7 +134,7 @@ sum_op: Op = multilinear(
     "sum",
     _sum_kernel,
     _sum_spec,
-    single=single.total,
+    single=adding.total,
     infer=reduced_shape,
     result=int_to_long,
     node=overload("Sum"),
@@ -210,7 +210,7 @@ mean_op: Op = primitive(
     code=reduce_code("np.mean"),
     define=lambda x, *, dim, keepdim: sum_op(x, dim=dim, keepdim=keepdim) / size(x, dim),
     domain="real",
-    single=single.mean,
+    single=adding.mean,
     expanded=True,
     example=("vector", {"dim": (0,), "keepdim": False}),
     samples=sampling.reductions(),
@@ -265,7 +265,7 @@ var_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
     domain="real",
-    single=single.var,
+    single=adding.var,
     digits=digits.var,
     expanded=True,
     overflows=True,
@@ -304,7 +304,7 @@ std_op: Op = primitive(
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
     domain="real",
-    single=single.std,
+    single=adding.std,
     digits=digits.std,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
@@ -396,7 +396,7 @@ norm_op: Op = primitive(
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
     mixes="dim",
     domain="real",
-    single=single.norm,
+    single=adding.norm,
     digits=digits.norm,
     overflows=True,
     example=("vector", {"dim": (0,), "keepdim": False, "p": 2}),
