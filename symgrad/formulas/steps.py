@@ -225,13 +225,16 @@ class _Board:
                 uses[a] = uses.get(a, 0) + 1
                 users[a] = t
                 if curved and a in self.useful:
-                    bent.add(a)
+                    bent.add(_under(a))
         image: dict[Term, Term] = {}
         for t in self.order:
             args = tuple(image[a] for a in t.args)
             now = t if all(a is b for a, b in zip(args, t.args, strict=True)) else t.op(*args, **t.params)
             shared = uses.get(t, 0) > 1
             wanted = t in self.useful and (shared or (t in bent and not _goes_with(t, users.get(t))))
+            if wanted and uses.get(t) == 1 and users[t].op.name == "squeeze":
+                bent.add(users[t])  # x = A⁻¹b, and not the column that the program solves for
+                wanted = False
             chosen = self._chosen(t)
             if t.args and t is not self.root and (chosen or (wanted and not _trivial(now))):
                 z = symbol(chosen or self.namer.next(), t.shape, t.dtype or np.dtype(float))
@@ -430,6 +433,13 @@ class _Board:
             if bar.op is SYMBOL and str(bar.name) not in out:
                 out[str(bar.name)] = evaluate(right, out, sizes)
         return out
+
+
+def _under(t: Term) -> Term:
+    """A value without the axes of size 1 that a program adds to it for a call."""
+    while t.op.name == "unsqueeze":
+        (t,) = t.args
+    return t
 
 
 def _trivial(t: Term) -> bool:

@@ -24,7 +24,7 @@ EXPRESSIONS = {
     "conj((2+3i)z)": (lambda z, x, A: sg.conj((2 + 3j) * z), r"\left(2 - 3 \mathrm{i}\right) \overline{z}"),
     "conj(real·complex)": (lambda z, x, A: (x * (2 + 1j) * (1 - 1j)).conj(), None),
     "i·i·z": (lambda z, x, A: (1j * z) * 1j, "-z"),
-    "1/(iz)": (lambda z, x, A: 1 / (1j * z), r"-\mathrm{i} \frac{1}{z}"),
+    "1/(iz)": (lambda z, x, A: 1 / (1j * z), r"-\frac{\mathrm{i}}{z}"),
     "|iz|²": (lambda z, x, A: (1j * z).conj() * (1j * z), r"\left|z\right|^{\odot 2}"),
     "conj(e^(ix))": (lambda z, x, A: sg.exp(1j * x).conj(), None),
     "conj(1/(1+ix))": (lambda z, x, A: (1 / (1 + 1j * x)).conj(), None),

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.cases.branches import read_guard, read_where
-from symgrad.formula.canonical.chains import count_transposes, identity
+from symgrad.formula.canonical.chains import count_transposes, identity, is_truth
 from symgrad.formula.canonical.entries.blocks import read_narrow, read_select, read_sum
-from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
+from symgrad.formula.canonical.entries.places import (
+    is_identity,
+    read_gathered,
+    read_getitem,
+    read_put,
+    read_scattered,
+)
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
@@ -118,8 +124,12 @@ def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 
 
 def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """A cast between float types, or of truth values and integers to them, does not show in a formula."""
+    """A cast between float types, or of truth values and integers to them, does not show; one to truths asks x ≠ 0."""
     source = term.args[0].dtype
+    if term.dtype.kind == "b" and not is_truth(term.args[0]):
+        if is_identity(args[0]):
+            return run.opaque(lookup("eye")(n=term.shape[0], dtype="bool"))
+        return run.elementwise(lookup("ne"), [args[0], Form((), ())], {}, term.shape)
     if term.dtype.kind == "c" or (is_real_floating(term.dtype) and (source is None or source.kind != "c")):
         return args[0]
     return None
@@ -344,6 +354,16 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
 
 
+def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """Entries that change places along axes where all are equal stay as they are, always."""
+    dims, varies = term.params["dims"], args[0].covered()
+    kept = [k for k, dim in enumerate(dims) if dim % term.ndim in varies]
+    if len(kept) == len(dims):
+        return None
+    params = {name: tuple(value[k] for k in kept) for name, value in term.params.items()}
+    return run.form_of(term.op(term.args[0], **params)) if kept else args[0]
+
+
 READERS: dict[str, Reader] = {
     "add": _read_sum(1, 1),
     "sub": _read_sum(1, -1),
@@ -377,6 +397,8 @@ READERS: dict[str, Reader] = {
     "tril": _read_triangle,
     "triu": _read_triangle,
     "reshape": _read_reshape,
+    "flip": _read_moved,
+    "roll": _read_moved,
     "where": read_where,
     "guard": read_guard,
     "excepted": read_guard,

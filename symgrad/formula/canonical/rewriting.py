@@ -15,7 +15,7 @@ from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
-from symgrad.formula.canonical.matrices.inverses import without_inverses
+from symgrad.formula.canonical.matrices.inverses import inverses_together, without_inverses
 from symgrad.formula.canonical.matrices.kronecker import mixed_products
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
@@ -364,7 +364,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"exp"}), _exponentials),
     (frozenset({"exp"}), logistic_quotient),
     (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
-    (frozenset({"inv"}), without_inverses),
+    (frozenset({"inv"}), lambda p, run: inverses_together(without_inverses(p, run), run)),
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),

@@ -31,6 +31,7 @@ def _framed(kind: str, rows: Sequence[Sequence[str]]) -> Piece:
 def _plain(w: Writer, *blocks: Term) -> bool:
     """Whether blocks are columns and matrices whose texts tell their sizes; zeros do so beside others."""
     rest = [b for b in blocks if not _is_zero(b)]
+    blocks = tuple(rest)
     sized = all(kind_of(b.shape) in "cm" and not w.open[b] for b in rest)
     return bool(rest) and sized and not any(1 in b.shape for b in blocks)
 
@@ -41,7 +42,7 @@ def _is_zero(t: Term) -> bool:
 
 @writes("cat")
 def _joined(w: Writer, t: Term) -> Piece | None:
-    if t.ndim > 2 or not _plain(w, *t.args):
+    if t.ndim > 2 or not _plain(w, *(_line_of(w, a, t.params["dim"]) for a in t.args)):
         return None
     if t.params["dim"] == 1:
         return _framed("m", [_row(w, t)])
@@ -53,7 +54,21 @@ def _joined(w: Writer, t: Term) -> Piece | None:
 
 def _row(w: Writer, t: Term) -> list[str]:
     dim = t.params["dim"]
-    return [_zero(a.shape[dim]) if _is_zero(a) else text_of(exact(w, a)) for a in t.args]
+    return [_zero(a.shape[dim]) if _is_zero(a) else _block_text(w, a, dim) for a in t.args]
+
+
+def _block_text(w: Writer, t: Term, dim: int) -> str:
+    line = _line_of(w, t, dim)
+    return text_of(exact(w, t) if line is t else exact(w, line) if dim else transposed(exact(w, line)))
+
+
+def _line_of(w: Writer, t: Term, dim: int) -> Term:
+    """The column or row that a matrix of one column or row is, which blocks are written as."""
+    if t.ndim != 2 or t.shape[dim] != 1 or t.shape[1 - dim] == 1:
+        return t
+    line = t.args[0] if t.op.name == "unsqueeze" and t.args[0].ndim == 1 else lookup("squeeze")(t, dim=(dim,))
+    w.write(line)
+    return line
 
 
 def _zero(count: Any) -> str:

@@ -66,7 +66,9 @@ def index_tex(index: Index, places: Sequence[str] = ()) -> str:
     """An index as in NumPy, between square brackets, with operands in its holes."""
     row = iter(places)
     texts = [next(row) if part is HOLE else _part_tex(part) for part in index.parts]
-    return f"[{', '.join(texts)}{',' if isinstance(index.value, tuple) and len(texts) == 1 else ''}]"
+    # A range of the first axis is that range as x[1:] and as x[1:,]; a list is only places where the comma tells so.
+    lone = isinstance(index.value, tuple) and len(texts) == 1 and not isinstance(index.value[0], (slice, int))
+    return f"[{', '.join(texts)}{',' if lone else ''}]"
 
 
 def _part_tex(part: Any) -> str:

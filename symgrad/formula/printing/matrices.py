@@ -26,6 +26,7 @@ from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
 
 ROUNDING = 1e-9
@@ -364,22 +365,40 @@ def _getitem(w: Writer, t: Term) -> Piece:
         place = index[1]
         if isinstance(place, int) and not isinstance(place, bool):
             return unit_vector(t.shape[0], place)
+    rows = t.args[0].op.name == "select" and _of_rows(t.params["index"], t.args[0].ndim)
+    if rows:
+        return _places(w, t, t.args[0], rows)
     return _indexed(w, t, index_tex(t.params["index"], [text_of(exact(w, a)) for a in t.args[1:]]))
+
+
+def _of_rows(index: Index, ndim: int) -> list[str] | None:
+    """What an index of places and ranges says of each axis; None for others."""
+    if not all(isinstance(p, (int, slice)) and not isinstance(p, bool) for p in index.parts):
+        return None
+    return [index_tex(Index(p))[1:-1] for p in index.parts] + [":"] * (ndim - len(index.parts))
 
 
 @writes("narrow", "select")
 def _range(w: Writer, t: Term) -> Piece:
     """Places along some axes, one index for all of them: the entry of a row is that of the matrix."""
-    found = [t]
-    while found[-1].args[0].op.name == t.op.name and not _has_axis(found, found[-1].args[0].params["dim"]):
+    return _places(w, t, t, [":"] * t.ndim)
+
+
+def _places(w: Writer, t: Term, chosen: Term, rest: Sequence[str]) -> Piece:
+    """Entries or ranges of ``chosen``, and ``rest``: what is said of the axes that it has left."""
+    found = [chosen]
+    while found[-1].args[0].op.name == chosen.op.name and not _has_axis(found, found[-1].args[0].params["dim"]):
         found.append(found[-1].args[0])
     whole = found[-1].args[0]
     parts, left = [":"] * whole.ndim, list(range(whole.ndim))
     for one in reversed(found):
-        if t.op.name == "select":
+        if chosen.op.name == "select":
             parts[left.pop(one.params["dim"])] = str(one.params["index"])
         else:
             parts[one.params["dim"]] = _ends(one)
+    if chosen.op.name == "select":
+        for axis, text in zip(left, rest, strict=True):
+            parts[axis] = text
     return _indexed(w, t, f"[{', '.join(parts)}]", whole)
 
 

@@ -332,15 +332,45 @@ def _not(w: Writer, t: Term) -> Piece:
 
 @writes("where")
 def _where(w: Writer, t: Term) -> Piece:
+    bracket = _iverson(w, t)
+    if bracket is not None:
+        return bracket
     rows, rest = [], t
-    while rest.op.name == "where" and rest.shape == t.shape:
-        condition, lifted = w.raw(rest.args[0]), w.operand(rest.args[0], t.shape)
-        if text_of(lifted) != text_of(w.operand(rest.args[0])):
+    while _has_cases(rest, t.shape):
+        asked, here, below = rest.args
+        if _has_cases(here, t.shape) and not _has_cases(below, t.shape):
+            # One list of cases in place of a list in a list.
+            asked, here, below = lookup("logical_not")(asked), below, here
+            w.write(asked)
+        condition, lifted = w.raw(asked), w.operand(asked, t.shape)
+        if text_of(lifted) != text_of(w.operand(asked)):
             condition = lifted
-        rows.append(rf"{text_of(w.operand(rest.args[1], t.shape))} & \text{{for}}\: {text_of(condition)}")
-        rest = rest.args[2]
+        rows.append(rf"{text_of(w.operand(here, t.shape))} & \text{{for}}\: {text_of(condition)}")
+        rest = below
     rows.append(rf"{text_of(w.operand(rest, t.shape))} & \text{{otherwise}}")
     return Piece(kind_of(t.shape), r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}", POWER)
+
+
+def _has_cases(t: Term, shape: tuple[Any, ...]) -> bool:
+    """Whether a term is a choice of this shape that is no condition in brackets."""
+    return t.op.name == "where" and t.shape == shape and not _asks(t)
+
+
+def _asks(t: Term) -> bool:
+    """Whether a choice is 1 where a comparison holds and 0 elsewhere, or the other way round."""
+    condition, first, second = t.args
+    inner = condition.args[0] if condition.op.name == "logical_not" else condition
+    compares = inner.op.opposite is not None and condition.shape == t.shape
+    return compares and {first.number, second.number} == {0, 1}
+
+
+def _iverson(w: Writer, t: Term) -> Piece | None:
+    """[c] for 1 where c holds and 0 elsewhere, which is what Iverson's brackets mean."""
+    if not _asks(t):
+        return None
+    condition = t.args[0] if t.args[1].number == 1 else lookup("logical_not")(t.args[0])
+    w.write(condition)
+    return w.operand(condition)
 
 
 __all__ = ["WRITERS", "blocks", "called", "matrices", "special"]

@@ -105,6 +105,10 @@ _SHORT = re.compile(rf"(?!\\mathbf\{{(?:1\}}|e\}}_)|I\b){_LETTER}(?: {_LETTER})*
 _ONE, _COUNT = re.compile(_LETTER), re.compile(r"\d+|[a-zA-Z]")
 
 
+_UNIT: Item = ("1", ATOM)
+"""The numerator of a reciprocal."""
+
+
 def _over(piece: Piece, above: Sequence[Item]) -> bool:
     """Whether an array over scalars is one fraction: x/‖x‖, 2x/s² and QKᵀ/√d, but λ/n times w."""
     whole = _ONE if above else _SHORT
@@ -116,11 +120,16 @@ def _is_tall(item: Item) -> bool:
     return r"\frac" in item[0] or r"\begin" in item[0]
 
 
+def _before(text: str) -> str:
+    """A text that something follows: cases, which no sign closes, are in brackets there."""
+    return brackets(text) if text.endswith(r"\end{cases}") else text
+
+
 def juxtaposed(items: Sequence[Item]) -> Item:
     """A product by writing side by side; sums are bracketed, and so are open ends that are not last."""
     if len(items) == 1:
         return items[0]
-    texts = [*(closed(item, OPEN + 1) for item in items[:-1]), closed(items[-1], MUL)]
+    texts = [*(_before(closed(item, OPEN + 1)) for item in items[:-1]), closed(items[-1], MUL)]
     out = texts[0]
     for text in texts[1:]:
         clash = text[0].isdigit() or (out[-1].isdigit() and text.startswith(r"\frac"))
@@ -149,6 +158,8 @@ def shown(piece: Piece) -> tuple[int, Item]:
         lead: list[Item] = [(rf"\frac{{{numerator}}}{{{juxtaposed(below)[0]}}}", POWER)]
     else:
         lead = above
+    if piece.ratio is not None and piece.ratio[0] == _UNIT and lead and not any(map(_is_tall, lead)):
+        return sign, (rf"\frac{{{juxtaposed(lead)[0]}}}{{{piece.ratio[1]}}}", POWER)
     if piece.ratio is not None and len(lead) == 1 and lead[0][0].isdigit():
         return sign, (rf"\frac{{{juxtaposed([*lead, piece.ratio[0]])[0]}}}{{{piece.ratio[1]}}}", POWER)
     if core and core[0][1] in (CROSS, HADAMARD) and lead:
@@ -233,9 +244,10 @@ def _positive_first(parts: list[Piece]) -> list[Piece]:
 
 def _sum_text(parts: Sequence[Piece]) -> str:
     text = ""
-    for part in parts:
+    for k, part in enumerate(parts, 1):
         minus, (body, level) = shown(part)
         body = body if level > SUM else brackets(body)
+        body = body if k == len(parts) else _before(body)
         text += (" - " if minus < 0 else " + ") + body if text else ("-" if minus < 0 else "") + body
     return text
 
@@ -259,8 +271,12 @@ def quotient(a: Piece, b: Piece) -> Piece:
 
 
 def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
-    """An entrywise product of arrays of one shape, scalars in front."""
-    text = rf"{closed((a.core, a.level), HADAMARD)} \odot {closed((b.core, b.level), HADAMARD)}"
+    """An entrywise product of arrays of one shape, scalars in front; of x and 1/y it is one fraction."""
+    for x, y in ((a, b), (b, a)):
+        if y.ratio is not None and y.ratio[0] == _UNIT and x.core and not _is_tall((x.core, x.level)):
+            over = Piece(kind, y.ratio[1])
+            return fraction(kind, x, over).with_lead(y.coef, y.top, y.bottom)
+    text = rf"{_before(closed((a.core, a.level), HADAMARD))} \odot {closed((b.core, b.level), HADAMARD)}"
     return Piece(kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
 
 
@@ -279,7 +295,10 @@ def fraction(kind: str, a: Piece, b: Piece) -> Piece:
         )
     else:
         lead, above = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), a.core
-    inside = None if a.kind == "s" else ((a.core, max(a.level, MUL) if a.level == HADAMARD else a.level), b.core)
+    if a.kind == "s":
+        inside = (_UNIT, b.core) if above == "1" else None
+    else:
+        inside = ((a.core, max(a.level, MUL) if a.level == HADAMARD else a.level), b.core)
     made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER, ratio=inside)
     return product(quotient(lead, Piece("s", coef=b.coef, top=b.top, bottom=b.bottom)), made)
 

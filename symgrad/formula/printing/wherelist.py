@@ -41,11 +41,22 @@ _THIN = frozenset({"squeeze", "unsqueeze"})
 
 
 def _is_short(t: Term, named: Container[Term]) -> bool:
-    """Whether a part is a symbol with a number, as short as a name: 2a, n², x/2, 1 - e."""
+    """Whether a part is a symbol with a number, as short as a name: 2a, n², x/2, 1 - e; or two entries side by side."""
     if t.op.name == "neg":
         t = t.args[0]
+    if any(_is_entry(a, named) for a in t.args):
+        return all(a.op is NUMBER or _is_entry(a, named) for a in t.args) and t.op.name in ("mul", "pow")
     kinds = sorted(0 if a.op is NUMBER else 1 if a in named or not a.args else 2 for a in t.args)
     return bool(t.op.entrywise) and kinds == [0, 1]
+
+
+def _is_entry(t: Term, named: Container[Term]) -> bool:
+    """Whether a part is an entry or a row of a symbol or of a named part, which is as short as a name of its own."""
+    while t.op.name == "select" or (t.op.name == "getitem" and len(t.args) == 1 and t.ndim == 0):
+        (t,) = t.args
+        if not t.args or t in named:
+            return True
+    return False
 
 
 def _is_call(t: Term) -> bool:
@@ -85,6 +96,8 @@ class Statements:
         thin = [t for t in self.order if t.op.name in _THIN and t is not self.root]
         for t in reversed(thin):
             uses[t.args[0]] += uses.pop(t) - 1
+        # The rows of a matrix of numbers stand in that matrix.
+        rows = {a for t in self.order if t.op.name == "stack" for a in t.args if a.op.name == "stack" and uses[a] == 1}
         depth: dict[Term, int] = {}
         size: dict[Term, int] = {}
         for t in self.order:
@@ -92,8 +105,9 @@ class Statements:
             for a in t.args:
                 deep, large = max(deep, depth[a] + 1), large + size[a]
             shared = uses[t] >= shared_from and (large > 2 or (large == 2 and uses[t] > 2 and _is_call(t)))
-            shared = shared and not _is_short(t, self.named)
-            whole = t.op.name not in _THIN and (shared or deep >= STATEMENT_DEPTH or large >= largest)
+            shared = shared and not _is_short(t, self.named) and not _is_entry(t, self.named)
+            large_or_deep = deep >= STATEMENT_DEPTH or large >= (STATEMENT_SIZE if t in rows else largest)
+            whole = t.op.name not in _THIN and (shared or large_or_deep)
             if t is self.root or (t.args and whole):
                 self.named[t] = self.names.last() if t is self.root else self.names.next()
                 deep, large = 0, 1

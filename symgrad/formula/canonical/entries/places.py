@@ -43,6 +43,8 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
     parts = index_of_axes(term.params["index"], term.ndim)
     rows = args[1:]
     if parts is not None and not rows:
+        if _is_whole(parts, term.shape):
+            return args[0]
         ranges = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
         single = _single(parts, dict(zip(ranges, args[0].shape, strict=True)), term.shape)
         if single is not None:
@@ -70,6 +72,14 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
         return found
     rest = Index(tuple(p if isinstance(p, slice) else _ALL for p in parts))
     return run.form_of(lookup("put")(whole(run.term(found), shape), index=rest, shape=term.shape))
+
+
+def _is_whole(parts: Sequence[Any], shape: tuple[Any, ...]) -> bool:
+    """Whether an index names all places of all axes, in order, as ``x[0:]`` does."""
+    return all(
+        isinstance(p, slice) and p.step in (None, 1) and p.start in (None, 0) and p.stop in (None, n)
+        for p, n in zip(parts, shape, strict=True)
+    )
 
 
 def _single(parts: Sequence[Any], given: dict[int, Any], shape: tuple[Any, ...]) -> list[Any] | None:
@@ -103,6 +113,8 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     parts = index_of_axes(index, len(form.shape))
     if parts is None or places:
         return None
+    if _is_whole(parts, form.shape):
+        return form
     if not term.shape and term.args[0].op is not SYMBOL:
         other = not_written(term.args[0], index)
         found = entry_at(run, form, index) if other is None else run.form_of(other)

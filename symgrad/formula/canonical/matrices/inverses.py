@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.matrices.kronecker import inverse_of_kron
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes
-from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled, size_factors
+from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled, size_factors
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
 
@@ -85,6 +85,57 @@ def _identified(p: Product, gone: Sequence[Factor], left: int, right: int) -> Pr
         scale, letters = size_factors(gone[0].base.shape[0])
         coef, factors = coef * scale, [*letters, *factors]
     return Product(coef, factors, out, p.decimal)
+
+
+def inverses_together(p: Product, run: Canonicaliser) -> Product:
+    """(I + S⁻¹A)⁻¹S⁻¹ = (S + A)⁻¹, for regular S: beside S⁻¹ the sum is that of S times it, where that is shorter."""
+    for f in p.factors:
+        inside = run.insides.get(f.base.args[0]) if _is_inverse(f) else None
+        if inside is None or len(inside.terms) > WIDEST:
+            continue
+        inverted = {h.base for q in inside.terms for h in q.factors if h.base.op.name == "inv"}
+        for g in p.factors:
+            shared = set(f.labels) & set(g.labels)
+            if g.base in inverted and _is_inverse(g) and len(shared) == 1 and _only(shared, p, (f, g)):
+                whole = _inverse_of_both(p, f, g, inside, run)
+                if whole is not None:
+                    rest = [h for h in p.factors if h is not f and h is not g]
+                    made = Product(p.coef * whole.coef, [*rest, *whole.factors], p.out, p.decimal or whole.decimal)
+                    return inverses_together(made, run)
+    return p
+
+
+WIDEST = 5
+"""Sums with more terms are not multiplied by a matrix."""
+
+
+def _is_inverse(f: Factor) -> bool:
+    return f.base.op.name == "inv" and f.power == 1 and len(set(f.labels)) == 2
+
+
+def _only(shared: set[int], p: Product, pair: tuple[Factor, Factor]) -> bool:
+    """Whether a label is summed over two factors alone."""
+    (x,) = shared
+    return x not in p.out and not any(x in h.labels for h in p.factors if h not in pair)
+
+
+def _inverse_of_both(p: Product, f: Factor, g: Factor, inside: Form, run: Canonicaliser) -> Product | None:
+    """B⁻¹S⁻¹ as (SB)⁻¹ with the labels that it has in a product, B being a sum; None where SB is no shorter."""
+    from symgrad.formula.canonical.rewriting import merged
+    from symgrad.formula.canonical.sums.expanding import cost
+
+    (a,), (c,) = ([y for y in h.labels if y not in other.labels] for h, other in ((f, g), (g, f)))
+    other = Product(1, [Factor(g.base.args[0], g.labels[::-1])], g.labels[::-1])
+    sizes = dict(zip((*f.labels, *g.labels), (*f.base.shape, *g.base.shape), strict=True))
+    specs = [g.labels[::-1], f.labels[::-1]]
+    found = [merged(contract_products([other, q], specs, (c, a), sizes), run) for q in inside.terms]
+    if cost(found) > cost(inside.terms):
+        return None
+    shape = (sizes[c], sizes[a])
+    (made,) = inverse_of(run, run.sum_of(found, shape)).terms
+    start = 1 + max(x for labels in (p.out, *(h.labels for h in p.factors)) for x in labels)
+    names = dict(zip(made.out, (a, c), strict=True))
+    return Product(made.coef, relabelled(made.factors, lambda x: names.get(x, start + x)), (a, c), made.decimal)
 
 
 # ---------------------------------------------------------------------------------------------- inverses of products

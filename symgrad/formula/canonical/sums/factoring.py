@@ -7,6 +7,7 @@ then the product is that factor times the rest, as matrices.  a·c + b·c = (a +
 from __future__ import annotations
 
 import collections
+import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Product, relabelled
 from symgrad.formula.canonical.sums.expanding import expanded
+from symgrad.formula.canonical.sums.gathering import gathered
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
 from symgrad.formula.term import SIZE, SYMBOL, postorder
@@ -68,7 +70,11 @@ def factored(form: Form, run: Canonicaliser) -> Form:
             continue
         group = _best_group(form, run) if run.brackets < DEEPEST else None
         if group is None:
-            return _paired(form, run)
+            whole = _as_brackets(form, run) or gathered(form, run)
+            if whole is None:
+                return _paired(form, run)
+            form = whole
+            continue
         run.brackets += 1
         form = _taken_out(form, group, run)
         run.brackets -= 1
@@ -116,7 +122,8 @@ def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
         for f in p.factors:
             inside = run.insides.get(f.base)
             axes = None if inside is None else _axes_alone(p, f)
-            if inside is None or axes is None or (len(form.shape) == 2 and run.symmetries.symmetric(f.base)):
+            square = len(form.shape) == 2 and axes is not None and not set(f.labels) <= set(p.out)
+            if inside is None or axes is None or (square and run.symmetries.symmetric(f.base)):
                 continue
             multiple = _closed_multiple(form, p, f, axes) or _open_multiple(
                 form, p, inside.spread(axes, form.shape), run
@@ -126,6 +133,24 @@ def _with_identity(form: Form, run: Canonicaliser) -> Form | None:
                 whole = _sum_with_identity(p, f, times, form.shape, run)
                 rest = [whole.terms if q is p else (q,) for q in form.terms if not any(q is x for x in found)]
                 return run.sum_of([q for terms in rest for q in terms], form.shape)
+    return None
+
+
+def _as_brackets(form: Form, run: Canonicaliser) -> Form | None:
+    """A E (B − E)ᵀ − a + b − c = A E (B − E)ᵀ − E, where E is a − b + c: what another term has in brackets is one."""
+    for p in form.terms:
+        for f in p.factors:
+            inside = run.insides.get(f.base)
+            if inside is None or len(p.factors) < 2 or len(inside.terms) < 3 or len(inside.shape) != len(form.shape):
+                continue
+            for axes in itertools.permutations(range(len(form.shape))):
+                multiple = _open_multiple(form, p, inside.spread(axes, form.shape), run)
+                if multiple is not None:
+                    found, times = multiple
+                    labels = tuple(range(len(form.shape)))
+                    bracket = Product(times.coef, [Factor(f.base, tuple(axes))], labels)
+                    rest = [bracket if q is found[0] else q for q in form.terms if not any(q is x for x in found[1:])]
+                    return Form(rest, form.shape)
     return None
 
 

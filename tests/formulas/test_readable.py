@@ -1,0 +1,202 @@
+"""Gradients of statistics, learning, physics and control in the notation of papers, and that they read back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+import symgrad.nn.functional as F
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.term import evaluate
+
+RNG = np.random.default_rng(7)
+
+
+def drawn(*shape):
+    return RNG.normal(size=shape)
+
+
+def definite(n):
+    a = drawn(n, n)
+    return a @ a.T + n * np.eye(n)
+
+
+def plackett_luce(s):
+    return (s - sg.flip(sg.logcumsumexp(sg.flip(s, (0,)), 0), (0,))).sum()
+
+
+def ordinal(theta, eta, Y):
+    below = sg.sigmoid(theta[None, :] - eta[:, None])
+    one = sg.ones((len(eta), 1), dtype=sg.float64)
+    return (Y * sg.log(sg.cat([below, one], 1) - sg.cat([0 * one, below], 1))).sum()
+
+
+def zero_inflated(lam, y, pi):
+    zero, more = sg.log(pi + (1 - pi) * sg.exp(-lam)), sg.log(1 - pi) + y * sg.log(lam) - lam - sg.lgamma(y + 1)
+    return sg.where(y == 0, zero, more).sum()
+
+
+def graph_attention(a, H, b, M, G):
+    s = F.leaky_relu((H @ a)[:, None] + (H @ b)[None, :], 0.2)
+    return (G * (sg.softmax(sg.where(M, s, -np.inf), 1) @ H)).sum()
+
+
+def contrastive(Z, tau):
+    return sg.logsumexp((Z @ Z.T / tau).masked_fill(sg.eye(5).bool(), -np.inf), 1).sum()
+
+
+def matrix_t(M, X, S, O):
+    E = X - M
+    return sg.logdet(sg.eye(4) + sg.linalg.inv(S) @ E @ sg.linalg.inv(O) @ E.T)
+
+
+def springs(q, k):
+    return -0.5 * k * ((sg.diff(q) - 1) ** 2).sum()
+
+
+def lennard_jones(X, s):
+    D = ((X[:, None] - X[None]) ** 2).sum(-1) + sg.eye(4)
+    return 2 * ((1 - sg.eye(4)) * ((s / D) ** 6 - (s / D) ** 3)).sum()
+
+
+def riccati(P, A, B, Q, R):
+    E = A.T @ P @ A - P - A.T @ P @ B @ sg.linalg.solve(R + B.T @ P @ B, B.T @ P @ A) + Q
+    return 0.5 * (E**2).sum()
+
+
+def autocorrelation(x, c):
+    return sum(c[k] * (x[k:] * x[: 6 - k]).sum() for k in range(2))
+
+
+def rotation(w, K, x):
+    zero = 0 * w[0]
+    W = sg.stack([sg.stack([zero, -w[2], w[1]]), sg.stack([w[2], zero, -w[0]]), sg.stack([-w[1], w[0], zero])])
+    return x @ K @ sg.sin(W) @ x
+
+
+def convolution(A, X, Y):
+    d = A.sum(1)
+    return ((A / sg.sqrt(d[:, None] * d[None, :]) @ X - Y) ** 2).sum() / 2
+
+
+MASK = (RNG.random((5, 5)) > 0.4) | np.eye(5, dtype=bool)
+CASES = {
+    "orders are flipped ones": (plackett_luce, (drawn(5),)),
+    "columns of ones and zeros are blocks": (ordinal, (np.array([-1.0, 0.5, 1.4]), drawn(5), np.eye(4)[[0, 1, 2, 3, 1]])),
+    "what is 1 or 0 has Iverson's brackets": (zero_inflated, (1.3, np.array([0.0, 2, 1, 0, 3]), 0.2)),
+    "one list of cases": (graph_attention, (drawn(3), drawn(5, 3), drawn(3), MASK, drawn(5, 3))),
+    "truth values of an identity": (contrastive, (drawn(5, 3), 0.5)),
+    "an inverse beside a sum": (matrix_t, (drawn(4, 3), drawn(4, 3), definite(4), definite(3))),
+    "ranges of one axis": (springs, (drawn(4), 2.0)),
+    "common factors under a sum": (lennard_jones, (drawn(4, 3), 0.7)),
+    "a sum that another term has in brackets": (
+        riccati, (definite(3), drawn(3, 3), drawn(3, 2), definite(3), definite(2)),
+    ),
+    "ranges that are whole axes": (autocorrelation, (drawn(6), drawn(2))),
+    "entries of rows": (rotation, (drawn(3), drawn(3, 3), drawn(3))),
+    "a matrix times a reciprocal": (convolution, (RNG.uniform(0.5, 1.5, (4, 4)), drawn(4, 2), drawn(4, 2))),
+}  # fmt: skip
+PRINTED = {
+    "orders are flipped ones": (
+        r"1 - \operatorname{flip}\left(\operatorname{triu}\left(e^{\operatorname{flip}\left(s\right) "
+        r"\mathbf{1}_{n}^{\top} - \mathbf{1}_{n} "
+        r"\operatorname{logcumsumexp}\left(\operatorname{flip}\left(s\right)\right)^{\top}}\right) "
+        r"\mathbf{1}_{n}\right)"
+    ),
+    "columns of ones and zeros are blocks": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \sigma\left(\mathbf{1}_{m} \theta^{\top} - \eta \mathbf{1}_{n}^{\top}\right) \\" "\n"
+        r"t_{2} &= \frac{Y}{\begin{bmatrix} t_{1} & \mathbf{1}_{m} \end{bmatrix} - \begin{bmatrix} 0 & "
+        r"t_{1} \end{bmatrix}} \\" "\n"
+        r"& \left(t_{1} \odot \left(\left(t_{2}\right)_{[:, :n]} - \left(t_{2}\right)_{[:, 1:]}\right) "
+        r"\odot \left(1 - t_{1}\right)\right)^{\top} \mathbf{1}" "\n"
+        r"\end{aligned}"
+    ),
+    "what is 1 or 0 has Iverson's brackets": (
+        r"\frac{\mathbf{1}^{\top} \begin{cases} 0 & \text{for}\: y = 0 \\ y & \text{otherwise} "
+        r"\end{cases}}{\lambda} - \frac{\left(1 - \pi\right) \mathbf{1}^{\top} \left[y = 0\right]}{\pi "
+        r"e^{\lambda} + 1 - \pi} - \mathbf{1}^{\top} \left[y \ne 0\right]"
+    ),
+    "one list of cases": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= H a \mathbf{1}_{n}^{\top} + \mathbf{1}_{n} b^{\top} H^{\top} \\" "\n"
+        r"t_{2} &= \operatorname{softmax}\left(\begin{cases} -\infty & \text{for}\: \neg M \\ t_{1} & "
+        r"\text{for}\: t_{1} > 0 \\ 0.2 t_{1} & \text{otherwise} \end{cases}\right) \\" "\n"
+        r"t_{3} &= G H^{\top} \odot t_{2} \\" "\n"
+        r"t_{4} &= t_{3} - \operatorname{diag}\left(t_{3} \mathbf{1}\right) t_{2} \\" "\n"
+        r"& H^{\top} \left(\begin{cases} t_{4} & \text{for}\: t_{1} > 0 \\ 0.2 t_{4} & \text{otherwise} "
+        r"\end{cases}\right) \mathbf{1}" "\n"
+        r"\end{aligned}"
+    ),
+    "truth values of an identity": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \operatorname{softmax}\left(\begin{cases} -\infty & \text{for}\: I_{n} \\ \frac{Z "
+        r"Z^{\top}}{\tau} & \text{otherwise} \end{cases}\right) \\" "\n"
+        r"& \frac{1}{\tau} \left(t_{1} + t_{1}^{\top}\right) Z" "\n"
+        r"\end{aligned}"
+    ),
+    "an inverse beside a sum": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= S + \left(X - M\right) O^{-1} \left(X - M\right)^{\top} \\" "\n"
+        r"& t_{1}^{-\top} \left(M - X\right) O^{-\top} + t_{1}^{-1} \left(M - X\right) O^{-1}" "\n"
+        r"\end{aligned}"
+    ),
+    "ranges of one axis": (
+        r"k \left(\begin{bmatrix} q_{[1:]} - q_{[:-1]} - 1 \\ 0 \end{bmatrix} - \begin{bmatrix} 0 \\ "
+        r"q_{[1:]} - q_{[:-1]} - 1 \end{bmatrix}\right)"
+    ),
+    "common factors under a sum": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \left[\sum_{k} \left(X_{i k} - X_{j k}\right)^{2}\right]_{i j} + I \\" "\n"
+        r"t_{2} &= \frac{\frac{2 s^{3}}{t_{1}^{\odot 3}} - 1}{t_{1}^{\odot 4}} \\" "\n"
+        r"& 24 s^{3} \left(t_{2} X - \operatorname{diag}\left(t_{2} \mathbf{1}\right) X\right)" "\n"
+        r"\end{aligned}"
+    ),
+    "a sum that another term has in brackets": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \left(R + B^{\top} P B\right)^{-1} \\" "\n"
+        r"t_{2} &= A^{\top} \left(P - P B t_{1} B^{\top} P\right) A - P + Q \\" "\n"
+        r"t_{3} &= B t_{1} B^{\top} P A \\" "\n"
+        r"& A t_{2} \left(A - t_{3}\right)^{\top} - t_{2} + B t_{1}^{\top} B^{\top} P^{\top} A t_{2} "
+        r"\left(t_{3} - A\right)^{\top}" "\n"
+        r"\end{aligned}"
+    ),
+    "ranges that are whole axes": (
+        r"2 c_{[0]} x + c_{[1]} \left(\begin{bmatrix} 0 \\ x_{[:5]} \end{bmatrix} + \begin{bmatrix} "
+        r"x_{[1:]} \\ 0 \end{bmatrix}\right)"
+    ),
+    "entries of rows": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \operatorname{diag}\left(K^{\top} x\right) \cos\left(\begin{bmatrix} 0 & -w_{[2]} & "
+        r"w_{[1]} \\ w_{[2]} & 0 & -w_{[0]} \\ -w_{[1]} & w_{[0]} & 0 \end{bmatrix}\right) "
+        r"\operatorname{diag}\left(x\right) \\" "\n"
+        r"& \begin{bmatrix} \left(t_{1}\right)_{[2, 1]} - \left(t_{1}\right)_{[1, 2]} \\ "
+        r"\left(t_{1}\right)_{[0, 2]} - \left(t_{1}\right)_{[2, 0]} \\ \left(t_{1}\right)_{[1, 0]} - "
+        r"\left(t_{1}\right)_{[0, 1]} \end{bmatrix}" "\n"
+        r"\end{aligned}"
+    ),
+    "a matrix times a reciprocal": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= A \mathbf{1} \left(A \mathbf{1}\right)^{\top} \\" "\n"
+        r"t_{2} &= \left(\frac{A}{\sqrt{t_{1}}} X - Y\right) X^{\top} \\" "\n"
+        r"t_{3} &= A \odot t_{2} \\" "\n"
+        r"t_{4} &= \operatorname{diag}\left(A \mathbf{1}\right) \\" "\n"
+        r"& \frac{t_{2}}{\sqrt{t_{1}}} - \frac{1}{2} \frac{t_{3} t_{4} + t_{3}^{\top} "
+        r"t_{4}}{t_{1}^{\odot \frac{3}{2}}} \mathbf{1} \mathbf{1}^{\top}" "\n"
+        r"\end{aligned}"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_read_as_in_papers(name):
+    f, args = CASES[name]
+    names = f.__code__.co_varnames[: len(args)]
+    found = sg.formula(f, *args, wrt=names[0])
+    assert found.latex() == PRINTED[name]
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    want = sg.func.grad(f)(*args).numpy()
+    np.testing.assert_allclose(evaluate(read, dict(zip(names, args, strict=True))), want, rtol=1e-9, atol=1e-12)
+    assert canonical(found.canonical) is found.canonical
