@@ -47,9 +47,9 @@ def contrastive(Z, tau):
     return sg.logsumexp((Z @ Z.T / tau).masked_fill(sg.eye(5).bool(), -np.inf), 1).sum()
 
 
-def matrix_t(M, X, S, O):
+def matrix_t(M, X, S, W):
     E = X - M
-    return sg.logdet(sg.eye(4) + sg.linalg.inv(S) @ E @ sg.linalg.inv(O) @ E.T)
+    return sg.logdet(sg.eye(4) + sg.linalg.inv(S) @ E @ sg.linalg.inv(W) @ E.T)
 
 
 def springs(q, k):
@@ -84,7 +84,9 @@ def convolution(A, X, Y):
 MASK = (RNG.random((5, 5)) > 0.4) | np.eye(5, dtype=bool)
 CASES = {
     "orders are flipped ones": (plackett_luce, (drawn(5),)),
-    "columns of ones and zeros are blocks": (ordinal, (np.array([-1.0, 0.5, 1.4]), drawn(5), np.eye(4)[[0, 1, 2, 3, 1]])),
+    "columns of ones and zeros are blocks": (
+        ordinal, (np.array([-1.0, 0.5, 1.4]), drawn(5), np.eye(4)[[0, 1, 2, 3, 1]]),
+    ),
     "what is 1 or 0 has Iverson's brackets": (zero_inflated, (1.3, np.array([0.0, 2, 1, 0, 3]), 0.2)),
     "one list of cases": (graph_attention, (drawn(3), drawn(5, 3), drawn(3), MASK, drawn(5, 3))),
     "truth values of an identity": (contrastive, (drawn(5, 3), 0.5)),
@@ -139,8 +141,11 @@ PRINTED = {
     ),
     "an inverse beside a sum": (
         r"\begin{aligned}" "\n"
-        r"t_{1} &= S + \left(X - M\right) O^{-1} \left(X - M\right)^{\top} \\" "\n"
-        r"& t_{1}^{-\top} \left(M - X\right) O^{-\top} + t_{1}^{-1} \left(M - X\right) O^{-1}" "\n"
+        r"t_{1} &= X - M \\" "\n"
+        r"t_{2} &= W^{-1} \\" "\n"
+        r"t_{3} &= \left(S + t_{1} t_{2} t_{1}^{\top}\right)^{-1} \\" "\n"
+        r"t_{4} &= M - X \\" "\n"
+        r"& t_{3}^{\top} t_{4} t_{2}^{\top} + t_{3} t_{4} t_{2}" "\n"
         r"\end{aligned}"
     ),
     "ranges of one axis": (

@@ -141,7 +141,8 @@ def _as_brackets(form: Form, run: Canonicaliser) -> Form | None:
     for p in form.terms:
         for f in p.factors:
             inside = run.insides.get(f.base)
-            if inside is None or len(p.factors) < 2 or len(inside.terms) < 3 or len(inside.shape) != len(form.shape):
+            wide = inside is not None and 2 < len(inside.terms) < len(form.terms)
+            if inside is None or not wide or len(p.factors) < 2 or not len(inside.shape) == len(form.shape) < 3:
                 continue
             for axes in itertools.permutations(range(len(form.shape))):
                 multiple = _open_multiple(form, p, inside.spread(axes, form.shape), run)
