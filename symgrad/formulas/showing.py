@@ -110,13 +110,16 @@ class Formula:
         conditions: bool = False,
         caption: bool = False,
         layout: str | None = None,
+        constants: bool = False,
         **options: Any,
     ) -> str:
         r"""The LaTeX; ``header`` prints what it is on the left of ``=``, further options as for :func:`latex`.
 
         ``header`` may be "leibniz" (∂f/∂x, as True), "nabla" (∇f, of scalars) or "D" (Df, in the numerator layout).
         ``layout`` is "mixed" (as the array lies), "numerator" or "denominator", for derivatives of functions and texts;
-        ``caption=True`` states it by the differential.  Raises ``ArgumentError`` where a notation does not apply.
+        ``caption=True`` states it by the differential.  ``constants=True`` says below what the arrays of the program
+        are that stand in the formula as ``c1``, ``c2`` …, as far as they have few entries.  Raises ``ArgumentError``
+        where a notation does not apply.
 
         >>> import symgrad as sg
         >>> f = sg.formula("norm(A@x-b)**2", wrt="x")
@@ -125,6 +128,10 @@ class Formula:
         >>> print(f.unicode(layout="denominator", header=True, caption=True))
         ∂f/∂x = 2 Aᵀ (A x − b)
         df = (∂f/∂x)ᵀ dx (denominator layout)
+        >>> g = sg.formula(lambda x: (sg.tensor([[1.0, 2.0], [0.0, 3.0]]) @ x).sum(), (2,), wrt="x")
+        >>> print(g.unicode(constants=True))
+        c₁ᵀ 𝟏
+        where c₁ = [1, 2; 0, 3]
         """
         from symgrad.formula.printing.latex import caption as said
         from symgrad.formula.printing.latex import latex
@@ -137,7 +144,18 @@ class Formula:
             options["name"] = self.of.in_bold().head("leibniz") if bold and self.of else self.head
         found = self.valid_when if conditions else ()
         notes = [found.note()] if found else []
+        notes += self._constant_notes() if constants else []
         return latex(term, notes=notes + [note or said(self.derivative)] * caption, **options)
+
+    def _constant_notes(self) -> list[str]:
+        """What the arrays are that the program brought along, and that the formula shows, in lines below it."""
+        from symgrad.formula.printing.blocks import few_numbers
+        from symgrad.formula.printing.names import texts
+
+        shown = {t.params["name"] for t in postorder([self.canonical]) if t.op is SYMBOL}
+        found = {name: few_numbers(value) for name, value in self.constants.items() if name in shown}
+        names = texts([*self.names, *shown])
+        return [rf"\text{{where}}\; {names[name]} = {text}" for name, text in found.items() if text is not None]
 
     def _known(self, option: str) -> Derivative:
         if self.of is None:
@@ -415,8 +433,8 @@ def latex(
     ``canonical=False`` (as it was run), ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a
     letter, a list, or a dict such as ``{"r": "X@w - y"}``), ``width=`` (of a line, in points), ``bold=True`` (arrays in
     bold), ``environment="align"`` (or "align*", "equation", "equation*": a whole environment for a document),
-    ``conditions=True`` (when the formula holds, see ``Tensor.valid_when``), and ``caption=True`` (how its axes are
-    meant).
+    ``conditions=True`` (when the formula holds, see ``Tensor.valid_when``), ``constants=True`` (what ``c1``,
+    ``c2`` … are), and ``caption=True`` (how its axes are meant).
 
     >>> import symgrad as sg
     >>> sg.latex(lambda X, w, y: ((X @ w - y) ** 2).sum(), (5, 3), (3,), (5,), wrt="w")

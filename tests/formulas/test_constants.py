@@ -170,3 +170,30 @@ def test_the_transpose_of_a_triangle_of_ones_is_the_other_one():
     assert found.latex() == rf"\operatorname{{triu}}{ones} e^{{\operatorname{{tril}}{ones} x}}"
     x = RNG.normal(size=6)
     np.testing.assert_allclose(found.evaluate(x=x), sg.func.grad(f)(sg.tensor(x)).numpy(), rtol=1e-12)
+
+
+def test_what_constants_are_stands_below_the_formula():
+    def f(x):
+        return (sg.tensor([[0.1, 2.0], [0.0, 3.0]]) @ x).sum() * sg.tensor(2.5) + (np.arange(40.0) ** 1.5).sum() * x[0]
+
+    found = sg.formula(f, (2,), wrt="x")
+    assert found.unicode(constants=True).splitlines()[-1] == "where c₁ = [0.1, 2; 0, 3]"
+    assert found.latex() in found.latex(constants=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda: np.array([1 + 2j, 3]), "[1 + 2 ⅈ; 3]"),
+        (lambda: np.array([np.inf, 1e-7]), "[∞; 10⁻⁷]"),
+        (lambda: np.array([True, False]), "[1; 0]"),
+        (lambda: np.arange(37.0) ** 2, None),
+        (lambda: np.cos(np.arange(8.0)).reshape(2, 2, 2), None),
+    ],
+    ids=["complex", "infinite", "truth values", "many", "three axes"],
+)
+def test_constants_are_written_entry_by_entry_where_they_are_few(made, text):
+    constant = made()
+    x = sg.tensor(np.ones(constant.shape), requires_grad=True, name="x")
+    below = sg.formula((x * constant).sum()).unicode(constants=True).splitlines()[1:]
+    assert below == ([] if text is None else [f"where c₁ = {text}"])

@@ -99,3 +99,9 @@ def test_a_derivation_states_the_branch_that_it_follows():
     assert not found.valid_when.hold(x=[0.1, 0.0, 0.0])
     assert not sg.derive(damped, np.full(3, 0.1), wrt="x").valid_when.hold(x=[1.0, 1.0, 0.0])
     assert "valid" not in sg.derive("norm(A@x-b)**2", wrt="x").latex()
+
+
+def test_a_linear_system_with_a_vector_has_no_axes_of_size_1():
+    text = str(sg.derive("b @ solve(exp(A), b)", wrt="A", shapes="A=n,n b=n"))
+    assert "squeeze" not in text
+    assert "z2 = inv(z1) @ b" in text

@@ -9,15 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from symgrad.formula.printing.calls import exact, index_tex, unit_vector, writes
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, matrix_product, text_of, transposed
+from symgrad.formula.printing.pieces import (
+    ATOM,
+    POWER,
+    Piece,
+    brackets,
+    matrix_product,
+    number_piece,
+    text_of,
+    transposed,
+)
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.reading.values import Value, op, value_of
 from symgrad.formula.term import Term, full
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
+
+MOST_NUMBERS = 36
+"""Entries of a constant that are written one by one."""
 
 MOST_ZEROS = 3
 """Rows of zeros that are written one by one."""
@@ -38,6 +52,26 @@ def _plain(w: Writer, *blocks: Term) -> bool:
 
 def _is_zero(t: Term) -> bool:
     return t.op.name == "full" and t.params["value"] == 0 and t.dtype == "float64"
+
+
+def few_numbers(value: Any) -> str | None:
+    """A number, column or matrix, entry by entry; None for more entries than a reader takes in, or more axes."""
+    array = np.asarray(value)
+    if array.ndim > 2 or not 0 < array.size <= MOST_NUMBERS or array.dtype.kind not in "biufc":
+        return None
+    texts = [text_of(number_piece(_exact_value(x))) for x in array.flat]
+    if not array.ndim:
+        return texts[0]
+    wide = array.shape[1] if array.ndim == 2 else 1
+    return text_of(_framed("m", [texts[k : k + wide] for k in range(0, len(texts), wide)]))
+
+
+def _exact_value(x: Any) -> Any:
+    """An entry in the fewest digits that its dtype has; a whole number as one."""
+    if x.dtype.kind == "c" and x.imag:
+        return complex(x)
+    value = float(str(x.real)) if x.dtype.kind in "fc" else int(x)
+    return int(value) if abs(value) < 2**53 and value == int(value) else value
 
 
 @writes("cat")
