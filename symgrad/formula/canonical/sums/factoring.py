@@ -149,7 +149,7 @@ def _as_brackets(form: Form, run: Canonicaliser) -> Form | None:
                 if multiple is not None:
                     found, times = multiple
                     labels = tuple(range(len(form.shape)))
-                    bracket = Product(times.coef, [Factor(f.base, tuple(axes))], labels)
+                    bracket = Product(times.coef, [Factor(f.base, axes)], labels, found[0].decimal)
                     rest = [bracket if q is found[0] else q for q in form.terms if not any(q is x for x in found[1:])]
                     return Form(rest, form.shape)
     return None
