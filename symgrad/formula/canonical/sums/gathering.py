@@ -29,7 +29,7 @@ def gathered(form: Form, run: Canonicaliser) -> Form | None:
         for q in terms[i + 1 :]:
             run.steps -= 1
             for renamed in _renamings(p, q):
-                whole = _as_one(p, renamed, form, run)
+                whole = _as_one(p, renamed, run)
                 if whole is not None:
                     rest = [whole if t is p else t for t in terms if t is not q]
                     return run.sum_of([t for t in rest if t.coef], form.shape)
@@ -53,7 +53,7 @@ def _renamings(p: Product, q: Product) -> Iterator[Product]:
                 yield Product(q.coef, relabelled(q.factors, names.__getitem__), p.out, q.decimal)
 
 
-def _as_one(p: Product, q: Product, form: Form, run: Canonicaliser) -> Product | None:
+def _as_one(p: Product, q: Product, run: Canonicaliser) -> Product | None:
     """Two products in the same labels as their common factors times the sum of what is left."""
     common: list[Factor] = []
     left, right = list(p.factors), list(q.factors)
@@ -61,7 +61,7 @@ def _as_one(p: Product, q: Product, form: Form, run: Canonicaliser) -> Product |
         g = next((g for g in right if g.base is f.base and g.labels == f.labels and g.power * f.power > 0), None)
         if g is None:
             continue
-        least = f if abs(f.power) <= abs(g.power) else g
+        least = f if abs(float(f.power)) <= abs(float(g.power)) else g
         common.append(least)
         for side, own in ((left, f), (right, g)):
             k = side.index(own)
