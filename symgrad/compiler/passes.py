@@ -52,9 +52,12 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
         found = rebuilt(found, _regrouped, only=("mul", "add"))
-        found = merged.exponentials(found, postorder(found))
-        found = with_triangles(found, postorder(found))
-    order = postorder(found)
+        found, before = merged.exponentials(found, order := postorder(found)), found
+        order = order if found == before else postorder(found)
+        found, before = with_triangles(found, order), found
+        order = order if found == before else postorder(found)
+    else:
+        order = postorder(found)
     single = with_singles(found, order)
     known = order if single == found else postorder(single)
     last = rebuilt(single, change, known)
