@@ -141,3 +141,11 @@ def test_second_derivatives_conjugate_complex_constants_each_time(function):
     """The conjugate of i counted as real, as it has no dtype, and was not conjugated back."""
     second = sg.func.hessian(function)
     np.testing.assert_allclose(sg.compile(second, Z)(Z), second(sg.tensor(Z)).numpy(), rtol=1e-12)
+
+
+def test_the_hessian_of_one_complex_entry_has_a_formula():
+    """A number stood for an array of one entry, and the search for lowest terms took its axes for those of a matrix."""
+    z = np.array([1 + 0.5j])
+    program = sg.compile(sg.func.hessian(lambda z: (z.abs() ** 3).sum() + (z * z).real.sum()), z).program
+    assert "z" in program.formula
+    np.testing.assert_allclose(evaluate(canonical(program.terms[0]), {"z": z}), program(z).item(), rtol=1e-12)

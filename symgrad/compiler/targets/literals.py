@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symgrad.formula.term import NUMBER, SIZE, Term
+from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed
 
 
@@ -54,14 +56,18 @@ def plain_text(value: Any) -> str:
 
 def sample(term: Term) -> Any:
     """A Python number of the kind that a weak term has."""
+    return type(_example(term))(1)
+
+
+def _example(term: Term) -> Any:
+    """A value that a weak term may have: operators make Python's numbers of these, and functions are made floats."""
     if term.op is NUMBER:
-        value = term.number
-        return 1.0 if isinstance(value, (str, Fraction)) else type(value)(1)
+        return 1.0 if isinstance(term.number, (str, Fraction)) else term.number
     if term.op is SIZE:
-        return 1
-    if term.op.name in ("add", "sub", "mul", "neg", "floor_divide", "remainder"):
-        samples = [sample(a) for a in term.args]
-        return next((s for s in samples if isinstance(s, float)), samples[0])
+        return 2
+    if term.op.name in WRITTEN:
+        with np.errstate(all="ignore"), contextlib.suppress(ArithmeticError, TypeError, ValueError):
+            return np.asarray(term.op.kernel(*map(_example, term.args))).item()
     return 1.0
 
 

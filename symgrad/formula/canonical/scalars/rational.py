@@ -382,6 +382,8 @@ def _product(p: Product, run: Canonicaliser) -> list[Product]:
         if len(set(labels)) < len(labels) or not _promising(near, run):
             continue
         base = next(f.base for f in p.factors if f.labels == labels)
+        if base.ndim != len(labels):
+            continue  # a number that stands for an array of one entry
         small = Form([Product(1, near, labels)], base.shape)
         found = _shorter(small, run)
         if found is None:
