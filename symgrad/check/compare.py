@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.locate import locate
 from symgrad.check.diagnosis.retry import asked_again, repeated_gradients, same_everywhere, second_look
+from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
 from symgrad.check.oracle.subgradients import look_at_subgradients
 from symgrad.check.oracle.trust import symmetrised
-from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Report
+from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend, Report
 
 
 @dataclass
@@ -81,10 +83,12 @@ def _compared_at(
         argument.formulas = formula_texts(exact, i, derivative.kind, argument.name)
         arguments.append(argument)
     wrong = [i for i, a in enumerate(arguments) if a.wrong or a.given.shape != a.exact.shape]
+    search = Search(subject, given, arguments)
+    mend = search.go_on(FIRST_MENDING) if wrong else None
     if wrong:
         with np.errstate(all="ignore"):
             cases = [Case(argument, i, subject, exact) for i, argument in enumerate(arguments)]
-            last = time.monotonic() + LONGEST_SEARCH
+            last = time.monotonic() + (LONGEST_SEARCH if mend is None else LONGEST_SEARCH / 4)
             for i in wrong:
                 now, share = time.monotonic(), 1 if i == wrong[-1] else 2
                 exact.deadline = now + max((last - now) / share, LONGEST_SEARCH / 20)
@@ -100,6 +104,10 @@ def _compared_at(
             late = time.monotonic() > last
             exact.deadline = max(last, time.monotonic()) + LONGEST_SEARCH / 4
             locate(cases)
+            unexplained = any(a.diagnosis and a.diagnosis.kind in UNEXPLAINED for a in arguments)
+            mend = search.go_on(LONGEST_MENDING) if unexplained else mend
+            for argument in arguments:
+                argument.diagnosis = _by_mend(argument.diagnosis, mend)
             if late and any(a.diagnosis and a.diagnosis.kind in UNEXPLAINED for a in arguments):
                 exact.notes.append(
                     f"the search for the mistake was given up after {LONGEST_SEARCH} seconds; with smaller arguments, "
@@ -107,11 +115,28 @@ def _compared_at(
                 )
     if any(g.size for g in exact.gradients) and not any(map(np.any, exact.gradients)):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
-    return Report(label, exact.method, exact.value, arguments, exact.notes), exact
+    return Report(label, exact.method, exact.value, arguments, exact.notes, mend), exact
 
 
-LONGEST_SEARCH = 16
+def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
+    """A mistake that nothing else explains is in the line that makes the gradient right when it is changed."""
+    if found is None or mend is None or found.kind not in (*UNEXPLAINED, "entry", "slice", "place", "order", "zeros"):
+        return found
+    name = Path(mend.file).name
+    if mend.right == "pass":
+        said = f"Without line {mend.line} of {name} the gradient is right."
+    else:
+        said = f"Line {mend.line} of {name} is wrong: {mend.right} is right."
+    kept = "" if found.kind in UNEXPLAINED else f"{found.sentence} "
+    kind = found.kind if kept else "line"
+    return Diagnosis(kind, kept + said, found.hint if kept else "", f"{name}:{mend.line}: {mend.was}")
+
+
+LONGEST_SEARCH = 12
 """Seconds for finding the mistake: each wrong argument has half of what is left, the last one all of it."""
+
+FIRST_MENDING, LONGEST_MENDING = 0.3, 5
+"""Seconds for running the gradient with one change after the other: at first, and where nothing else explains it."""
 
 UNEXPLAINED = (*UNNAMED, "precision")
 

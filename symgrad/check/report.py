@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,26 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return f"{self.sentence} Look for: {self.hint}." if self.hint else self.sentence
+
+
+@dataclass(frozen=True)
+class Mend:
+    """A change of one line in the function of a derivative with which all of it is right, at two points.
+
+    file   the file that the line stands in
+    line   its number
+    was    the line as it is, or several
+    right  the same as it should be; "pass" for one that should not be there
+    """
+
+    file: str
+    line: int
+    was: str
+    right: str
+
+    def __str__(self) -> str:
+        lines = [f"- {line}" for line in self.was.splitlines()] + [f"+ {line}" for line in self.right.splitlines()]
+        return "\n".join([f"{Path(self.file).name}:{self.line}", *lines])
 
 
 @dataclass
@@ -142,7 +163,8 @@ class Report:
     """The verdict on a gradient.  True when it is right.
 
     ``method`` says how the exact gradient was found, ``value`` is f at the point, ``arguments`` holds one
-    :class:`ArgumentReport` per gradient, and ``notes`` what else deserves to be known.
+    :class:`ArgumentReport` per gradient, and ``notes`` what else deserves to be known.  ``mend`` is the line of the
+    gradient's own function that makes it right when it is changed, where one was found.
     """
 
     function: str
@@ -150,6 +172,7 @@ class Report:
     value: Any
     arguments: list[ArgumentReport]
     notes: list[str] = field(default_factory=list)
+    mend: Mend | None = None
 
     def __getattr__(self, name: str) -> Any:
         raise missing("'Report' object", name, OF_REPORTS, self)
@@ -198,6 +221,7 @@ class Report:
             "function": self.function,
             "method": self.method,
             "arguments": [a.to_dict() for a in self.arguments],
+            "mend": None if self.mend is None else asdict(self.mend),
             "notes": list(self.notes),
         }
 
@@ -216,7 +240,7 @@ class Report:
         if first is None:
             lines = [line for a in self.arguments for line in _right_page(a)]
         else:  # pytest shows the beginning of a report
-            lines = _page(first)
+            lines = _page(first, self.mend)
             told = {str(first.diagnosis): first.name}
             others = [a for a in self.arguments if a is not first]
             lines += [line for a in others if not a.ok for line in _short_page(a, told)]
@@ -242,9 +266,9 @@ def _right_page(a: ArgumentReport) -> list[str]:
     return [*_titled(a), *_row("entries", _count(a)), *(line for note in a.notes for line in _row("note", note))]
 
 
-def _page(a: ArgumentReport) -> list[str]:
+def _page(a: ArgumentReport, mend: Mend | None) -> list[str]:
     """All that is known of a wrong derivative, the mistake first."""
-    lines = [*_titled(a), *_mistake(a), *_worst_row(a)]
+    lines = [*_titled(a), *_mistake(a), *_mend_rows(mend), *_worst_row(a)]
     if a.given.shape == a.exact.shape:
         lines += _row("entries", _count(a))
     lines += _formula_rows(a)
@@ -269,6 +293,17 @@ def _mistake(a: ArgumentReport) -> list[str]:
     rows = _row("mistake", found.sentence)
     rows += _row("line", found.line) if found.line else []
     return rows + (_row("look for", found.hint) if found.hint else [])
+
+
+def _mend_rows(mend: Mend | None) -> list[str]:
+    """The lines to change, whole: they are there to be copied."""
+    if mend is None:
+        return []
+    first, *rest = str(mend).splitlines()
+    return [
+        *_row("mend", f"{first}, with which all agrees, at this point and at another one"),
+        *(" " * 14 + line for line in rest),
+    ]
 
 
 def _worst_row(a: ArgumentReport) -> list[str]:

@@ -60,7 +60,8 @@ def _size_name(value: float, case: Case) -> str | None:
     for form, of in _OF_SIZES.items():
         for text, n in sizes.items():
             if n > 2 and _near(value, of(n)):
-                return f"{form.format(n)} (= {form.format(text)})"
+                plain = str(Fraction(form.format(n))) if form in ("{}/2", "2/{}") else form.format(n)
+                return f"{plain} (= {form.format(text)})"
     return None
 
 

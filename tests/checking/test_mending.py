@@ -1,0 +1,193 @@
+"""sg.check finds the line of a gradient's own function that makes it right when it is changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.check import check, compare
+
+RNG = np.random.default_rng(7)
+X, t, w = RNG.normal(size=(6, 3)), RNG.normal(size=6), RNG.normal(size=3)
+RATINGS = [(0, 1, 4.0), (0, 2, 3.0), (1, 0, 5.0), (2, 1, 1.0), (2, 3, 2.0), (3, 2, 4.0)]
+P, Q = RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
+strength = 0.3
+
+
+@pytest.fixture(autouse=True)
+def _enough_time(monkeypatch):
+    monkeypatch.setattr(compare, "FIRST_MENDING", 60)
+    monkeypatch.setattr(compare, "LONGEST_MENDING", 0)
+
+
+def squares(w):
+    r = X @ w - t
+    return 0.5 * r @ r + 0.5 * strength * w @ w
+
+
+def factorised(P, Q):
+    total = 0.0
+    for u, i, r in RATINGS:
+        total = total + (r - P[u] @ Q[i]) ** 2
+    return total
+
+
+def stale_row(P, Q):
+    gP, gQ = np.zeros_like(P), np.zeros_like(Q)
+    for u, i, r in RATINGS:
+        e = r - P[u] @ Q[i]
+        gP[u] -= 2 * e * Q[i]
+        gQ[i] -= 2 * e * Q[i]
+    return gP, gQ
+
+
+def other_index(P, Q):
+    gP, gQ = np.zeros_like(P), np.zeros_like(Q)
+    for u, i, r in RATINGS:
+        e = r - P[u] @ Q[i]
+        gP[u] -= 2 * e * Q[i]
+        gQ[u] -= 2 * e * P[u]
+    return gP, gQ
+
+
+def overwritten(P, Q):
+    gP, gQ = np.zeros_like(P), np.zeros_like(Q)
+    for u, i, r in RATINGS:
+        e = r - P[u] @ Q[i]
+        gP[u] -= 2 * e * Q[i]
+        gQ[i] = -2 * e * P[u]
+    return gP, gQ
+
+
+def no_strength(w):
+    r = X @ w - t
+    return X.T @ r + w
+
+
+def normalised_rows(Z):
+    p = np.exp(Z) / np.exp(Z).sum(1, keepdims=True)
+    return (p * np.arange(12.0).reshape(3, 4) ** 2).sum()
+
+
+def along_columns(Z):
+    p = np.exp(Z) / np.exp(Z).sum(1, keepdims=True)
+    g = np.arange(12.0).reshape(3, 4) ** 2
+    return p * (g - (p * g).sum(axis=0, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "was", "right"),
+    [
+        (factorised, stale_row, (P, Q), "gQ[i] -= 2 * e * Q[i]", "gQ[i] -= 2 * e * P[u]"),
+        (factorised, other_index, (P, Q), "gQ[u] -= 2 * e * P[u]", "gQ[i] -= 2 * e * P[u]"),
+        (factorised, overwritten, (P, Q), "gQ[i] = -2 * e * P[u]", "gQ[i] += -2 * e * P[u]"),
+        (squares, no_strength, (w,), "return X.T @ r + w", "return X.T @ r + w * strength"),
+        (
+            normalised_rows,
+            along_columns,
+            (RNG.normal(size=(3, 4)),),
+            "return p * (g - (p * g).sum(axis=0, keepdims=True))",
+            "return p * (g - (p * g).sum(axis=1, keepdims=True))",
+        ),
+    ],
+)
+def test_the_line_is_found(f, grad, args, was, right):
+    code = grad.__code__
+    report = check(f, grad, *args)
+    assert not report.ok
+    assert (report.mend.was, report.mend.right) == (was, right)
+    assert grad.__code__ is code
+    page = str(report)
+    assert f"- {was}\n" in page
+    assert f"+ {right}\n" in page
+    assert report.mend.file == __file__
+    assert report.to_dict()["mend"]["right"] == right
+
+
+def test_the_line_is_the_diagnosis_where_nothing_else_explains_it():
+    found = check(factorised, other_index, P, Q).diagnosis
+    assert found.kind == "line"
+    assert "gQ[i] -= 2 * e * P[u] is right" in found.sentence
+    assert found.line.endswith("gQ[u] -= 2 * e * P[u]")
+
+
+def test_variables_of_the_functions_around_stay():
+    def around(scale, shift):
+        return (
+            lambda w: scale * (np.sin(w + shift)).sum(),
+            lambda w: scale * shift * np.cos(w + shift),
+        )
+
+    mend = check(*around(0.7, 0.4), w).mend
+    assert "scale * np.cos(w + shift)" in mend.right
+
+
+def test_methods_are_looked_at_and_their_forward_passes_are_not():
+    class Layer:
+        def __init__(self, W):
+            self.W = W
+
+        def forward(self, x):
+            self.x, self.h = x, np.tanh(self.W @ x)
+            return self.h
+
+        def backward(self, g):
+            u = g * (1 - self.h)
+            return self.W.T @ u
+
+    layer = Layer(X)
+    mend = check(layer.forward, layer.backward, w).mend
+    assert mend.was == "u = g * (1 - self.h)"
+    assert mend.right == "u = g * (1 - self.h**2)"
+
+
+def test_what_is_right_at_one_point_only_is_not_believed():
+    mend = check(lambda x: (x**3).sum(), lambda x: 2 * x**2, np.ones(3)).mend
+    assert mend is None or "3 * x**2" in mend.right
+
+
+def test_functions_that_reach_out_are_run_as_they_are_written_only(tmp_path):
+    written = []
+
+    def grad(x):
+        with open(tmp_path / "log", "a") as file:  # noqa: PTH123  (by name, as people write it)
+            file.write("called\n")
+        written.append(len((tmp_path / "log").read_text()))
+        return 3 * x
+
+    report = check(lambda x: (x**2).sum(), grad, w)
+    assert not report.ok
+    assert report.mend is None
+
+
+def test_what_other_texts_write_is_undone():
+    fixed, log = np.zeros(3), []
+
+    def grad(x):
+        u = np.zeros(3)
+        u[:] = fixed + 4 * x
+        log.append(1)
+        return u / 3 + 0.0123
+
+    before = fixed.copy()
+    check(lambda x: (x**2).sum(), grad, w)
+    assert np.array_equal(fixed, before)
+    assert len(log) < 10  # calls of other texts are undone
+
+
+def test_loops_without_an_end_are_left_alone():
+    def grad(x):
+        k = 0
+        while k < 3:
+            k += 1
+        return k * x
+
+    report = check(lambda x: (x**2).sum(), grad, w)
+    assert not report.ok
+    assert report.mend is None
+
+
+def test_large_arguments_and_numbers_have_none():
+    assert check(lambda x: (x**2).sum(), lambda x: 3 * x, np.ones(5000)).mend is None
+    assert check(lambda x: (x**2).sum(), 3 * w, w).mend is None
+    assert check(lambda x: (x**2).sum(), lambda x: 2 * x, w).mend is None
