@@ -24,7 +24,7 @@ def arranged(out: Any, operands: Any) -> Any:
     NumPy orders them row by row where operands disagree, and some kernels put axes along which the one operand is
     repeated inside.
     """
-    if all(x.flags.c_contiguous for x in operands if isinstance(x, np.ndarray)):
+    if not [x for x in operands if isinstance(x, np.ndarray) and not x.flags.c_contiguous]:
         return out
     strides = [_strides(x, out.shape) for x in operands if isinstance(x, np.ndarray) and x.ndim > 1]
     inward = [k for k in reversed(range(out.ndim)) if out.shape[k] > 1]  # the axis of the shortest step comes first

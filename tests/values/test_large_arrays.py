@@ -296,3 +296,14 @@ def test_choices_are_those_of_itertools(again: bool) -> None:
     for n, r in itertools.product(range(6), range(1, 8)):
         want = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)
         np.testing.assert_array_equal(sg.combinations(sg.arange(n), r, again).numpy(), want)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 3), (2, 4)])
+def test_elimination_of_many_matrices_is_that_of_each(shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).integers(-1, 2, (5, 60, *shape)).astype(float)  # some without rank
+    order = kernels.lu_order(x)
+    swaps = kernels.swaps_of(order, min(shape))
+    for at in np.ndindex(5, 60):
+        np.testing.assert_array_equal(order[at], kernels.lu_order(x[at]))
+        np.testing.assert_array_equal(swaps[at], kernels.swaps_of(order[at], min(shape)))
+    np.testing.assert_array_equal(kernels.order_of(swaps, shape[0]), order)

@@ -39,17 +39,20 @@ def pinv(x: Any, atol: float, rtol: float) -> Any:
 def lu_order(x: Any) -> Any:
     """The order of rows that elimination with partial pivoting chooses: x[order] = L U."""
     rows, columns = x.shape[-2:]
-    out = np.empty(x.shape[:-1], np.int64)
-    for index in np.ndindex(x.shape[:-2]):
-        a, order = np.array(x[index]), np.arange(rows)
-        for k in range(min(rows - 1, columns)):
-            # LAPACK compares complex numbers by |re| + |im|.
-            best = k + int(np.argmax(np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)))
-            if a[best, k] != 0:
-                a[[k, best]], order[[k, best]] = a[[best, k]], order[[best, k]]
-                a[k + 1 :, k:] -= (a[k + 1 :, k] / a[k, k])[:, None] * a[k, k:]
-        out[index] = order
-    return out
+    a = np.array(x).reshape(int(np.prod(x.shape[:-2])), rows, columns)
+    every = np.arange(len(a))
+    order = np.tile(np.arange(rows), (len(a), 1))
+    for k in range(min(rows - 1, columns)):
+        # LAPACK compares complex numbers by |re| + |im|.
+        best = k + np.argmax(np.abs(a[:, k:, k].real) + np.abs(a[:, k:, k].imag), 1)
+        for rows_of in (a, order):
+            rows_of[every, k], rows_of[every, best] = rows_of[every, best], rows_of[every, k]
+        found = np.flatnonzero(a[:, k, k])
+        part = a if len(found) == len(a) else a[found]
+        part[:, k + 1 :, k:] -= (part[:, k + 1 :, k] / part[:, k, k, None])[..., None] * part[:, k, None, k:]
+        if part is not a:
+            a[found] = part
+    return order.reshape(x.shape[:-1])
 
 
 def lu_plain(x: Any) -> Any:
@@ -64,25 +67,23 @@ def lu_plain(x: Any) -> Any:
 
 def swaps_of(order: Any, count: int) -> Any:
     """LAPACK's pivots of an order of rows: the k-th (from 1) says which row was exchanged with row k."""
-    out = np.empty((*order.shape[:-1], count), np.int32)
-    for index in np.ndindex(order.shape[:-1]):
-        current = list(range(order.shape[-1]))
-        for k in range(count):
-            place = current.index(int(order[index][k]))
-            current[k], current[place] = current[place], current[k]
-            out[(*index, k)] = place + 1
-    return out
+    flat = order.reshape(int(np.prod(order.shape[:-1])), order.shape[-1])
+    every, current = np.arange(len(flat)), np.tile(np.arange(flat.shape[1]), (len(flat), 1))
+    out = np.empty((len(flat), count), np.int32)
+    for k in range(count):
+        place = np.argmax(current == flat[:, k, None], 1)
+        current[every, k], current[every, place] = current[every, place], current[every, k]
+        out[:, k] = place + 1
+    return out.reshape(*order.shape[:-1], count)
 
 
 def order_of(swaps: Any, rows: int) -> Any:
     """The order of rows that LAPACK's pivots stand for."""
-    out = np.empty((*swaps.shape[:-1], rows), np.int64)
-    for index in np.ndindex(swaps.shape[:-1]):
-        current = np.arange(rows)
-        for k, place in enumerate(swaps[index]):
-            current[[k, place - 1]] = current[[place - 1, k]]
-        out[index] = current
-    return out
+    flat = swaps.reshape(int(np.prod(swaps.shape[:-1])), swaps.shape[-1])
+    every, current = np.arange(len(flat)), np.tile(np.arange(rows), (len(flat), 1))
+    for k, place in enumerate(flat.T - 1):
+        current[every, k], current[every, place] = current[every, place], current[every, k]
+    return current.reshape(*swaps.shape[:-1], rows)
 
 
 def solve_blocks(triangle: Any, b: Any, upper: bool) -> Any:

@@ -208,8 +208,11 @@ class Sweep:
 
         Freeing goes in blocks: one by one, malloc gives memory back and asks for it again all the time.
         """
-        ends = {k + 1 for k, node in enumerate(nodes) if node in stale} if stale else set()
-        starts = sorted({0, *range(0, len(nodes), _BLOCK), *ends, *(k - 1 for k in ends)} - {len(nodes)})
+        ends: set[int] = set()
+        starts = list(range(0, len(nodes), _BLOCK))
+        if stale:
+            ends = {k + 1 for k, node in enumerate(nodes) if node in stale}
+            starts = sorted({*starts, *ends, *(k - 1 for k in ends)} - {len(nodes)})
         for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
             self.done = start
             block = nodes[start:end]
