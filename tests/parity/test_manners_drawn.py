@@ -116,3 +116,30 @@ def test_a_checkpoint_says_which_argument_changed() -> None:
     v.mul_(2)
     with pytest.raises(sg.errors.ChangedInPlace, match="is output 0 of Mul.*version 1; expected version 0.*checkpoint"):
         out.sum().backward()
+
+
+VIEWS = ["v[0]", "v[:1]", "v[None]", "v[...]", "v[:, 0]", "v[0:1, None]", "v.t()", "v.mT", "v.permute(1, 0)",
+         "v.view(-1)",
+         "v.transpose(0, 1)", "v.reshape(4)", "v.unsqueeze(0)", "v.squeeze()", "v.expand(2, 2, 2)", "v.diagonal()",
+         "v.select(0, 1)", "v.narrow(0, 0, 1)", "v.unbind(0)[0]", "v.flatten()", "v.unfold(0, 1, 1)", "v.chunk(2)[1]",
+         "v.as_strided((2,), (1,))"]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("inside", [False, True])
+def test_words_for_views_that_may_not_change(view: str, inside: bool) -> None:
+    """They name the op that cut the view out, of an index its last step."""
+
+    def words(t: Any) -> str:
+        y = t.ones(2, 2, requires_grad=True) * 1
+        with t.no_grad():
+            v = y.view_as(y)
+            made = eval(view, {"v": v}) if inside else None  # noqa: S307
+        made = made if inside else eval(view, {"v": v})  # noqa: S307
+        try:
+            made.mul_(2)
+        except RuntimeError as error:
+            return str(error)[:55]
+        return "changed"
+
+    assert words(sg) == words(torch)

@@ -271,7 +271,7 @@ def refuse(tensor: Any, others: tuple[Any, ...], name: str) -> None:
         view = view_of(tensor)
         if view is not None:
             if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
-                raise AutogradError(view.refusal(recorded=tensor._node is not None))
+                raise AutogradError(view.refusal(recorded=tensor._node is not None, node=tensor._node))
             if tensor._requires_grad and view.base.is_leaf:
                 raise AutogradError(LEAF_VIEW + _named(view.base))
         if tensor._requires_grad and tensor._node is None:

@@ -49,7 +49,7 @@ class View:
     leaf       whether it was itself told to require grad
     before     what stands for it in graphs that were made before it was first told so, and where no gradient reaches it
     changed    whether its memory was changed without being recorded
-    place      which output of which function it is, for messages
+    place      which output of which function it is, for messages; its name is empty where the parameters tell it
     """
 
     __slots__ = ("base", "before", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
@@ -64,21 +64,33 @@ class View:
         self.leaf = False
         self.before: tuple[int, Any] | None = None
         self.changed = False
-        self.place = (0, op.node if isinstance(op.node, str) else op.name.capitalize())
+        self.place = (0, "" if callable(op.node) else op.node or op.name.capitalize())
 
     def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
         """Say of what kind this view is itself."""
         self.kind, self.inherited = kind, False
         self.place = self.place if place is None else place
 
-    def refusal(self, how: str = "is being", recorded: bool = True) -> str:
-        """torch's sentence for a change of this view, or of its base (``how``)."""
-        which = f"Output {self.place[0]} of {self.place[1].removesuffix('0').removesuffix('Backward')} is a view"
+    def refusal(self, how: str = "is being", recorded: bool = True, node: Any = None) -> str:
+        """torch's sentence for a change of this view, which ``node`` made, or of its base (``how``)."""
+        which = f"Output {self.place[0]} of {self._word(node).removesuffix('0').removesuffix('Backward')} is a view"
         if self.kind in ("no_grad", "inference"):
             start = f"{which} of a view which was created in" if self.inherited else "A view was created in"
             return f"{start} {'no_grad' if self.kind == 'no_grad' else 'inference'} mode and {how} {_WHY[self.kind]}"
         start = which if recorded else "A view was created in no_grad mode"
         return f"{start} and {how} modified inplace{'' if recorded else ' with grad mode enabled'}. {_WHY[self.kind]}"
+
+    def _word(self, node: Any) -> str:
+        """What torch calls the op that cut the view out: of an index it is the last step."""
+        label = getattr(node.args, "label", None) if node.__class__ is Node and self.inherited else None
+        if isinstance(label, str):
+            return label
+        if self.place[1] or not callable(self.op.node):
+            return self.place[1]
+        array = self.base._value
+        for op, params in self.chain()[:-1]:
+            array = op.kernel(array, **params)
+        return str(self.op.node(array.shape, **self.params))
 
     def chain(self) -> list[tuple[Op, dict[str, Any]]]:
         """The ops that cut the view out of its base, first to last."""
