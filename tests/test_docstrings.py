@@ -34,6 +34,17 @@ def test_all_rooms_are_visited() -> None:
         assert name in PUBLIC
 
 
+def test_public_functions_say_what_they_do() -> None:
+    rooms = {"": vars(sg), "Tensor": vars(sg.Tensor), **SPACES}
+    silent = [
+        f"{room}.{name}"
+        for room, found in rooms.items()
+        for name, function in found.items()
+        if not name.startswith("_") and isinstance(function, types.FunctionType) and not inspect.getdoc(function)
+    ]
+    assert not silent
+
+
 @pytest.mark.parametrize("room", ["symgrad.", "Tensor."])
 def test_examples_run(room: str) -> None:
     runner = doctest.DocTestRunner(verbose=False)

@@ -1,7 +1,7 @@
 """Activations, losses and layers under the names of ``torch.nn.functional``; every one is made of ops of the table.
 
-The functions stand in ``symgrad.ops`` (``activations``, ``losses``, ``nets``, ``padding``, ``pooling`` …), which list
-them for this namespace.
+The functions stand in ``symgrad.ops.nn`` (``activations``, ``losses``, ``layers``, ``pooling`` …) and beside it, which
+list them for this namespace.
 
 >>> import symgrad as sg
 >>> x = sg.tensor([1.0, -1.0], requires_grad=True)

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.dtypes import finfo, float64, torch_name
 from symgrad.errors import ArgumentError
 from symgrad.notices import notice
-from symgrad.op import front, shape_of
+from symgrad.op import Op, front, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import INPLACE, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
@@ -55,9 +55,18 @@ def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., An
     return publish
 
 
-_activation("relu")(lambda input: relu(input))
-_activation("sigmoid")(lambda input: sigmoid(input))
-_activation("tanh")(lambda input: tanh(input))
+def _alone(op: Op) -> Callable[[Any], Any]:
+    """An op of one argument as a function, which says what the op does."""
+
+    def call(input: Any) -> Any:
+        return op(input)
+
+    call.__doc__ = op.doc
+    return call
+
+
+for _name, _op in (("relu", relu), ("sigmoid", sigmoid), ("tanh", tanh)):
+    _activation(_name)(_alone(_op))
 within("nn.functional")(logsigmoid)
 within("special", "expit")(sigmoid)
 
