@@ -414,3 +414,15 @@ def test_a_norm_over_features_is_divided_by_as_it_was_written():
     assert "where(" not in both.source
     assert both.source.count("np.tanh(") == 1
     np.testing.assert_allclose(both(X)[1], sg.func.grad(normalised)(sg.tensor(X)).numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_windows_side_by_side_go_back_to_their_places():
+    from symgrad.kernels.arrays.index import windows, windows_sum
+
+    for shape, dim in (((2, 3, 4, 2), 1), ((3, 4, 5, 3), 0), ((2, 0, 2), 0), ((3, 2, 1), 1)):
+        g = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        step, size = shape[-1], shape[dim] * shape[-1]
+        out = windows_sum(g, dim, step, 1, size)
+        assert out.dtype == g.dtype
+        assert not np.shares_memory(out, g)
+        np.testing.assert_array_equal(windows(out, dim, step, step, 1), g)
