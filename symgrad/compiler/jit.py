@@ -17,6 +17,7 @@ import numpy as np
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, as_tensor, same_bits, signature
 from symgrad.compiler.trace import ARRAYS, array_of
 from symgrad.errors import ArgumentError, CompileError, NameProblem, SymgradError
+from symgrad.interop.array_calls import called
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
 from symgrad.tape.modes import is_grad_enabled
@@ -93,7 +94,11 @@ class Jitted:
     def _eagerly(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         self._stats["eager"] += 1
         inputs = containers.tree_map(as_tensor, args)
-        result = self.function(*inputs, **containers.tree_map(as_tensor, named))
+        options = containers.tree_map(as_tensor, named)
+        if any(isinstance(leaf, Recorded) for leaf in containers.flatten((args, named))[0]):
+            result = self.function(*inputs, **options)
+        else:  # arrays, for which it may be written
+            result = called(self.function, inputs, options)
         return containers.tree_map(as_tensor, result)
 
     def _variant(self, key: Any, arrays: list[Any], row: tuple[Any, ...]) -> Variant | None:

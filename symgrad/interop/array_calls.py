@@ -11,6 +11,7 @@ what the modules always gave.
 from __future__ import annotations
 
 import copy
+import dis
 import functools
 import math
 import sys
@@ -118,7 +119,7 @@ def called(
     gives no tensor.  If it is ``stand_for_arrays`` that is False, the user gave tensors, and their methods are meant.
     """
     failed, out, again = None, None, None
-    if _is_for_arrays(function) or (stand_for_arrays and _copies(function)):
+    if _is_for_arrays(function) or (stand_for_arrays and arrays_first(function)):
         with suppress(Exception):  # for these arguments it is run as it is
             again = followed(function, args, kwargs, stand_for_arrays)
         if leads_back(again):
@@ -167,16 +168,14 @@ def _remember(function: Callable[..., Any]) -> None:
         _FOR_ARRAYS.add(function)
 
 
-def _copies(function: Any) -> bool:
-    """Whether a function calls those of the module copy: they share the memory of tensors, or lose their history."""
-    code = getattr(function, "__code__", None)
-    if code is None or _COPIES.isdisjoint(_names_in(code)):
-        return False
-    known = (function.__globals__.get(name) for name in _COPIES)
-    return any(thing in (copy, copy.copy, copy.deepcopy) for thing in known if callable(thing) or thing is copy)
+def arrays_first(function: Any) -> bool:
+    """Whether a function changes what it has in place, or copies it by the module copy.
 
-
-_COPIES = {"copy", "deepcopy"}
+    Of arrays, entries are numbers that are not changed by ``+=``; copies of tensors by that module share their memory,
+    or lose what they were computed from.
+    """
+    names = _names_of(function)
+    return not names.isdisjoint((_IN_PLACE, "copy.copy"))
 
 
 def _tells_more(error: Exception, before: Exception) -> bool:
@@ -187,8 +186,7 @@ def _tells_more(error: Exception, before: Exception) -> bool:
 
 def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
     """Whether a function that calls methods which mean something else for arrays gives the same for these."""
-    code = getattr(function, "__code__", None)
-    if code is None or _TWO_MEANINGS.isdisjoint(_names_in(code)):
+    if _TWO_MEANINGS.isdisjoint(_names_of(function)):
         return True
     ours = [bare(leaf) for leaf in flatten(out)[0]]
     if any(isinstance(leaf, MOVING) for leaf in ours):  # of several examples at once
@@ -206,11 +204,60 @@ _TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero", "transpose", "max", 
 """Methods that arrays and tensors both have, and that do something else for each."""
 
 
+_IN_PLACE = "+="
+"""What stands for assignments such as ``x += y`` among the names."""
+
+
 @functools.lru_cache(4096)
 def _names_in(code: CodeType) -> frozenset[str]:
     """The names of methods and globals in a function, and in those that stand in it."""
     inside = (part for part in code.co_consts if isinstance(part, CodeType))
-    return frozenset(code.co_names).union(*map(_names_in, inside))
+    changes = any(row.opname == "BINARY_OP" and row.argrepr.endswith("=") for row in dis.get_instructions(code))
+    own = frozenset(code.co_names) | {_IN_PLACE} if changes else frozenset(code.co_names)
+    return own.union(*map(_names_in, inside))
+
+
+def _names_of(function: Any) -> set[str]:
+    """The names in a function, in those of the user's that it calls, and in the methods of its object."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, functools.partial):
+            waiting.append(thing.func)
+        elif isinstance(thing, MethodType):
+            waiting += [thing.__func__, type(thing.__self__)]
+        elif isinstance(thing, type):
+            if id(thing) not in seen and is_of_program(
+                getattr(sys.modules.get(thing.__module__), "__file__", None) or ""
+            ):
+                seen.add(id(thing))
+                waiting += [part for part in vars(thing).values() if isinstance(part, FunctionType)]
+        elif isinstance(thing, FunctionType):
+            if id(thing.__code__) not in seen and is_of_program(thing.__code__.co_filename):
+                seen.add(id(thing.__code__))
+                names |= _names_in(thing.__code__)
+                waiting += _known_to(thing, names)
+        elif thing is function and callable(thing):
+            waiting.append(type(thing))
+    return names
+
+
+def _known_to(function: FunctionType, names: set[str]) -> list[Any]:
+    """The functions, methods and classes that a function knows; ``names`` gets those of the module copy."""
+    found: list[Any] = []
+    inner_names = _names_in(function.__code__)
+    values = [function.__globals__.get(name) for name in inner_names]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # which is empty yet
+            values.append(cell.cell_contents)
+    for value in values:
+        if isinstance(value, (FunctionType, MethodType, type)):
+            found.append(value)
+        if value in (copy.copy, copy.deepcopy) if callable(value) else value is copy:
+            names.add("copy.copy")
+    return found
 
 
 def programs(function: Any) -> list[dict[str, Any]]:
@@ -318,7 +365,7 @@ def _asked(frame: Any, call: Any, name: str) -> bool:
 def _held(array: Any) -> Any:
     """An array of floating-point numbers with a tensor inside; others as they are."""
     return (
-        Array(plain(Tensor, array[()]), _FOLLOWED.runs[-1])
+        Array(plain(Tensor, array[()]), _FOLLOWED.runs[-1], True)
         if getattr(array, "dtype", np.dtype(int)).kind in "fc"
         else array
     )

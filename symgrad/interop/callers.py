@@ -34,6 +34,11 @@ def callee_of_program() -> str:
     return ".".join(_names(frame.f_code, frame.f_lasti) or (callee,)) if frame is not None else callee
 
 
+def writes_entry(frame: Any) -> bool:
+    """Whether one of the user's programs is at an assignment to an entry, ``a[i] = x``."""
+    return is_of_program(frame.f_code.co_filename) and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR"
+
+
 def calls(frame: Any, function: Any, name: str) -> bool:
     """Whether the call that ``frame`` is at names ``function``, as ``module.name(...)`` or by a variable that holds it.
 

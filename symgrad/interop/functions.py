@@ -53,6 +53,14 @@ def not_followed(name: str) -> NotFollowed:
     )
 
 
+def not_written() -> NotFollowed:
+    """The error for entries written into an array that a program has from elsewhere."""
+    return NotFollowed(
+        "A number that a derivative follows is written into an array of NumPy that is no argument of the function, and "
+        "that it has not made, so the gradient would be lost. Write into a copy that it makes: np.array(a)."
+    )
+
+
 def wanted(name: str, kwargs: dict[str, Any]) -> None:
     """Refuse keyword arguments that would change the meaning and are not read."""
     for key, value in kwargs.items():

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
-from symgrad.interop.callers import callee_of_program, is_of_arrays
-from symgrad.interop.functions import not_followed
+from symgrad.interop.callers import callee_of_program, is_of_arrays, writes_entry
+from symgrad.interop.functions import dtype_of, not_followed, not_written
+from symgrad.interop.functions import tensor as tensor_of
 from symgrad.interop.into import refuse_arrays
-from symgrad.interop.writing import WRITERS, added_at
-from symgrad.op import Op, register_carrier
+from symgrad.interop.writing import WRITERS, added_at, write
+from symgrad.op import Op, lookup, register_carrier
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
@@ -64,6 +65,33 @@ def _written(ufunc: Any, method: str, operands: Any, kwargs: Any, out: Any) -> A
     return out[0] if len(out) == 1 else out
 
 
+def _row(values: Any) -> Any:
+    """Lists of numbers and tensors as one tensor, or as an array where there is none."""
+    parts: list[Any] = [_row(value) if isinstance(value, (list, tuple)) else value for value in values]
+    if not any(isinstance(part, MOVING) for part in parts):
+        return np.asarray(parts)
+    dtype = np.result_type(*map(dtype_of, parts))
+    return lookup("stack")(*(tensor_of(part).to(dtype) for part in parts), dim=0)
+
+
+def _places(key: Any) -> Any:
+    """An index in which lists are rows of places, as in NumPy, also where places are tensors."""
+    if isinstance(key, list) and any(isinstance(part, MOVING) for part in key):
+        return _row(key)
+    return tuple(map(_places, key)) if isinstance(key, tuple) else key
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    """``x += y``: numbers are not changed, and the name has another one afterwards."""
+    change = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__i{name}__")
+    anew = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
+
+    def call(self: Array, other: Any) -> Any:
+        return (change if self.ndim or self._has_memory else anew)(self, other)
+
+    return call
+
+
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Array, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
@@ -89,8 +117,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     ([1.0, 1.5], 4)
     """
 
-    def __init__(self, tensor: Any, numbers: Numbers | None = None):
+    def __init__(self, tensor: Any, numbers: Numbers | None = None, has_memory: bool = False):
         self._tensor = tensor
+        self._has_memory = has_memory  # where it has no axes: others are numbers, which nothing changes
         self.numbers = Numbers() if numbers is None else numbers
         self._base: Array | None = None  # of a view: the array whose memory it reads, ...
         self._read: Any = None  # ... how it reads the tensor of that, ...
@@ -116,7 +145,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         parts = list(found) if isinstance(found, (list, tuple)) else [found]
         for k, part in enumerate(parts):
             if isinstance(part, Array) and (always or _share_memory(part._tensor, before)):
-                part._base, part._from = self, before
+                part._base, part._from, part._has_memory = self, before, True
                 part._read = read if part is found else lambda tensor, k=k: read(tensor)[k]
         return found
 
@@ -184,6 +213,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def _number(self) -> Any:
         if self._moves():
+            if writes_entry(sys._getframe(2)):
+                self.numbers.lost = not_written()
+                raise self.numbers.lost
             if is_of_arrays(sys._getframe(2).f_code.co_filename):  # which gives something made of it
                 raise self._lost()
             self.numbers.append(self.tensor)
@@ -244,15 +276,17 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, key: Any) -> Any:
-        key = inner(key)
+        key = _places(inner(key))
         # With an ellipsis a single entry is an array, too, in the same memory.
         one = isinstance(key, tuple) and any(k is ... for k in key) and all(k is ... or isinstance(k, int) for k in key)
         return self._viewed(lambda tensor: tensor[key], one)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key, value = inner(key), inner(value)
+        key, value = _places(inner(key)), inner(value)
+        if isinstance(value, (list, tuple)):
+            value = _row(value)
         self._own()
-        self.tensor[key] = value
+        write(self.tensor, key, value)
 
     def _own(self) -> None:
         """Memory that nobody has saved for a gradient, for what is written into: this, or what it is a view of."""
@@ -314,6 +348,14 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return np.imag(self)
 
     # ------------------------------------------------------------------------------------------ methods
+
+    __iadd__ = _in_place("add")
+    __isub__ = _in_place("sub")
+    __imul__ = _in_place("mul")
+    __itruediv__ = _in_place("truediv")
+    __ifloordiv__ = _in_place("floordiv")
+    __imod__ = _in_place("mod")
+    __ipow__ = _in_place("pow")
 
     all = _method(np.all)
     any = _method(np.any)

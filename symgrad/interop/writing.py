@@ -19,6 +19,33 @@ def _entries(value: Any, count: int) -> Any:
     return value[np.resize(np.arange(len(value)), count)]
 
 
+def write(a: Any, key: Any, value: Any) -> None:
+    """``a[key] = value`` for tensors: of values for one place the last one counts, also for the gradient."""
+    if not _twice(key):
+        a[key] = value
+        return
+    shape = tuple(a.shape)
+    places = np.arange(int(np.prod(shape))).reshape(shape)[bare(key)]
+    order = np.arange(places.size)
+    last = np.zeros(int(np.prod(shape)), int)
+    last[places.ravel()] = order
+    counts = np.flatnonzero(last[places.ravel()] == order)
+    if np.ndim(value):
+        value = tensor(value).expand(places.shape).reshape(-1)[counts]
+    a[np.unravel_index(places.ravel()[counts], shape)] = value
+
+
+def _twice(key: Any) -> bool:
+    """Whether rows of places may name one of them twice; a program holds for places that do or do not, as here."""
+    parts = key if isinstance(key, tuple) else (key,)
+    rows = [part for part in parts if np.ndim(part) and not isinstance(part, slice) and dtype_of(part).kind in "iu"]
+    if not rows:
+        return False
+    numbers = np.broadcast_arrays(*(np.asarray(bare(row)) for row in rows))
+    flat = np.stack([row.ravel() for row in numbers])
+    return bool((flat < 0).any()) or len(np.unique(flat, axis=1).T) < flat.shape[1]
+
+
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim < 2:
         raise ArgumentError("array must be at least 2-d")
@@ -44,7 +71,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise ArgumentError(f"np.put: mode is raise, wrap or clip, not {mode!r}.")
     if len(places):
         places = np.arange(size)[places]
-        a[np.unravel_index(places, tuple(a.shape))] = _entries(v, len(places))
+        write(a, np.unravel_index(places, tuple(a.shape)), _entries(v, len(places)))
 
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
@@ -54,7 +81,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     k, indices = axis % arr.ndim, np.asarray(bare(indices))
     grid = list(np.ogrid[tuple(slice(0, n) for n in arr.shape)])
     grid[k] = indices
-    arr[tuple(grid)] = values
+    write(arr, tuple(grid), values)
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:

@@ -309,3 +309,107 @@ def test_constants_filled_with_infinity_compile():
     agrees(warped, A)
     program = sg.compile(func.grad(warped), A)
     assert np.allclose(program(A.T - 1), differences(lambda c: float(warped(c)), A.T - 1), atol=1e-5)
+
+
+def in_steps(x):
+    """Entries are numbers: ``+=`` gives the name another one, and what was kept of it stays."""
+    state, kept = {"x": x[0], "v": x[1]}, []
+    y = np.zeros((3, 2))
+    y[0] = [x[2], 1]
+    for k in range(2):
+        state["v"] -= 0.1 * x[2] * state["x"]
+        state["x"] += state["v"]
+        kept.append(state["x"])
+        y[k + 1] = [y[k, 0] + kept[k], kept[0] * k]
+    total = np.zeros(())
+    total += np.var(kept) + y[2, 0] ** 2
+    return total + (y * y).sum() + state["v"]
+
+
+def spread(x):
+    return ((x - x.mean()) / np.sqrt(x.var() + 0.1)) ** 3
+
+
+def eliminated(A, b):
+    A, b = A.astype(float).copy(), b.copy()
+    for k in range(len(b)):
+        p = k + np.argmax(np.abs(A[k:, k]))
+        A[[k, p]], b[[k, p]] = A[[p, k]], b[[p, k]]
+        for i in range(k + 1, len(b)):
+            f = A[i, k] / A[k, k]
+            A[i] -= f * A[k]
+            b[i] -= f * b[k]
+    return A[-1, -1] * b[-1] + b[0]
+
+
+def test_entries_are_numbers_that_nothing_changes():
+    agrees(in_steps, X)
+    b, start = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+
+    def summed(x, b):
+        s = b[0]
+        s += x[0] ** 2
+        return s * b[0] * x[1]
+
+    assert np.allclose(func.grad(summed)(X, b), differences(lambda x: summed(x, start), X), atol=1e-6)
+    assert np.allclose(sg.compile(func.grad(summed))(X, b), differences(lambda x: summed(x, start), X), atol=1e-6)
+    assert np.array_equal(b, start)  # which tensors would have written into
+
+
+def test_meanings_for_arrays_are_found_in_functions_that_are_called():
+    for f in (lambda x: (spread(x) * x).sum(), lambda x: (lambda y: spread(y))(x)[0]):
+        agrees(f, X)
+
+
+def test_lists_of_places_are_rows():
+    for A_ in (A, A[::-1].copy()):
+        agrees(lambda a: eliminated(a, np.array([1.0, 2.0, 3.0]) * a[0, 0]), A_)
+        want = differences(lambda a: float(eliminated(a, X)), A_)
+        assert np.allclose(func.grad(eliminated)(A_, X), want, atol=1e-5)
+
+
+def test_of_values_for_one_place_the_last_one_counts():
+    def f(x):
+        out = np.zeros((4, 2))
+        out[[0, 2, 0, -2]] = np.stack([x[:2], x[1:], x[:2] ** 2, x[1:] ** 3])
+        np.put(out, [1, 1], x[:2])
+        k = int(x[0] > 1)
+        out[[k, 3], [1, 1]], out[[3, k], [0, 0]] = x[:2], x[1] ** 2
+        low = np.argmin(x)
+        out[[low, 0]] = out[[0, low]] * x[2]
+        return (out**2 * np.arange(8.0).reshape(4, 2)).sum()
+
+    for x in (X, X[::-1].copy()):
+        agrees(f, x)
+    program = sg.compile(func.grad(f))
+    for x in (X, X[::-1].copy(), X[[1, 0, 2]]):
+        assert np.allclose(program(x), differences(f, x), atol=1e-4)
+
+
+def test_numbers_written_into_arrays_from_elsewhere_are_refused():
+    outside = np.zeros(3)
+
+    def f(x):
+        outside[1] = x[0] ** 2
+        return outside[1] * x[1]
+
+    for transform in (func.grad, func.jacfwd, lambda f: sg.compile(func.grad(f))):
+        with pytest.raises(sg.errors.UnsupportedFunction, match=r"no argument of the function.*np.array\(a\)"):
+            transform(f)(X)
+
+
+def test_jit_runs_programs_for_arrays():
+    def steps(x):
+        y = x.copy()
+        y[1:] += 0.1 * y[:-1]
+        return y.max(axis=0, keepdims=True) + y.std()
+
+    for f in (steps, spread, lambda x: x.size + x.astype(float) * 2):
+        program = sg.jit(f)
+        for x in (X, X, X, X + 1):
+            assert np.allclose(program(x), f(x))
+
+
+def test_programs_beside_functions_of_math():
+    """Their last digits differ from those of the ops."""
+    agrees(lambda x: np.sum(np.log1p(np.exp(x))) + math.lgamma(x[1] + 1) - x[0] * math.log(x[2]), X)
