@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 
@@ -24,7 +25,7 @@ from symgrad.guide.torture import add_torture
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code (0 when all went well, 2 for what the library refuses)."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_with_formulas(sys.argv[1:] if arguments is None else arguments))
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
@@ -33,6 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SymgradError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+
+
+def _with_formulas(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a blank before formulas that begin with a sign, which are no options: ``-x*sin(y)``."""
+    option = re.compile(r"--|-h$|-o" if "export" in arguments[:1] else r"--|-h$")
+    return [f" {text}" if text.startswith("-") and not option.match(text) else text for text in arguments]
 
 
 def _parser() -> argparse.ArgumentParser:

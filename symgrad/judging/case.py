@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import textwrap
@@ -28,6 +29,7 @@ from symgrad.judging.readings import (
     repaired,
 )
 from symgrad.judging.sizes import with_other_sizes
+from symgrad.judging.values import COLUMNS, best_of_values, by_columns
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
@@ -48,7 +50,8 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a
     function (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor,
     or a text.  ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is
-    compared with the value of ``of`` itself.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume``
+    compared with the value of ``of`` itself.  The derivative of an array is its Jacobian ∂fᵢ/∂xⱼ, or that of vec f by
+    vec x, which stack columns (Magnus and Neudecker, 1988).  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume``
     structures, as ``{"W": "symmetric"}``.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
@@ -71,10 +74,13 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     if given is None or (callable(given) and not isinstance(given, str)):
         raise ArgumentError("judge() takes the formula first: judge('2*x', of=f, wrt='x').")
     checked(given, "the formula")
-    about = source(of, args, shapes, scalar=wrt is not None)
-    wrt = _name_of(wrt, about)
+
+    def judged(about: Source) -> Verdict:
+        return _of_source(given, about, _name_of(wrt, about), assume or {})
+
     try:
-        found = _of_source(given, about, wrt, assume or {})
+        about, found = best_of_values(judged, of, args, shapes, wrt is not None)
+        wrt = _name_of(wrt, about)
         for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
             again = _of_source(given, other, wrt, assume or {})
             if again:
@@ -154,7 +160,14 @@ def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
         if not verdict:
             verdict.notes.append("the text is a chain of equations, of which this one is judged.")
             return verdict
-    return case.verdict()
+    found = case.verdict()
+    columns = None if found else by_columns(about, wrt, ours)
+    with contextlib.suppress(SymgradError):  # a text that has the axes of the Jacobian
+        other = None if columns is None else Case(given, about, wrt, columns).verdict()
+        if other is not None and (other or (other.theirs is not None and other.theirs.shape == other.ours.shape)):
+            other.notes.append(COLUMNS.format(wrt=wrt))
+            return other
+    return found
 
 
 def _name_of(wrt: Any, about: Source) -> Any:

@@ -140,7 +140,7 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
     def way(note: str, options: dict[str, Any]) -> Reading:
         return Reading(f"{note}." if note else "", lambda: read_latex_inner(given, table, shape, **options), bool(note))
 
-    others = list(_others(_OTHERS, given, table))
+    others = [*_others(_OTHERS, given, table), *_identities(given, table)]
     named = stand_ins([text for _, text, _ in tokenize(given).items], table)
     if named:
         note = ", ".join(f"{text} is read as {name}" for text, name in named.items())
@@ -150,6 +150,13 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
             *others,
         ]
     return [way("", {}), *(way(note, options) for options, note in others)]
+
+
+def _identities(given: str, table: dict[str, Term]) -> Iterator[tuple[dict[str, Any], str]]:
+    """The sizes that I may have beside a Kronecker sign, where nothing else tells it."""
+    if r"\otimes" in given and re.search(r"(?<![a-zA-Z\\])I(?![a-zA-Z_])|\\mathbf\s*\{?\s*I", given):
+        for size in dict.fromkeys(size for s in table.values() for size in s.shape):
+            yield {"eye": size}, f"I is read as I_{size}"
 
 
 def _of_sympy(given: Any, table: dict[str, Term], shape: tuple[Any, ...]) -> list[Reading]:

@@ -162,3 +162,15 @@ def test_first_steps(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert not out
     assert "log1p(e^x)" in err
+
+
+def test_formulas_that_begin_with_a_sign_are_no_options(capsys):
+    assert main(["judge", r"-2(X-UV^\top)V", "--of", r"\|X - UV^\top\|_F^2", "--wrt", "U"]) == 0
+    assert main(["judge", "-x", "--of", "-sum(x**2)/2", "--wrt", "x"]) == 0
+    assert main(["judge", "-x", "--of=-sum(x**2)", "--wrt", "x"]) == 1
+    capsys.readouterr()
+    assert main(["latex", "-sum(y*log(x))", "--wrt", "x"]) == 0
+    assert capsys.readouterr().out == "-\\frac{y}{x}\n"
+    with pytest.raises(SystemExit):
+        main(["judge", "-x", "--off", "x", "--wrt", "x"])
+    assert "--of" in capsys.readouterr().err

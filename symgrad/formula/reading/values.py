@@ -189,10 +189,21 @@ def cross_product(a: Value, b: Value) -> Value:
 
 
 def kronecker_product(a: Value, b: Value) -> Value:
-    r"""What ``\otimes`` between two matrices means."""
-    if a.kind != "m" or b.kind != "m":
-        raise FormulaError(f"{_said(a)} and {_said(b)} have no Kronecker product here: it is one of two matrices")
-    return Value("m", kron(a.term, b.term))
+    r"""What ``\otimes`` between matrices, columns and rows means; that of two columns is a column."""
+    if not {a.kind, b.kind} <= {"m", "v", "r"}:
+        raise FormulaError(f"{_said(a)} and {_said(b)} have no Kronecker product here: it is one of matrices")
+    made = kron(_two_sided(a), _two_sided(b))
+    if a.kind == b.kind != "m":
+        return Value(a.kind, op("reshape", made, shape=(made.shape[0 if a.kind == "v" else 1],)))
+    return Value("m", made)
+
+
+def _two_sided(a: Value) -> Term:
+    """A column as a matrix of one column, and a row as one of one row."""
+    if a.kind == "m":
+        return a.term
+    (size,) = a.term.shape
+    return op("reshape", a.term, shape=(size, 1) if a.kind == "v" else (1, size))
 
 
 def _said(a: Value) -> str:

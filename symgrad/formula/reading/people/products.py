@@ -13,9 +13,20 @@ from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.sums import summed, totalled
 from symgrad.formula.reading.tex import _TexReader
-from symgrad.formula.reading.values import Value, cross_product, divided, entrywise, op, operand_of, product, transposed
+from symgrad.formula.reading.values import (
+    Value,
+    cross_product,
+    divided,
+    entrywise,
+    identity,
+    kronecker_product,
+    op,
+    operand_of,
+    product,
+    transposed,
+)
 from symgrad.formula.term import Term
-from symgrad.op import FRONTS, lookup
+from symgrad.op import lookup
 
 
 class Products(_TexReader):
@@ -121,12 +132,17 @@ class Products(_TexReader):
         return mixed and set(entries.letters) <= self.bound
 
     def crossed(self, a: Any, b: Any) -> Any:
-        r"""``a \otimes b``: the outer product of vectors, the Kronecker product of matrices."""
+        r"""``a \otimes b``: the outer product of columns, else the Kronecker product.
+
+        An identity beside it has the size that the option ``eye`` says.
+        """
         if a.kind == "v" and b.kind in ("v", "r"):
             return self.times(a, b if b.kind == "r" else transposed(b))
-        if isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind == "m":
-            return Value("m", FRONTS["kron"].call(a.term, b.term))
-        raise self.tokens.error(r"\otimes stands between two vectors or two matrices here", ProductMisfit)
+        size = self.others.get("eye")
+        a, b = (Value("m", identity(x, size)) if x.kind == "eye" and size is not None else x for x in (a, b))
+        if isinstance(a, Value) and isinstance(b, Value) and {a.kind, b.kind} <= {"m", "v", "r"}:
+            return kronecker_product(a, b)
+        raise self.tokens.error(r"\otimes stands between vectors or matrices here", ProductMisfit)
 
     def across(self, a: Any, b: Any) -> Any:
         r"""``a \times b``: the cross product of columns; a column times a number."""
