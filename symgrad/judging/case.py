@@ -51,8 +51,8 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     function (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor,
     or a text.  ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is
     compared with the value of ``of`` itself.  The derivative of an array is its Jacobian ∂fᵢ/∂xⱼ, or that of vec f by
-    vec x, which stack columns (Magnus and Neudecker, 1988).  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume``
-    structures, as ``{"W": "symmetric"}``.
+    vec x, which stack columns (Magnus and Neudecker, 1988).  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``,
+    and ``assume`` structures, as ``{"W": "symmetric"}``.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
     smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret
