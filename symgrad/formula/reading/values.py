@@ -203,7 +203,8 @@ def _two_sided(a: Value) -> Term:
     if a.kind == "m":
         return a.term
     (size,) = a.term.shape
-    return op("reshape", a.term, shape=(size, 1) if a.kind == "v" else (1, size))
+    made: Term = op("reshape", a.term, shape=(size, 1) if a.kind == "v" else (1, size))
+    return made
 
 
 def _said(a: Value) -> str:
