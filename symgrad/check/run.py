@@ -118,6 +118,7 @@ def check(
     _require_calls(f, grad, args, kwargs or {})
     if method is not None and method not in METHODS:
         raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
+    _require_options(argnums, rtol)
     kind = known_kind(kind) or ("vjp" if cotangent is not None else "jvp" if tangents is not None else None)
     label = _name_of(f)
     if kwargs:
@@ -164,6 +165,16 @@ def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, 
         )
 
 
+def _require_options(argnums: Any, rtol: Any) -> None:
+    """Refuse names for positions, and texts for numbers."""
+    chosen = [argnums] if argnums is None or isinstance(argnums, (str, int)) else list(argnums)
+    for k in chosen:
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
+            raise ArgumentError(f"argnums={argnums!r}: arguments are chosen by position, argnums=0 for the first one.")
+    if rtol is not None and not isinstance(rtol, (int, float, np.number)):
+        raise ArgumentError(f"rtol={rtol!r} is a {type(rtol).__name__}; it is a number, as in rtol=1e-6.")
+
+
 def _arguments(count: int) -> str:
     return f"{count} argument{'s' * (count != 1)}"
 
@@ -200,6 +211,11 @@ def _check_vjp(question: Question, out: Any, cotangent: Any) -> Report:
     q, count = question, len(question.args)
     if cotangent is None:
         cotangent = cotangent_of(out, q.flat.shown, np.random.default_rng(SEED))
+    elif output_parts(out) is None and np.shape(as_array(cotangent)) != np.shape(as_array(out)):
+        raise ArgumentError(
+            f"cotangent= has shape {np.shape(as_array(cotangent))}, but the result of {q.label} has "
+            f"{np.shape(as_array(out))}; a cotangent has the shape of the result."
+        )
     grad = q.grad
     if callable(grad):
         vjp = vjp_function(q.f, grad, count)

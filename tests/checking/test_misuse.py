@@ -139,3 +139,13 @@ def test_a_gradient_that_changes_its_argument_is_noted():
     assert report.ok
     assert "changes x in place" in str(report)
     assert np.array_equal(x, [1.0, 2.0])
+
+
+def test_options_of_a_wrong_type_are_named():
+    x, f, g = np.ones(3), lambda x: (x**2).sum(), lambda x: 2 * x
+    with pytest.raises(ArgumentError, match="argnums='x': arguments are chosen by position"):
+        check(f, g, x, argnums="x")
+    with pytest.raises(ArgumentError, match="rtol='1e-3' is a str"):
+        check(f, g, x, rtol="1e-3")
+    with pytest.raises(ArgumentError, match=r"cotangent= has shape \(2,\), but the result of f has \(3,\)"):
+        check(lambda x: x**2, lambda v, x: 2 * v * x, x, cotangent=np.ones(2))
