@@ -413,3 +413,17 @@ def test_jit_runs_programs_for_arrays():
 def test_programs_beside_functions_of_math():
     """Their last digits differ from those of the ops."""
     agrees(lambda x: np.sum(np.log1p(np.exp(x))) + math.lgamma(x[1] + 1) - x[0] * math.log(x[2]), X)
+
+
+def test_extremes_of_what_was_written_have_formulas():
+    """The arguments of a condition may have more axes than its place in a product, or fewer."""
+
+    def best(a):
+        d = np.zeros((3, 3))
+        d[0] = a[0]
+        for t in range(1, 3):
+            for j in range(3):
+                d[t, j] = np.max(d[t - 1] + a[:, j]) + 0.1 * t * a[j, j]
+        return d[-1].max()
+
+    assert sg.latex(best, A)

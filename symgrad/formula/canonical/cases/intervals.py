@@ -109,8 +109,8 @@ def spread_arguments(run: Canonicaliser, p: Product, f: Factor, shape: tuple[Any
     axes = [p.out.index(x) for x in f.labels]
     row = []
     for a in found:
-        own = axes[len(axes) - len(a.shape) :]  # an argument may lack the first axes of the result
-        if any(shape[axis] != size for axis, size in zip(own, a.shape, strict=True)):
+        own = axes[-len(a.shape) :] if a.shape else []  # an argument may lack the first axes of the result
+        if len(own) < len(a.shape) or any(shape[axis] != size for axis, size in zip(own, a.shape, strict=True)):
             return None
         row.append(a.spread(own, shape) if a.shape else a.broadcast(shape))
     return row
