@@ -306,11 +306,17 @@ def test_values_read_are_guards():
 
 
 def test_function_of_values_is_refused_in_the_end():
-    f = sg.compile(lambda x: x * x.item())
+    f = sg.compile(lambda x: x * float(x))
     for k in range(16):
         assert f(np.float64(k)) == k * k
     with pytest.raises(CompileError, match=r"looked at values of its arguments \(item\(\)\)"):
         f(np.float64(99))
+
+
+def test_items_of_arrays_are_followed():
+    f = sg.compile(lambda x: x * x.item())
+    for k in range(20):
+        assert f(np.float64(k)) == k * k
 
 
 def test_detach_and_no_grad_are_followed():
