@@ -32,6 +32,7 @@ from symgrad.interop.scipy_calls import scipy_functions
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
+from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back, values_read
@@ -97,6 +98,9 @@ def followed(
         forget_last_read(out)
         made = min(1, numbers_made() - before)
         take_back(made, made)  # a number is made of a value that was read
+    for number in numbers:
+        if isinstance(number, Jet):
+            float(number)  # which raises: no coefficient of a path is lost with a warning
     if numbers:
         note_number()
     return out

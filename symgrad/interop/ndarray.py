@@ -19,6 +19,7 @@ from symgrad.interop.functions import tensor as tensor_of
 from symgrad.interop.into import refuse_arrays
 from symgrad.interop.writing import WRITERS, added_at, write
 from symgrad.op import Op, lookup, register_carrier
+from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
@@ -231,7 +232,8 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return int(function(self).tensor.item() if self.dtype.kind == "f" else self.tensor)
 
     def __float__(self) -> float:
-        return float(self._number())
+        number = self._number()
+        return float(bare(number) if isinstance(number, Jet) else number)
 
     def __int__(self) -> int:
         return self._whole_number(np.trunc)
@@ -285,8 +287,26 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         key, value = _places(inner(key)), inner(value)
         if isinstance(value, (list, tuple)):
             value = _row(value)
+        if isinstance(value, Jet) or isinstance(self.tensor, Jet):
+            self._made_anew(key, value)
+            return
         self._own()
         write(self.tensor, key, value)
+
+    def _made_anew(self, key: Any, value: Any) -> None:
+        """Write where nothing changes in place: what this is a view of becomes a new tensor."""
+        base, reads = self, []
+        while base._base is not None:
+            reads.append(base._read)
+            base = base._base
+        whole = base._tensor
+        places = tensor_of(np.arange(base.size).reshape(base.shape))
+        for read in reversed(reads):
+            places = read(places)
+        flat = lookup("index_put")(
+            whole.reshape(-1), value, index=static_index((np.asarray(places._value)[bare(key)],))
+        )
+        base._tensor = flat.reshape(tuple(base.shape))
 
     def _own(self) -> None:
         """Memory that nobody has saved for a gradient, for what is written into: this, or what it is a view of."""

@@ -39,6 +39,7 @@ from symgrad.tape.memory.writing import (
 )
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.standins import StandIn
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
 from symgrad.tape.watching.watch import WATCH, note_problem, note_read, note_sharing
 from symgrad.tensor.binding import bind
@@ -351,6 +352,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             if part._is_view():  # which may show every entry once
                 part[...] = value
                 return
+        value = value.tensor if isinstance(value, StandIn) else value
         if not isinstance(value, Tensor):
             number = value
             value = plain(Tensor, writable(number, self.dtype))

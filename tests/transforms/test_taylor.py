@@ -192,11 +192,11 @@ def _written(x):
         (lambda: nth_derivative(sg.sin, 1)(np.ones(2)), ShapeError, "functions of one number"),
         (lambda: taylor(Square.apply, 1.0, 1.0, 2), UnsupportedDerivative, "Square is a custom function"),
         (lambda: taylor(lambda x: sg.func.grad(sg.sin)(x), 1.0, 1.0, 2), ArgumentError, "there is no reverse mode"),
-        (lambda: taylor(lambda x: math.sin(x), 1.0, 1.0, 2), AutogradError, r"float\(\) of a value"),
+        (lambda: taylor(lambda x: math.sin(x), sg.tensor(1.0), 1.0, 2), AutogradError, r"float\(\) of a value"),
         (lambda: taylor(lambda x: sg.tensor(x.numpy()), 1.0, 1.0, 2), AutogradError, "lose the path"),
-        (lambda: taylor(lambda x: np.array([x, x]), 1.0, 1.0, 2), AutogradError, "a NumPy array of a value"),
+        (lambda: taylor(lambda x: np.array([x, x]), sg.tensor(1.0), 1.0, 2), AutogradError, "a NumPy array of a value"),
         (lambda: taylor(lambda x: x.add_(1), 1.0, 1.0, 2), AutogradError, "no changes in place"),
-        (lambda: taylor(_written, 1.0, 1.0, 2), AutogradError, "would lose the path"),
+        (lambda: taylor(_written, sg.tensor(1.0), 1.0, 2), AutogradError, "would lose the path"),
         (lambda: taylor(lambda x: sg.zeros(()).add_(x), 1.0, 1.0, 2), AttributeError, "cannot be changed in place"),
     ],
 )
@@ -229,3 +229,48 @@ def test_forward_mode_of_a_function_that_holds_a_path():
     ):
         found = sg.func.taylor(product, 1.0, 1.0, 2)
         assert [c.tolist() for c in found] == [want, [2 * c for c in want], want]
+
+
+# ---------------------------------------------------------------------------------------------- functions for arrays
+
+
+def entries(x):
+    out = np.zeros(3)
+    out[:] = x**2
+    out[0] *= math.exp(x[1])
+    return out.sum()
+
+
+def parts(x):
+    out = np.zeros((2, 3))
+    row = out[0]
+    row[:] = x
+    row[1] = x[2] * x[0]
+    out[1] += np.sin(x)
+    out.T[2] = x[:2]
+    return np.sum(out**2)
+
+
+def masked(x):
+    y = x.copy()
+    y[y > 1] = 0
+    y[[0, 2]] = [x[1] * 2, 3.0]
+    y -= x
+    return float((y**3).sum())
+
+
+@pytest.mark.parametrize("f", [entries, parts, masked])
+def test_functions_written_for_arrays(f):
+    x, v = np.array([0.5, 1.5, 2.0]), np.array([1.0, -0.5, 0.3])
+    coefficients = taylor(f, x, v, 3)
+    jvp = sg.func.jvp
+    along = [lambda t: f(x + t * v)]
+    for _ in range(3):
+        along.append(lambda t, g=along[-1]: jvp(g, (t,), (np.ones(()),))[1])
+    exact = [float(g(np.zeros(()))) / math.factorial(k) for k, g in enumerate(along)]
+    np.testing.assert_allclose([float(c) for c in coefficients], exact, rtol=1e-12)
+
+
+def test_a_number_made_on_the_way_is_refused():
+    with pytest.raises(sg.errors.AutogradError, match="Taylor path"):
+        taylor(lambda x: np.sum(x**2) * float(x[0]), np.ones(2), np.ones(2), 2)
