@@ -30,6 +30,7 @@ from symgrad.check.asking.outputs import (
 from symgrad.check.asking.subject import Subject
 from symgrad.check.asking.torch_calls import followable
 from symgrad.check.compare import Question, compared, joined
+from symgrad.check.mending.search import looking_for_mends
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.trust import weights_of
 from symgrad.check.report import Report
@@ -58,6 +59,7 @@ def check(
     tangents: Sequence[Any] | None = None,
     rtol: float | None = None,
     method: str | None = None,
+    mend: bool = True,
 ) -> Report:
     """Compare a derivative of ``f`` at ``args`` with the exact one, and say what the mistake is.
 
@@ -91,6 +93,9 @@ def check(
     Without it that is the exact derivative, and for functions that symgrad cannot follow (they call ``float(x)``
     or a library in C) a complex step or differences; a note of the report then names the line.
 
+    Where the derivative is wrong, its functions are also run with one small change in their text after the other, and
+    the change that makes them right is shown; with ``mend=False`` nothing runs but what is written.
+
     Returns a :class:`Report`: true if the derivative is right; printed, it names the wrong entry, the ratio, the
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, has no
     derivative of this kind, or moves in steps, so that its values tell no derivative.
@@ -107,6 +112,23 @@ def check(
     >>> sg.check(lambda x: A @ x, lambda v, x: A.T @ v, np.ones(2)).ok  # a vjp: the cotangent first
     True
     """
+    with looking_for_mends(mend):
+        return _checked(f, grad, args, kind, argnums, names, kwargs or {}, cotangent, tangents, rtol, method)
+
+
+def _checked(
+    f: Callable[..., Any],
+    grad: Any,
+    args: tuple[Any, ...],
+    kind: str | None,
+    argnums: int | Sequence[int] | None,
+    names: Sequence[str] | None,
+    kwargs: Mapping[str, Any],
+    cotangent: Any,
+    tangents: Sequence[Any] | None,
+    rtol: float | None,
+    method: str | None,
+) -> Report:
     if not callable(f):
         if isinstance(f, str):
             raise ArgumentError(
@@ -115,7 +137,7 @@ def check(
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
-    _require_calls(f, grad, args, kwargs or {})
+    _require_calls(f, grad, args, kwargs)
     if method is not None and method not in METHODS:
         raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
     _require_options(argnums, rtol)

@@ -43,6 +43,7 @@ def add_check(commands: Any) -> None:
     parser.add_argument("--kind", choices=KINDS, help="what the derivative is; found out where it can be")
     parser.add_argument("--wrt", metavar="NAMES", help="the arguments that the derivative belongs to, as in w,b")
     parser.add_argument("--rtol", type=float, help="widens the tolerance")
+    parser.add_argument("--no-mend", action="store_true", help="do not run the derivative with changes in its text")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run_check)
 
@@ -83,6 +84,7 @@ def _report(options: argparse.Namespace) -> Any:
         kind=options.kind or kind,
         argnums=argnums[0] if argnums and len(argnums) == 1 else argnums,
         rtol=options.rtol,
+        mend=not options.no_mend,
     )
 
 

@@ -191,3 +191,21 @@ def test_large_arguments_and_numbers_have_none():
     assert check(lambda x: (x**2).sum(), lambda x: 3 * x, np.ones(5000)).mend is None
     assert check(lambda x: (x**2).sum(), 3 * w, w).mend is None
     assert check(lambda x: (x**2).sum(), lambda x: 2 * x, w).mend is None
+
+
+def test_nothing_but_what_is_written_runs_where_that_is_asked_for():
+    codes = set()
+
+    def squares_grad(w):
+        return X.T @ (t - X @ w) + strength * w
+
+    def asked(w):
+        codes.add(squares_grad.__code__)
+        return squares_grad(w)
+
+    written = squares_grad.__code__
+    assert check(squares, asked, w, mend=False).mend is None
+    assert codes == {written}
+    assert check(squares, asked, w).mend.right == "return -(X.T @ (t - X @ w)) + strength * w"
+    assert len(codes) > 1
+    assert squares_grad.__code__ is written

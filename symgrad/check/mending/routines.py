@@ -22,9 +22,10 @@ from symgrad.notices import is_of_program
 _OUTWARD = frozenset(
     """open write writelines remove unlink rename rmdir makedirs mkdir system popen Popen run call check_call kill
     check_output fork exec eval compile save savez savetxt savez_compressed tofile dump dumps send sendall post put
-    delete request urlopen connect execute input exit _exit sleep submit shuffle seed""".split()  # noqa: SIM905  (words)
+    delete request urlopen connect execute input exit _exit sleep submit shuffle seed ctypes data_as cast byref POINTER
+    from_buffer as_strided ndpointer CDLL dlopen ffi""".split()  # noqa: SIM905  (words)
 )
-"""Names in functions that reach out of the program: these are run as they are written only."""
+"""Names in functions that reach out of the program, or into memory: these are run as they are written only."""
 
 _PYTHON = str(Path(os.__file__).parent) + os.sep
 """Where Python's own modules are."""

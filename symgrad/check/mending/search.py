@@ -8,6 +8,7 @@ import io
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from itertools import zip_longest
 from typing import Any
 
@@ -21,6 +22,19 @@ from symgrad.check.mending.edits import Edit, Spot, edits, probe, spots_of
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.report import ArgumentReport, Mend
+
+_WANTED = ContextVar("whether mends are looked for", default=True)
+
+
+@contextlib.contextmanager
+def looking_for_mends(wanted: bool) -> Iterator[None]:
+    """Inside, the user's functions run with changed texts, or as they are written only."""
+    before = _WANTED.set(wanted)
+    try:
+        yield
+    finally:
+        _WANTED.reset(before)
+
 
 SLOWEST = 0.25
 """Seconds that one run of a gradient may take, so that there is time for many."""
@@ -37,7 +51,7 @@ class Search:
 
     def go_on(self, seconds: float) -> Mend | None:
         """The change that makes the whole derivative right; None while none is found."""
-        if not seconds:
+        if not seconds or not _WANTED.get():
             return self.found
         worked, waited = time.thread_time() + seconds, time.monotonic() + 2 * seconds
         if self._tries is None:
