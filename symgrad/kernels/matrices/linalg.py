@@ -36,33 +36,41 @@ def pinv(x: Any, atol: float, rtol: float) -> Any:
     return np.conj(np.swapaxes(vh, -1, -2)) @ (inverse[..., None] * np.conj(np.swapaxes(u, -1, -2)))
 
 
-def lu_order(x: Any) -> Any:
-    """The order of rows that elimination with partial pivoting chooses: x[order] = L U."""
+def eliminated(x: Any, pivot: bool) -> tuple[Any, Any]:
+    """The order of rows that elimination chooses (as they come unless ``pivot``), and L and U of these in one array.
+
+    32 columns at a time; what is right of them and below follows by one product.
+    """
     rows, columns = x.shape[-2:]
-    a = np.array(x).reshape(int(np.prod(x.shape[:-2])), rows, columns)
+    count, a = min(rows, columns), np.array(x).reshape(math.prod(x.shape[:-2]), rows, columns)
     every = np.arange(len(a))
     order = np.tile(np.arange(rows), (len(a), 1))
-    for k in range(min(rows - 1, columns)):
-        # LAPACK compares complex numbers by |re| + |im|.
-        best = k + np.argmax(np.abs(a[:, k:, k].real) + np.abs(a[:, k:, k].imag), 1)
-        for rows_of in (a, order):
-            rows_of[every, k], rows_of[every, best] = rows_of[every, best], rows_of[every, k]
-        found = np.flatnonzero(a[:, k, k])
-        part = a if len(found) == len(a) else a[found]
-        part[:, k + 1 :, k:] -= (part[:, k + 1 :, k] / part[:, k, k, None])[..., None] * part[:, k, None, k:]
-        if part is not a:
-            a[found] = part
-    return order.reshape(x.shape[:-1])
+    for start in range(0, count, 32):
+        stop = min(start + 32, count)
+        for k in range(start, min(stop, rows - 1)):
+            if pivot:
+                # LAPACK compares complex numbers by |re| + |im|.
+                best = k + np.argmax(np.abs(a[:, k:, k].real) + np.abs(a[:, k:, k].imag), 1)
+                for rows_of in (a, order):
+                    rows_of[every, k], rows_of[every, best] = rows_of[every, best], rows_of[every, k]
+            below, top = a[:, k + 1 :, k], a[:, k, k, None]
+            below /= np.where((top == 0) & (below == 0), 1, top)  # LAPACK leaves zeros alone
+            a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
+        for k in range(start, stop if stop < columns else start):  # rows right of the block, which lie in order now
+            a[:, k + 1 : stop, stop:] -= a[:, k + 1 : stop, k, None] * a[:, k, None, stop:]
+        if stop < min(rows, columns):
+            a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
+    return order.reshape(x.shape[:-1]), a.reshape(x.shape)
+
+
+def lu_order(x: Any) -> Any:
+    """The order of rows that elimination with partial pivoting chooses: x[order] = L U."""
+    return eliminated(x, True)[0]
 
 
 def lu_plain(x: Any) -> Any:
-    """L and U of square matrices without pivoting, in one array: L below the diagonal (its own is 1), U from it on."""
-    out = np.array(x)
-    for k in range(x.shape[-1] - 1):
-        below, pivot = out[..., k + 1 :, k], out[..., k, k, None]
-        out[..., k + 1 :, k] = below / np.where((pivot == 0) & (below == 0), 1, pivot)  # LAPACK leaves zeros alone
-        out[..., k + 1 :, k + 1 :] -= out[..., k + 1 :, k, None] * out[..., k, None, k + 1 :]
-    return out
+    """L and U without pivoting, in one array: L below the diagonal (its own is 1), U from it on."""
+    return eliminated(x, False)[1]
 
 
 def swaps_of(order: Any, count: int) -> Any:

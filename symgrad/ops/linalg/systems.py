@@ -119,8 +119,7 @@ def _no_factor(block: Any) -> bool:
 
 def _zero_pivots(values: Any) -> Any:
     """The number of the first pivot of each matrix that is 0, and 0 where there is none."""
-    packed = kernels.lu_plain(np.take_along_axis(values, kernels.lu_order(values)[..., None], -2))
-    zero = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    zero = np.diagonal(kernels.eliminated(values, True)[1], axis1=-2, axis2=-1) == 0
     return np.where(zero.any(-1), np.argmax(zero, -1) + 1, 0)
 
 

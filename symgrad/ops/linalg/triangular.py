@@ -1,7 +1,7 @@
 """The LU decomposition and what is solved with it.
 
-The pivots are integers without derivative; with the rows in their order, one op (LU of a square matrix without
-pivoting) carries the rule, and the parts of wide and tall matrices follow from triangular systems.
+The pivots are integers without derivative; with the rows in their order, one op (LU without pivoting of a matrix with
+at least as many rows as columns) carries the rule, and the rest of a wide matrix follows from a triangular system.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.errors import ArgumentError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import named
-from symgrad.ops.calls.still import values_of, wrapped_like
+from symgrad.ops.calls.still import glanced, values_of, wrapped_like
 from symgrad.ops.indexing.getitem import gather_op
-from symgrad.ops.linalg.inverse import solve
+from symgrad.ops.linalg.inverse import solve_triangular_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular
 from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.rules import work
-from symgrad.ops.shapes.joining import cat, narrow
+from symgrad.ops.shapes.joining import cat, concat_op, narrow, narrow_op
 from symgrad.ops.shapes.shaping import ones_like, spread, unsqueeze
+from symgrad.ops.shapes.sizes import total_size
 from symgrad.precision import digits
 
 lu_order_op: Op = primitive(
@@ -41,11 +43,20 @@ lu_order_op: Op = primitive(
 
 
 def _lu_vjp(g: Any, out: Any, like: Any) -> Any:
-    upper = triu_op(out, k=0)
-    lower = out - upper + _identity(out)
-    left = tril_op(mH(lower) @ tril_op(g, k=-1), k=-1)
-    right = triu_op(triu_op(g, k=0) @ mH(upper), k=0)
-    return mH(solve(upper, mH(solve(mH(lower), left + right))))
+    axis, (rows, columns) = len(shape_of(out)) - 2, shape_of(out)[-2:]
+    square, moved, below = out, g, None
+    if rows != columns:  # L2 = A2 U⁻¹ are the rows below the square part, which move U, too
+        further = {"dim": axis, "start": columns, "length": total_size([rows, columns], [1, -1])}
+        square, moved = (narrow_op(a, dim=axis, start=0, length=columns) for a in (out, g))
+        below, rest = narrow_op(g, **further), narrow_op(out, **further)
+    upper = triu_op(square, k=0)
+    lower = square - upper + _identity(square)
+    left = tril_op(mH(lower) @ tril_op(moved, k=-1), k=-1)
+    right = triu_op(moved, k=0) @ mH(upper)
+    right = triu_op(right if below is None else right - mH(rest) @ below, k=0)
+    inside = solve_triangular_op(mH(lower), left + right, upper=True, unit=True)
+    inside = inside if below is None else concat_op(inside, below, dim=axis)
+    return mH(solve_triangular_op(upper, mH(inside), upper=True, unit=False))
 
 
 def _identity(x: Any) -> Any:
@@ -65,7 +76,12 @@ lu_op: Op = primitive(
     digits=digits.by_matrix(digits.lu),
     work=work.elimination,
     stacks=True,
-    doc="L and U of square matrices without pivoting, in one array.",
+    samples=[
+        *sampling.square("distinct"),
+        sampling.one("tall", "p", "q"),
+        sampling.one("tall", 2, "p", "q"),
+    ],
+    doc="L and U of matrices with at least as many rows as columns, without pivoting, in one array.",
 )
 
 
@@ -81,14 +97,11 @@ def _factor(A: Any, pivot: bool) -> tuple[Any, Any]:
     count = min(rows, columns)
     order = lu_order_op(A) if pivot else wrapped_like(A, np.broadcast_to(np.arange(rows), shape_of(A)[:-1]).copy())
     x = _in_order(A, order)
-    square = lu_op(narrow(narrow(x, -2, 0, count), -1, 0, count))
+    packed = lu_op(narrow(x, -1, 0, count))
     if columns > count:
-        rest = solve_triangular(square, narrow(x, -1, count, columns - count), upper=False, unitriangular=True)
-        return cat([square, rest], -1), order
-    if rows > count:
-        rest = solve_triangular(square, narrow(x, -2, count, rows - count), upper=True, left=False)
-        return cat([square, rest], -2), order
-    return square, order
+        rest = solve_triangular(packed, narrow(x, -1, count, columns - count), upper=False, unitriangular=True)
+        packed = cat([packed, rest], -1)
+    return packed, order
 
 
 def _unpacked(packed: Any) -> tuple[Any, Any]:
@@ -119,15 +132,37 @@ def _pivots(A: Any, order: Any) -> Any:
 
 @within("linalg")
 def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
-    """L and U in one array, and LAPACK's pivots."""
+    """L and U in one array, and LAPACK's pivots.  Raises torch's error where a pivot is 0."""
+    return _checked("lu_factor", _factored(A, pivot))
+
+
+def _factored(A: Any, pivot: bool) -> tuple[Any, ...]:
     packed, order = _factor(A, pivot)
     return named("linalg_lu_factor")((packed, _pivots(A, order)))
 
 
+def _checked(name: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results, unless a pivot is 0; formulas have no values to look at."""
+    packed = glanced(found[0])
+    if isinstance(packed, np.ndarray):
+        first = _first_zero(packed)
+        for k, place in enumerate(first.ravel()):
+            if place:
+                which = f"(Batch element {k}): " if first.ndim else ""
+                raise ArgumentError(
+                    f"torch.linalg.{name}: {which}U[{place},{place}] is zero and using it on lu_solve would result in "
+                    "a division by zero. If you still want to perform the factorization, consider calling "
+                    "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+                )
+    return found
+
+
 @within("linalg")
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
-    """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is."""
-    found = lu_factor(A, pivot=pivot)
+    """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is; ``check_errors`` raises then."""
+    found = _factored(A, pivot)
+    if check_errors:
+        _checked("lu_factor_ex", found)
     return named("linalg_lu_factor_ex")((*found, _first_zero(found[0])))
 
 
@@ -148,7 +183,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
         "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
         "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
     )
-    found = lu_factor(A, pivot=pivot)
+    found = _factored(A, pivot)
     return (*found, _first_zero(found[0])) if get_infos else (*found,)
 
 

@@ -304,7 +304,9 @@ def pinv(mp: Any, a: Any, **_: Any) -> Any:
 def lu(mp: Any, a: Any) -> Any:
     """Both factors without pivoting, in one array."""
     out = a.copy()
-    for k, row in itertools.combinations(range(len(a)), 2):
+    for k, row in itertools.product(range(a.shape[1]), range(len(a))):
+        if row <= k:
+            continue
         out[row, k] = out[row, k] / out[k, k]
         out[row, k + 1 :] = out[row, k + 1 :] - out[row, k] * out[k, k + 1 :]
     return out

@@ -1,0 +1,119 @@
+"""Decompositions of matrices at and beyond the edge of their rank: values and gradients as torch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch", reason="torch is the referee")
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+
+SHAPES = [(4, 3), (3, 4), (5, 5), (2, 6, 3), (2, 2, 4, 2), (40, 36), (70, 5), (5, 70), (3, 70, 70), (4, 1), (1, 4)]
+DTYPES = ["float64", "float32", "complex128", "complex64"]
+
+
+def whole(shape: Any, seed: int, dtype: str) -> Any:
+    """Entries -1, 0 and 1, so that the rank is often too small and no pivot depends on rounding early on."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-1, 2, shape).astype(dtype)
+    return x + 1j * rng.integers(-1, 2, shape) if dtype.startswith("c") else x
+
+
+def alike(got: Any, want: Any, tolerance: float) -> None:
+    got, want = np.asarray(got.detach().numpy()), want.detach().numpy()
+    assert got.dtype == want.dtype
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(4, 3), (5, 3), (6, 4), (3, 5), (4, 4), (7, 4, 3), (2, 3, 5, 2)])
+def test_lu_of_matrices_without_full_rank(shape: Any, dtype: str) -> None:
+    tolerance = 1e-5 if dtype in ("float32", "complex64") else 1e-12
+    for seed in range(6):
+        x = whole(shape, seed, dtype)
+        p, lower, upper = sg.linalg.lu(sg.tensor(x))
+        np.testing.assert_allclose((p @ lower @ upper).numpy(), x, rtol=tolerance, atol=tolerance)
+        assert np.abs(lower.numpy()).max() < 1.5  # by |re| + |im| no entry below is larger than its pivot
+        if dtype.startswith("c"):
+            continue  # of equal pivots rounding chooses one
+        for name in ("lu", "lu_factor_ex"):
+            got, want = (getattr(t.linalg, name)(t.tensor(x)) for t in (sg, torch))
+            for a, b in zip(got, want, strict=True):
+                alike(a, b, tolerance)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 4, 3), (4, 4)])
+def test_lu_of_zeros_and_ones(shape: Any) -> None:
+    for x in (np.zeros(shape), np.ones(shape), np.swapaxes(np.ones(shape), -1, -2).copy()):
+        for a, b in zip(sg.linalg.lu(sg.tensor(x)), torch.linalg.lu(torch.tensor(x)), strict=True):
+            alike(a, b, 0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lu_of_any_shape(shape: Any) -> None:
+    x = np.random.default_rng(3).normal(size=shape)
+    p, lower, upper = sg.linalg.lu(sg.tensor(x))
+    for a, b in zip((p, lower, upper), torch.linalg.lu(torch.tensor(x)), strict=True):
+        alike(a, b, 1e-10)
+    packed, pivots = sg.linalg.lu_factor(sg.tensor(x))
+    for a, b in zip(sg.lu_unpack(packed, pivots), (p, lower, upper), strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+@pytest.mark.parametrize("pivot", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 6, 2), (3, 2, 6), (1, 3), (3, 1)])
+def test_gradients_of_lu(shape: Any, dtype: str, pivot: bool) -> None:
+    rng = np.random.default_rng(5)
+    x, parts = rng.normal(size=shape) + 2 * np.eye(*shape[-2:]), []
+    if dtype == "complex128":
+        x = x + 1j * rng.normal(size=shape)
+    for t in (sg, torch):
+        a = t.tensor(x, requires_grad=True)
+        if pivot:
+            _, lower, upper = t.linalg.lu(a)
+        else:  # which torch has on other machines only: the rows come in an order in which nothing is exchanged
+            a = t.tensor(torch.linalg.lu(torch.tensor(x))[0].mT.numpy() @ x, requires_grad=True)
+            _, lower, upper = sg.linalg.lu(a, pivot=False) if t is sg else torch.linalg.lu(a)
+        weights = [np.random.default_rng(k).normal(size=tuple(m.shape)) for k, m in enumerate((lower, upper))]
+        loss = sum(((m * t.tensor(w)).abs() ** 2).sum() for m, w in zip((lower, upper), weights, strict=True))
+        first = t.autograd.grad(loss, a, create_graph=True)[0]
+        second = t.autograd.grad((first.abs() ** 2).sum(), a)[0]
+        parts.append((first, second))
+    for got, want in zip(*parts, strict=True):
+        alike(got, want, 1e-7 * float(want.abs().max()))
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 4), (2, 5, 3)])
+def test_gradients_of_lu_without_full_rank_are_not_finite(shape: Any) -> None:
+    """Where U has no inverse there is no derivative: torch divides by its zeros, and so do we."""
+    x = np.ones(shape)
+    a, b = sg.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    sg.linalg.lu(a)[1].sum().backward()
+    torch.linalg.lu(b)[1].sum().backward()
+    np.testing.assert_array_equal(np.isfinite(a.grad.numpy()).all(), torch.isfinite(b.grad).all().numpy())
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (3, 2), (2, 3)])
+def test_a_pivot_of_zero_has_torchs_words(shape: Any) -> None:
+    x = np.ones(shape)
+    for name, options in (("lu_factor", {}), ("lu_factor_ex", {"check_errors": True})):
+        told = []
+        for t in (sg, torch):
+            with pytest.raises(RuntimeError) as info:
+                getattr(t.linalg, name)(t.tensor(x), **options)
+            told.append(str(info.value))
+        assert told[0] == told[1]
+
+
+def test_systems_from_factors_of_stacks() -> None:
+    rng = np.random.default_rng(8)
+    x, b = rng.normal(size=(3, 40, 40)), rng.normal(size=(3, 40, 2))
+    got = sg.linalg.lu_solve(*sg.linalg.lu_factor(sg.tensor(x)), sg.tensor(b))
+    want = torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor(x)), torch.tensor(b))
+    alike(got, want, 1e-10)
