@@ -56,8 +56,8 @@ def eliminated(x: Any, pivot: bool) -> tuple[Any, Any]:
             below, top = a[:, k + 1 :, k], a[:, k, k, None]
             below /= np.where((top == 0) & (below == 0), 1, top)  # LAPACK leaves zeros alone
             a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
-        for k in range(start, stop if stop < columns else start):  # rows right of the block, which lie in order now
-            a[:, k + 1 : stop, stop:] -= a[:, k + 1 : stop, k, None] * a[:, k, None, stop:]
+        for k in range(start + 1, stop if stop < columns else start):  # right of the block, whose rows lie in order now
+            a[:, k, None, stop:] -= a[:, k, None, start:k] @ a[:, start:k, stop:]
         if stop < min(rows, columns):
             a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
     return order.reshape(x.shape[:-1]), a.reshape(x.shape)
