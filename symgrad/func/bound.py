@@ -236,6 +236,16 @@ def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
         _PROGRAM.of_arrays = before
 
 
+@contextmanager
+def standing_for_arrays(arrays: bool) -> Iterator[None]:
+    """Inside, tensors that functions are given stand for arrays of the user, if ``arrays``."""
+    before, _PROGRAM.of_arrays = _PROGRAM.of_arrays, arrays or _PROGRAM.of_arrays
+    try:
+        yield
+    finally:
+        _PROGRAM.of_arrays = before
+
+
 def for_arrays(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
     """A function that is called with tensors by others than :func:`run`: where ``args`` are arrays, as theirs."""
     if not of_arrays(args):

@@ -26,13 +26,14 @@ import numpy as np
 
 from symgrad.errors import KinkError, NotFollowed, ShapeError, UnsupportedFunction
 from symgrad.interop.callers import calls, is_of_polynomials
+from symgrad.interop.functions import numbers_lost
 from symgrad.interop.iterated import Entries, entries, vectorized
 from symgrad.interop.ndarray import MOVING, Array, Flat, Numbers, bare
 from symgrad.interop.scipy_calls import scipy_functions
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
-from symgrad.tape.forward.jets import Jet
+from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back, values_read
@@ -77,10 +78,26 @@ def followed(
 ) -> Any:
     """What a program for arrays gives for tensors: tensors.  A number made of its last one is that tensor.
 
-    Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.  Those of ``item()`` and
-    ``tolist()`` are followed where the tensors stand for ``arrays`` of the user.
+    Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.  Where the tensors stand
+    for ``arrays`` of the user, ``item()`` and ``tolist()`` are followed, and numbers on which the result depends are an
+    error (``NotFollowed``); those that are printed, kept or looked at are nobody's loss.
     """
-    numbers = Numbers(of_tensors=not arrays)
+    before, numbers = numbers_made(), Numbers(of_tensors=not arrays)
+    out = _run(function, args, kwargs, numbers)
+    if numbers:
+        matters = _depends(function, args, kwargs, out) if arrays and leads_back(out) else None
+        if matters:
+            raise numbers_lost(numbers.place)
+        if matters is None:
+            note_number()
+        else:
+            made = numbers_made() - before
+            take_back(made, made)
+    return out
+
+
+def _run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, numbers: Numbers) -> Any:
+    """One run, which leaves the numbers that it made."""
 
     def held(leaf: Any) -> Any:
         leaf = inner(leaf)  # of a program around this one, which has its own numbers
@@ -93,17 +110,38 @@ def followed(
         finally:
             if numbers.lost is not None:
                 raise numbers.lost from None
-    if isinstance(out, float) and numbers and np.array_equal(bare(numbers[-1]), out):  # return float(loss)
+    if isinstance(out, float) and numbers and np.array_equal(numbers.last(), out):  # return float(loss)
         out = numbers.pop()
         forget_last_read(out)
         made = min(1, numbers_made() - before)
         take_back(made, made)  # a number is made of a value that was read
-    for number in numbers:
-        if isinstance(number, Jet):
-            float(number)  # which raises: no coefficient of a path is lost with a warning
-    if numbers:
-        note_number()
     return out
+
+
+def _depends(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, out: Any
+) -> bool | None:
+    """Whether what a function gives depends on the numbers that it makes: other ones are put in their places.
+
+    None where that cannot be told: of functions that never give the same twice, and of several examples at once.
+    """
+    with suppress(Exception):  # what fails for other numbers
+        for numbers, verdict in ((Numbers(nudge=_NUDGE), False), (Numbers(), True)):
+            again = _run(function, args, kwargs, numbers)
+            pairs = [[bare(leaf) for leaf in flatten(found)[0] if isinstance(leaf, MOVING)] for found in (out, again)]
+            if any(isinstance(value, Bundle) for value in pairs[0]):
+                return None
+            if len(pairs[0]) == len(pairs[1]) and all(map(_alike, *pairs)):
+                return verdict
+    return None
+
+
+_NUDGE = 1e-6
+"""By what part of themselves numbers are changed: more than rounding, and less than what a program branches at."""
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
 _FOR_ARRAYS: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -34,6 +34,14 @@ def callee_of_program() -> str:
     return ".".join(_names(frame.f_code, frame.f_lasti) or (callee,)) if frame is not None else callee
 
 
+def place_of_program() -> tuple[str, int] | None:
+    """The file and the line that the innermost program of the user is at."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and not is_of_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def writes_entry(frame: Any) -> bool:
     """Whether one of the user's programs is at an assignment to an entry, ``a[i] = x``."""
     return is_of_program(frame.f_code.co_filename) and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,15 @@ def not_followed(name: str) -> NotFollowed:
     return NotFollowed(
         f"{name}() makes plain numbers of an array that a derivative follows, so the gradient would be lost. Write it "
         f"with {other}, or give it a derivative of its own (symgrad.autograd.Function)."
+    )
+
+
+def numbers_lost(place: tuple[str, int] | None) -> NotFollowed:
+    """The error for numbers that a program for arrays makes, and on which its result depends."""
+    where = "" if place is None else f" in {Path(place[0]).name}, line {place[1]}"
+    return NotFollowed(
+        f"float() makes a plain number of an array that a derivative follows{where}, and the result depends on it, so "
+        "the gradient would be lost. Leave float() away: an entry of an array is a number."
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
-from symgrad.interop.callers import callee_of_program, is_of_arrays, writes_entry
+from symgrad.interop.callers import callee_of_program, is_of_arrays, place_of_program, writes_entry
 from symgrad.interop.functions import dtype_of, not_followed, not_written
 from symgrad.interop.functions import tensor as tensor_of
 from symgrad.interop.into import refuse_arrays
@@ -33,12 +33,23 @@ MOVING = (Recorded, Dual, Jet, Bundle)
 class Numbers(list[Any]):
     """The tensors that a run has turned into plain numbers, in order; single entries, too, where they are tensors'.
 
-    ``lost`` is the error of a function that was refused numbers: code in C may go on after it.
+    ``lost`` is the error of a function that was refused numbers: code in C may go on after it.  ``place`` is where the
+    first number was made, and ``nudge`` by what part of itself every number is changed.
     """
 
-    def __init__(self, of_tensors: bool = False):
+    def __init__(self, of_tensors: bool = False, nudge: float = 0.0):
         self.of_tensors = of_tensors
+        self.nudge = nudge
         self.lost: Exception | None = None
+        self.place: tuple[str, int] | None = None
+
+    def nudged(self, number: Any) -> Any:
+        """A number that a program makes."""
+        return number + self.nudge * (abs(number) or 1.0) if self.nudge else number
+
+    def last(self) -> Any:
+        """The last one, as the program has it."""
+        return self.nudged(bare(self[-1]))
 
 
 def bare(value: Any) -> Any:
@@ -219,6 +230,8 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
                 raise self.numbers.lost
             if is_of_arrays(sys._getframe(2).f_code.co_filename):  # which gives something made of it
                 raise self._lost()
+            if not self.numbers:
+                self.numbers.place = place_of_program()
             self.numbers.append(self.tensor)
         return self.tensor
 
@@ -233,7 +246,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __float__(self) -> float:
         number = self._number()
-        return float(bare(number) if isinstance(number, Jet) else number)
+        return self.numbers.nudged(float(bare(number) if isinstance(number, Jet) else number))  # type: ignore[no-any-return]
 
     def __int__(self) -> int:
         return self._whole_number(np.trunc)
@@ -250,7 +263,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     __trunc__ = __int__
 
     def __complex__(self) -> complex:
-        return complex(self._number())
+        return self.numbers.nudged(complex(self._number()))  # type: ignore[no-any-return]
 
     def __index__(self) -> int:
         return int(self.tensor.__index__())

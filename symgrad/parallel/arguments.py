@@ -11,7 +11,7 @@ from symgrad import random
 from symgrad.dtypes import is_narrow
 from symgrad.errors import ArgumentError
 from symgrad.func.batching import spread_over
-from symgrad.func.bound import Argnums, as_tensor, numbered
+from symgrad.func.bound import Argnums, as_tensor, numbered, of_arrays
 from symgrad.parallel.memory import compact
 from symgrad.parallel.pieces import bounds
 from symgrad.parallel.work import Arguments, Span
@@ -50,9 +50,8 @@ def cut_up(
         raise ArgumentError(f"{_CALL}: the batch has no examples: {sizes}.")
     arrays = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
     others = [None if _is_array(leaf) else leaf for leaf in leaves]
-    given = Arguments(
-        structure, others, [k < count or isinstance(leaf, Recorded) for k, leaf in enumerate(leaves)], axes, arrays
-    )
+    wrapped = [k < count or isinstance(leaf, Recorded) for k, leaf in enumerate(leaves)]
+    given = Arguments(structure, others, wrapped, axes, arrays, of_arrays((args, kwargs)))
     return given, [compact(_value(leaves[k])) for k in arrays], int(size)
 
 

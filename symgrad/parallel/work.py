@@ -13,6 +13,7 @@ from symgrad.autograd import no_grad
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func import value_and_grad
+from symgrad.func.bound import standing_for_arrays
 from symgrad.func.chances import drawing
 from symgrad.ops.rules import kinks
 from symgrad.parallel.pieces import Sums, tree_sum
@@ -55,7 +56,8 @@ class Arguments(NamedTuple):
     """The arguments of a call without their arrays, and how the arrays are cut.
 
     ``others`` has the leaves that are no arrays, and None in place of arrays; ``wrapped`` says which of these
-    the function gets as tensors; ``axes`` has the axis along which an array is cut, or None.
+    the function gets as tensors; ``axes`` has the axis along which an array is cut, or None.  ``of_arrays`` says that
+    the user gave no tensors, so that the function may be written for arrays.
     """
 
     structure: Any
@@ -63,6 +65,7 @@ class Arguments(NamedTuple):
     wrapped: list[bool]
     axes: list[int | None]
     arrays: list[int]
+    of_arrays: bool
 
     def filled(self, arrays: Sequence[Any], span: tuple[int, int]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` of the chunk that goes from one example to another."""
@@ -175,7 +178,8 @@ def run(
                 with random.fork_rng(enabled=span.seed is not None):
                     if span.seed is not None:
                         random.manual_seed(span.seed)
-                    sums, beside = job.chunk(args, kwargs, span.weight)
+                    with standing_for_arrays(given.of_arrays):
+                        sums, beside = job.chunk(args, kwargs, span.weight)
             except Exception as error:
                 low, high = span.examples
                 error.add_note(f"(in chunk {span.number}, the examples {low} to {high - 1} of the batch)")

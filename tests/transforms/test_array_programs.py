@@ -119,16 +119,60 @@ def test_plain_numbers_are_not_lost_silently():
         func.grad(lambda x: float(x[0]) ** 2)(sg.tensor(X))
     with pytest.raises(sg.errors.ArgumentError, match="made of plain numbers"):
         func.grad(lambda x: float(x[0]) * float(x[1]))(X)
+    with pytest.raises(
+        sg.errors.NotFollowed, match=r"in test_array_programs.py, line \d+, and the result depends on it"
+    ):
+        func.grad(lambda x: float(x[0]) * x.sum())(X)
     sg.set_warn_always(True)
     try:
-        with pytest.warns(UserWarning, match="Converting a tensor"):
-            found = func.grad(lambda x: float(x[0]) * x.sum())(X)
+        with pytest.warns(UserWarning, match="Converting a tensor"):  # the user's tensors have torch's manners
+            found = func.grad(lambda x: float(x[0]) * x.sum())(sg.tensor(X))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             func.grad(PROGRAMS["math"])(X)  # no number is made of what it is given
     finally:
         sg.set_warn_always(False)
     assert np.array_equal(found, np.full(3, X[0]))
+
+
+def kept(x, seen):
+    out = np.zeros(3)
+    out[:] = x**2
+    seen.append(float(out.sum()))
+    if float(out[0]) > 1e9:
+        return out.sum() * 2
+    return out.sum()
+
+
+@pytest.mark.parametrize("transform", [func.grad, func.jacfwd, lambda f: lambda x: func.hessian(f)(x).sum(0)])
+def test_numbers_that_the_result_does_not_depend_on_are_nobodys_loss(transform):
+    sg.set_warn_always(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = transform(lambda x: kept(x, []))(X)
+            loss = func.grad(lambda x: ((s := kept(x, [])), {"loss": float(s)}), has_aux=True)(X)
+    finally:
+        sg.set_warn_always(False)
+    assert np.allclose(found, 2 * X) or np.allclose(found, 2)
+    assert np.allclose(loss[0], 2 * X)
+    assert loss[1] == {"loss": float((X**2).sum())}
+
+
+def test_of_a_function_that_never_gives_the_same_twice_is_warned():
+    rng = np.random.default_rng()
+
+    def noisy(x):
+        out = np.zeros(3)
+        out[:] = x
+        return out.sum() * float(x[0]) * rng.random()
+
+    sg.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="Converting a tensor"):
+            func.grad(noisy)(X)
+    finally:
+        sg.set_warn_always(False)
 
 
 @pytest.mark.parametrize(
