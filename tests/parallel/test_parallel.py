@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import multiprocessing
 import os
 import pickle
@@ -596,21 +595,3 @@ def test_a_worker_whose_module_is_not_the_same():
     lost = pickle.dumps(Gradients(F.mse_loss, 0, False, True, "error")).replace(b"mse_loss", b"mse_lost")
     with pytest.raises(ArgumentError, match="cannot import"):
         workers._Worker(lost).ready(())
-
-
-def entries(w, X, y):
-    out = np.zeros(len(X))
-    for i in range(len(X)):
-        out[i] = math.log1p(math.exp(-y[i] * (X[i] @ w)))
-    return out.sum()
-
-
-@forks
-@pytest.mark.parametrize("count", [1, 2])
-def test_functions_written_for_arrays(count):
-    X, y, w = RNG.normal(size=(12, 3)), np.sign(RNG.normal(size=12)), RNG.normal(size=3)
-    options = {"in_axes": (None, 0, 0), "reduction": "sum", "start_method": "fork"}
-    with value_and_grad(entries, workers=count, **options) as both:
-        value, slopes = both(w, X, y)
-    np.testing.assert_allclose(value, entries(w, X, y))
-    np.testing.assert_allclose(slopes, sg.func.grad(entries)(w, X, y))
