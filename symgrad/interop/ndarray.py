@@ -6,6 +6,7 @@ on these: every method is NumPy's function of that name, which the op table know
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from symgrad.interop.into import refuse_arrays
 from symgrad.interop.writing import WRITERS, added_at, write
 from symgrad.op import Op, lookup, register_carrier
 from symgrad.ops.indexing.getitem import static_index
+from symgrad.tape.containers import tree_map
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
@@ -189,10 +191,25 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in WRITERS and isinstance(args[0], Array):
             args[0]._own()
-        others, kwargs = inner(args[1:]), inner(kwargs)
+        given, kwargs = self._for_tensors((args, kwargs))
         if args and isinstance(args[0], Array):
-            return args[0]._viewed(lambda tensor: func(tensor, *others, **kwargs))
-        return self.whole(func(*inner(args[:1]), *others, **kwargs))
+            return args[0]._viewed(lambda tensor: func(tensor, *given[1:], **kwargs))
+        return self.whole(func(*given, **kwargs))
+
+    def _for_tensors(self, given: Any) -> Any:
+        """Arguments for a function on tensors; functions of the user among them are still given arrays."""
+
+        def changed(value: Any) -> Any:
+            if not callable(value) or isinstance(value, (type, np.ufunc)):
+                return value
+
+            @functools.wraps(value)
+            def of_arrays(*args: Any, **kwargs: Any) -> Any:
+                return inner(value(*self.whole(args), **{key: self.whole(part) for key, part in kwargs.items()}))
+
+            return of_arrays
+
+        return tree_map(changed, inner(given))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         try:

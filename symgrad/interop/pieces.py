@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
+from symgrad.tape.modes import no_grad
 
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
@@ -52,15 +54,40 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any)
             f"np.piecewise: {len(conditions)} conditions take {len(conditions)} or {len(conditions) + 1} functions, "
             f"not {len(funclist)}."
         )
-    out: Any = _piece(funclist[-1], x, args, options) if len(funclist) > len(conditions) else 0
+    pieces, out = list(zip(conditions, funclist, strict=False)), 0
+    if len(funclist) > len(conditions):
+        rest = front_of("logical_not")(functools.reduce(front_of("logical_or"), conditions))
+        pieces.insert(0, (rest, funclist[-1]))
     with np.errstate(all="ignore"):  # where a condition fails its function is not asked
-        for condition, function in zip(conditions, funclist, strict=False):
-            out = front_of("where")(condition, _piece(function, x, args, options), out)
+        for condition, function in pieces:
+            if callable(function):
+                out = _with_piece(out, condition, x, lambda part, of=function: of(part, *args, **options))
+            else:
+                out = front_of("where")(condition, function, out)
     return out.to(x.dtype)
 
 
-def _piece(function: Any, x: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    return function(x, *args, **options) if callable(function) else function
+def _with_piece(out: Any, condition: Any, x: Any, function: Callable[[Any], Any]) -> Any:
+    """``out`` with a function of those entries where a condition holds; of all of them where that is the same."""
+    if _by_entries(condition, x, function):
+        return front_of("where")(condition, function(x), out)
+    places = np.nonzero(np.asarray(bare(condition), bool))
+    found = tensor(function(x[places])).expand(len(places[0])).to(x.dtype)
+    base = tensor(out).to(x.dtype).expand(tuple(x.shape))
+    return front_of("index_put")(base, tuple(map(tensor, places)), found)
+
+
+def _by_entries(condition: Any, x: Any, function: Callable[[Any], Any]) -> bool:
+    """Whether a function gives the same for some entries as for all of them; so it is taken for several examples."""
+    there, values = glanced(condition), glanced(x)
+    if not all(isinstance(part, (np.ndarray, np.generic)) for part in (there, values)):
+        return True
+    there = np.asarray(there, bool)
+    if not there.any():
+        return True
+    with no_grad():
+        whole, parts = (glanced(function(tensor(part))) for part in (values, values[there]))
+    return np.shape(whole) == values.shape and np.allclose(np.asarray(whole)[there], parts, 1e-6, 1e-9, True)
 
 
 def _block(arrays: Any) -> Any:

@@ -46,8 +46,9 @@ def _refusing(name: str, function: Call) -> Call:
 def _idle(name: str, **given: Any) -> None:
     """Refuse arguments that are given other values than those by which nothing changes."""
     for key, value in given.items():
-        if value not in (None, False, "auto", "gen", 0):
-            raise unsupported(f"scipy.{name}(…, {key}={value!r})", " in this form")
+        if hasattr(value, "dtype") or value not in (None, False, "auto", "gen", 0):
+            told = f"{key}={value!r}" if isinstance(value, (str, int, float)) else f"{key}="
+            raise unsupported(f"scipy.{name}(…, {told})", " in this form")
 
 
 # ---------------------------------------------------------------------------------------------- special
@@ -56,12 +57,14 @@ def _idle(name: str, **given: Any) -> None:
 def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     _idle("special.logsumexp", return_sign=return_sign)
     a = tensor(a)
-    axes = tuple(range(a.ndim)) if axis is None else axis
     if b is None:
-        return front_of("logsumexp")(a, axes, keepdims)
+        return front_of("logsumexp")(a, tuple(range(a.ndim)) if axis is None else axis, keepdims)
+    b = tensor(b)
+    a = a.expand(np.broadcast_shapes(tuple(a.shape), tuple(b.shape)))
+    axes = tuple(range(a.ndim)) if axis is None else axis
     top = front_of("amax")(a.detach(), axes, True)
     top = front_of("where")(front_of("isfinite")(top), top, 0.0)
-    found = front_of("log")((tensor(b) * front_of("exp")(a - top)).sum(axes, keepdim=True)) + top
+    found = front_of("log")((b * front_of("exp")(a - top)).sum(axes, keepdim=True)) + top
     return found if keepdims else _without(found, axes)
 
 
@@ -105,17 +108,40 @@ def _columns(function: Call) -> Call:
     return call
 
 
+def _mirrored(a: Any, lower: Any, turned: Any) -> Any:
+    """A matrix of one half of ``a``, the only one that is read."""
+    half = front_of("tril")(a) if lower else front_of("triu")(a)
+    return half + (front_of("triu")(turned(half), 1) if lower else front_of("tril")(turned(half), -1))
+
+
+_PARTS: dict[Any, Call] = {
+    **dict.fromkeys((None, "gen", "general", "banded"), lambda a, _: a),
+    **dict.fromkeys(("sym", "symmetric"), lambda a, lower: _mirrored(a, lower, lambda half: half.mT)),
+    **dict.fromkeys(
+        ("her", "hermitian", "pos", "positive definite"), lambda a, lower: _mirrored(a, lower, lambda half: half.mH)
+    ),
+    "upper triangular": lambda a, _: front_of("triu")(a),
+    "lower triangular": lambda a, _: front_of("tril")(a),
+    "tridiagonal": lambda a, _: front_of("triu")(front_of("tril")(a, 1), -1),
+    "diagonal": lambda a, _: front_of("triu")(front_of("tril")(a)),
+}
+"""The matrix that SciPy's solver reads, by what it is told to assume."""
+
+
 def _solve(
     a: Any,
     b: Any,
-    lower: bool = False,  # noqa: ARG001  (which half is read of a matrix that has two equal ones)
+    lower: bool = False,
     overwrite_a: bool = False,  # noqa: ARG001
     overwrite_b: bool = False,  # noqa: ARG001
     check_finite: bool = True,  # noqa: ARG001
-    assume_a: Any = None,  # noqa: ARG001
+    assume_a: Any = None,
     transposed: bool = False,
 ) -> Any:
-    return inverse.solve(tensor(a).mT if transposed else tensor(a), tensor(b))
+    if assume_a not in _PARTS:
+        raise unsupported(f"scipy.linalg.solve(…, assume_a={assume_a!r})", " in this form")
+    a = _PARTS[assume_a](tensor(a), lower)
+    return inverse.solve(a.mT if transposed else a, tensor(b))
 
 
 @_columns
@@ -135,10 +161,7 @@ def _solve_triangular(
 
 
 def _cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:  # noqa: ARG001
-    a = tensor(a)
-    half = front_of("tril")(a) if lower else front_of("triu")(a)  # the only one that is read
-    rest = front_of("tril")(half.mH, -1) if not lower else front_of("triu")(half.mH, 1)
-    factor = inverse.cholesky(half + rest)
+    factor = inverse.cholesky(_mirrored(tensor(a), lower, lambda half: half.mH))
     return factor if lower else factor.mH
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
+
+from symgrad.tape.containers import flatten, unflatten
 
 
 class StandIn:
@@ -12,16 +15,21 @@ class StandIn:
 
 
 def inner(value: Any) -> Any:
-    """The tensor that something stands for, also inside of lists, tuples and dicts; other things as they are."""
+    """The tensor that something stands for, also inside of containers; other things as they are."""
     if isinstance(value, StandIn):
         return value.tensor
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(map(inner, value))
-    return {key: inner(part) for key, part in value.items()} if type(value) is dict else value
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind(map(inner, value))
+    if kind is dict:
+        return {key: inner(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(value):
+        leaves, structure = flatten(value)
+        if any(isinstance(leaf, StandIn) for leaf in leaves):  # their classes may do more than hold values
+            return unflatten(structure, map(inner, leaves))
+    return value
 
 
 def among(value: Any) -> bool:
     """Whether any is there."""
-    if isinstance(value, (list, tuple)):
-        return any(map(among, value))
-    return any(map(among, value.values())) if type(value) is dict else isinstance(value, StandIn)
+    return any(isinstance(leaf, StandIn) for leaf in flatten(value)[0])

@@ -162,6 +162,9 @@ def scipy_programs():
     s = lambda a: a @ a.T + np.eye(3)  # noqa: E731
     return {
         "logsumexp": lambda a: (sp.logsumexp(a, axis=1) ** 2).sum() + sp.logsumexp(a) + sp.logsumexp(a, b=a**2),
+        "logsumexp wide": lambda a: (
+            sp.logsumexp(a[0], b=b[:, None] ** 2) + (sp.logsumexp(a, 1, a[:, None] ** 2) ** 2).sum()
+        ),
         "logsumexp axes": lambda a: (sp.logsumexp(a, axis=0, b=a**2, keepdims=True) * a).sum(),
         "softmax": lambda a: (sp.softmax(a, axis=0) ** 2).sum() + sp.log_softmax(a)[0, 1] + sp.softmax(a)[1, 0],
         "others": lambda a: (
@@ -169,6 +172,14 @@ def scipy_programs():
         ),
         "solve": lambda a: (
             sl.solve(a, b) @ b + sl.solve(s(a), a, assume_a="pos").sum() + sl.solve(a, b, transposed=True)[0]
+        ),
+        "solve assuming": lambda a: (
+            sum(sl.solve(a + 3 * np.eye(3), b, assume_a=part) @ b for part in ("sym", "her", "pos", "general"))
+            + sl.solve(a + 3 * np.eye(3), b, lower=True, assume_a="symmetric")[0]
+            + sl.solve(a, b, assume_a="upper triangular")[1]
+            + sl.solve(a, b, assume_a="lower triangular", transposed=True)[1]
+            + sl.solve(a + 3 * np.eye(3), b, assume_a="tridiagonal")[0]
+            + sl.solve(a, b, assume_a="diagonal")[2]
         ),
         "solve_triangular": lambda a: (
             sl.solve_triangular(a, b, lower=True)[1] + sl.solve_triangular(a, a**2, trans="T", unit_diagonal=True).sum()
@@ -224,7 +235,8 @@ def scipy_programs():
 
 
 SCIPY = (
-    "logsumexp", "logsumexp axes", "softmax", "others", "solve", "solve_triangular", "cholesky", "half", "cho_solve",
+    "logsumexp", "logsumexp wide", "logsumexp axes", "softmax", "others", "solve", "solve assuming", "solve_triangular",
+    "cholesky", "half", "cho_solve",
     "inv, det", "expm", "eigh, svd", "qr, lu", "built", "rosen", "fft", "fft2", "convolve", "correlate", "cdist",
     "pdist", "distances", "trapezoid", "simpson",
 )  # fmt: skip

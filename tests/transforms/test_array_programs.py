@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import math
 import warnings
 import weakref
+from collections import OrderedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import symgrad as sg
 from symgrad import func
+from symgrad.interop.ndarray import Array
 
 X = np.array([0.5, 1.5, 2.5])
 
@@ -361,3 +365,55 @@ def test_a_number_that_was_followed_is_not_a_loss_around_it():
 
     np.testing.assert_allclose(sg.func.grad(outer)(np.array([1.0, 2.0])), [6.0, 12.0])
     assert len(runs) == 1
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass
+class Record:
+    first: Any
+    second: Any
+
+
+@pytest.mark.parametrize("kind", [Pair, Record, lambda first, second: OrderedDict(first=first, second=second)])
+def test_results_in_containers(kind):
+    x = np.array([[1.0, 2.0], [3.0, 5.0]])
+    found = sg.func.jacrev(lambda x: kind(x.std(axis=0, ddof=1), np.linalg.eigh(x @ x.T)[0]))(x)
+    rows = found.values() if isinstance(found, dict) else vars(found).values() if kind is Record else found
+    first, second = rows
+    np.testing.assert_allclose(first, sg.func.jacrev(lambda x: x.std(0))(sg.tensor(x)))
+    np.testing.assert_allclose(second, sg.func.jacrev(lambda x: sg.linalg.eigh(x @ x.T)[0])(sg.tensor(x)))
+
+
+def test_containers_of_arrays_are_arguments():
+    """An error about the call tells what it is, and does not call again and again."""
+    x = Array(sg.tensor([1.0, 2.0], requires_grad=True))
+    np.testing.assert_allclose(sg.cat(Pair(x, x)).tensor.detach(), [1, 2, 1, 2])
+    with pytest.raises(sg.errors.ArgumentError, match=r"stack\(\): argument 'dim' must be int"):
+        sg.stack(Pair(x, x), dim="x")
+    with pytest.raises(IndexError, match="out of range"):
+        sg.cat(Pair(x, x), dim=7)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.apply_along_axis(lambda row: row.std(), 0, x[:, None] * np.ones(2)).sum(),
+        lambda x: np.apply_along_axis(lambda row, k: row * row.std() * k, 0, x[:, None] * np.ones(2), 3.0).sum(),
+        lambda x: np.apply_over_axes(lambda a, axis: a.std(axis, keepdims=True), x[:, None] * np.ones(2), [0]).sum(),
+        lambda x: np.piecewise(x, [x < 1, x >= 1], [lambda t: t.std(), lambda t: t**2 * t.std()]).sum(),
+        lambda x: (np.piecewise(x, [x > 1.5, x < 0], [lambda t: t**2, -1.0, lambda t: t * t.max()]) ** 2).sum(),
+        lambda x: math.hypot(*x) + math.hypot(x[0]) + math.hypot(x[1], -x[2]),
+        lambda x: x.max(0) * x[0],
+    ],
+    ids=["along axis", "with arguments", "over axes", "piecewise", "otherwise", "hypot", "max"],
+)
+def test_functions_inside_are_for_arrays_too(f):
+    point = np.array([0.5, 1.2, 2.0])
+    steps = 1e-6 * np.eye(3)
+    want = [(f(point + step) - f(point - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(sg.func.grad(f)(point), want, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(sg.func.jacfwd(f)(point), want, rtol=1e-7, atol=1e-9)
