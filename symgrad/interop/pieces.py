@@ -54,17 +54,22 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any)
             f"np.piecewise: {len(conditions)} conditions take {len(conditions)} or {len(conditions) + 1} functions, "
             f"not {len(funclist)}."
         )
-    pieces, out = list(zip(conditions, funclist, strict=False)), 0
+    pieces = list(zip(conditions, funclist, strict=False))
+    out: Any = 0
     if len(funclist) > len(conditions):
         rest = front_of("logical_not")(functools.reduce(front_of("logical_or"), conditions))
         pieces.insert(0, (rest, funclist[-1]))
     with np.errstate(all="ignore"):  # where a condition fails its function is not asked
         for condition, function in pieces:
             if callable(function):
-                out = _with_piece(out, condition, x, lambda part, of=function: of(part, *args, **options))
+                out = _with_piece(out, condition, x, functools.partial(_called_first, function, args, options))
             else:
                 out = front_of("where")(condition, function, out)
     return out.to(x.dtype)
+
+
+def _called_first(function: Callable[..., Any], args: Any, options: Any, first: Any) -> Any:
+    return function(first, *args, **options)
 
 
 def _with_piece(out: Any, condition: Any, x: Any, function: Callable[[Any], Any]) -> Any:
