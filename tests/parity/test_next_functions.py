@@ -60,3 +60,48 @@ def test_einsum_over_axes_of_one(case: tuple[str, tuple[int, ...], tuple[int, ..
         return [type(node).__name__ for node in chain]
 
     assert names(sg) == names(torch)
+
+
+EINSUMS = {
+    "ij,jk,kl->il": "23 34 45",
+    "hwi,ij,hwj->hw": "342 22 342",
+    "ab,asc,bsd->cd": "22 232 232",
+    "bi,bj,bk->ijk": "22 23 23",
+    "ai,aj,ak,al->ijkl": "22 22 22 22",
+    "ia,ja,ka,la,ma->ijklm": "23 23 23 23 23",
+    "i,j,k->ijk": "2 3 4",
+    "bld,bln,bld->bldn": "256 253 256",
+    "ij,ij,k->ik": "23 23 4",
+    "ij,jk,k->i": "21 14 4",
+    "i,i,i->": "3 3 3",
+    "ij,k->ik": "23 4",
+    "ij,kj->ik": "23 43",
+    "bij,bkj->bik": "523 543",
+    "ii,ij->j": "22 23",
+    "bqhd,bkhd->bhqk": "2435 2635",
+}
+"""Equations with the shapes of their operands, a digit for each axis."""
+
+
+@pytest.mark.parametrize("equation", EINSUMS)
+def test_down_to_the_operands_of_an_einsum(equation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One product after the other from left to right, which is torch's order where opt_einsum is not installed."""
+    monkeypatch.setattr(torch.backends.opt_einsum, "enabled", False)
+    found = []
+    for t in (sg, torch):
+        operands = [t.ones(*map(int, shape), requires_grad=True) for shape in EINSUMS[equation].split()]
+        out = t.einsum(equation, *operands)
+        slopes = t.autograd.grad(out.square().sum(), operands, create_graph=True)
+        found.append([walked(out.grad_fn, 40), *(type(g.grad_fn).__name__ for g in slopes)])
+    assert found[0] == found[1]
+
+
+def test_einsum_of_many_operands() -> None:
+    """The node itself leads to all of them; gradients tell their version as any others do."""
+    operands = [sg.ones(2, 2, requires_grad=True) for _ in range(6)]
+    out = sg.einsum("ab,bc,cd,de,ef,fg->ag", *operands)
+    assert [below.variable is x for (below, _), x in zip(out.grad_fn.next_functions, operands, strict=True)] == [
+        True
+    ] * 6
+    out.sum().backward()
+    assert all(x.grad._version in (0, 1) for x in operands)

@@ -188,7 +188,7 @@ class Row(NamedTuple):
     named: dict[str, Part]
 
 
-_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\w))?(~?)\(|([a-z0_])|([+*]\d)|([,)'])")
+_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\d+|\w))?(~?)\(|([a-z0_])|([+*]\d)|([,)'])")
 
 
 def _parse(text: str, named: dict[str, Part]) -> Any:

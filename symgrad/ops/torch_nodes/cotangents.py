@@ -190,6 +190,8 @@ def _repeated(node: Any) -> str:
 _PRODUCTS = ("BmmBackward0", "MmBackward0", "DotBackward0")
 _EINSUMS = ("MulBackward0", "SumBackward1", "PermuteBackward0")
 _HIDDEN = ("BmmBackward0", "MmBackward0", "DotBackward0", "AddmmBackward0")
+_PAIRED = ("BmmBackward0", "MulBackward0")
+"""The last pair of an einsum, of which torch gives a view."""
 _BROADCAST = ("MseLossBackward0", "HuberLossBackward0", "SmoothL1LossBackward0")
 _STEPS = {"Index": "Index({})", "Unsqueeze": "Unsqueeze({})", "Select": "Select({})", "Slice": "Slice({})"}
 
@@ -223,11 +225,11 @@ def lowered(node: Any, name: str) -> tuple[str, tuple[Any, ...]] | None:
         text, shapes = _batched(node, name)
     elif getattr(node.args, "inputs", None) and name in _HIDDEN:
         text, shapes = _product(name, node)
-    elif getattr(node.args, "inputs", None) and hidden in (*_HIDDEN, "MulBackward0"):
-        text, shapes = _product(hidden, node)
-        text = f"View(Permute(View({text})))" if hidden == "BmmBackward0" else f"View({text})"
-    elif op == "einsum" and name in _EINSUMS and getattr(node.args, "inputs", None):
+    elif op == "einsum" and (name in _EINSUMS or hidden in _PAIRED) and getattr(node.args, "inputs", None):
         text, shapes = _einsum(params["inputs"], params["output"], node)
+    elif getattr(node.args, "inputs", None) and hidden in _HIDDEN:
+        text, shapes = _product(hidden, node)
+        text = f"View({text})"
     elif op in ("real", "imag"):
         given = "ViewAsReal(Conj(x))" if shows_conjugate(node.args[0]) else "ViewAsReal(x)"
         text = f"Select(NegView({given}))" if op == "imag" and "Conj" in given else f"Select({given})"
@@ -335,11 +337,6 @@ def _product(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:
     if node.op.name != "einsum":
         return None, ()
     inputs, output = node.params["inputs"], node.params["output"]
-    if name in ("BmmBackward0", "MulBackward0"):
-        (first, second), shapes = _aligned(inputs, output, node)
-        if name == "MulBackward0":
-            return f"Mul({first},{second})", shapes
-        return f"Bmm(View(Permute({first})),View(Permute({second})))", shapes
     words: list[str] = []
     shapes = ()
     for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
@@ -363,23 +360,87 @@ def _reshaped(text: str, layout: Any, k: int, shape: Any) -> str:
     return f"ReshapeAlias@{k}({text})" if shared else f"UnsafeView@{k}(Clone({text}))"
 
 
-def _aligned(inputs: Any, output: Any, node: Any) -> tuple[list[str], tuple[Any, ...]]:
-    """The operands of an einsum with an axis for each of its letters, in one order: views of them."""
-    union = set().union(*inputs)
-    aligned, shapes = [], []
-    for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
-        sizes = dict(zip(labels, arg.raw_shape, strict=True))
-        shapes.append(tuple(sizes.get(label, 1) for label in (*output, *sorted(union - set(output)))))
-        text = f"Unsqueeze@{k}({'xyzw'[k]})" if set(labels) < union else "xyzw"[k]
-        if len(set(labels)) < len(labels):
-            text = f"Permute@{k}(Diagonal@{k}({text}))"
-        aligned.append(f"Permute@{k}({text})")
-    return aligned, tuple(shapes)
+class _Operand:
+    """An operand of an einsum on its way: the words for it, and how it lies in memory, an axis for each letter."""
+
+    def __init__(self, text: str, layout: Any):
+        self.text, self.layout = text, layout
+
+    def __getitem__(self, axis: int) -> int:
+        return int(self.layout.shape[axis])
+
+
+_OPERANDS = "xyzwv"
+"""The letters that words have for the inputs of a node."""
 
 
 def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str | None, tuple[Any, ...]]:
-    """The ops that torch makes of an einsum that is no product of matrices: views, then a product or a sum."""
-    aligned, shapes = _aligned(inputs, output, node)
-    if len(inputs) == 2:  # what is summed has one entry
-        return f"Mul({aligned[0]},{aligned[1]})", shapes
-    return (f"Sum:1({aligned[0]})" if set(inputs[0]) > set(output) else aligned[0]), shapes
+    """The ops that torch makes of an einsum: views, then one product after the other from left to right.
+
+    With the package opt_einsum torch takes the products of more than two operands in an order of its own.
+    """
+    if len(inputs) > len(_OPERANDS):
+        return None, ()
+    order = (*output, *sorted(set().union(*inputs) - set(output)))
+    shapes: list[Any] = []
+    operands = [
+        _aligned(labels, order, k, arg, shapes) for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True))
+    ]
+    if len(inputs) == 1:
+        whole = operands[0].text
+        return (f"Sum:1({whole})" if len(order) > len(output) else whole), tuple(shapes)
+    met = [sum(operand[axis] != 1 for operand in operands) for axis in range(len(order))]
+    made = operands[0]
+    for other in operands[1:]:
+        made = _paired(made, other, len(output), met, shapes)
+    return (f"View({made.text})" if len(order) > len(output) else made.text), tuple(shapes)
+
+
+def _aligned(labels: Any, order: Any, k: int, arg: Any, shapes: list[Any]) -> _Operand:
+    """Operand ``k`` with an axis for each letter, in one order: a view of it."""
+    letter, known = _OPERANDS[k], [label for label in order if label in labels]
+    layout = np.empty(arg.raw_shape, bool)
+    places = {label: n for n, label in enumerate(order)}
+    layout = np.einsum(layout, [places[label] for label in labels], [places[label] for label in known])
+    layout = layout[tuple(slice(None) if label in labels else None for label in order)]
+    shapes.append(layout.shape)
+    text = f"Permute@{k}(Diagonal@{k}({letter}))" if len(known) < len(labels) else letter
+    added = len(order) - len(known)
+    return _Operand(f"Permute@{k}(" + f"Unsqueeze@{k}(" * added + text + ")" * (added + 1), layout)
+
+
+def _paired(a: _Operand, b: _Operand, kept: int, met: list[int], shapes: list[Any]) -> _Operand:
+    """The product of two operands, summed over the axes that no later one has; ``met`` counts who has an axis."""
+    both: list[int] = []
+    for operand, other in ((a, b), (b, a)):
+        alone = [axis for axis in range(kept, len(met)) if operand[axis] != 1 == other[axis] and met[axis] == 1]
+        if alone:
+            operand.layout = np.empty([1 if k in alone else n for k, n in enumerate(operand.layout.shape)], bool)
+            shapes.append(operand.layout.shape)
+            operand.text = f"Sum:1@{len(shapes) - 1}({operand.text})"
+    for axis in range(kept, len(met)):
+        if a[axis] != 1 != b[axis]:
+            met[axis] -= 1
+            both += [axis] * (met[axis] == 1)
+    if not both:
+        whole = np.nditer([a.layout, b.layout, None], ["zerosize_ok"]).operands[2]  # laid out as the factors are
+        return _Operand(f"Mul({a.text},{b.text})", whole)
+    axes = [axis for axis in range(len(met)) if axis not in both]
+    shared = [axis for axis in axes if a[axis] > 1 < b[axis]]
+    first = [axis for axis in axes if a[axis] > 1 == b[axis]]
+    second = [axis for axis in axes if a[axis] <= 1]
+    left = _folded(a, (shared, first, both), second, shapes)
+    right = _folded(b, (shared, both, second), first, shapes)
+    sizes = (*(a[k] for k in shared + first), *[1] * len(both), *(b[k] for k in second))
+    turned = np.empty(sizes, bool).transpose(np.argsort([*shared, *first, *both, *second]))
+    shapes += [sizes, turned.shape]
+    text = f"Permute@{len(shapes) - 1}(View@{len(shapes) - 2}(Bmm({left},{right})))"
+    return _Operand(text, turned)
+
+
+def _folded(operand: _Operand, groups: tuple[list[int], ...], rest: list[int], shapes: list[Any]) -> str:
+    """An operand as a stack of matrices: three groups of axes, each as one."""
+    layout = operand.layout.transpose([axis for group in (*groups, rest) for axis in group])
+    flat = tuple(math.prod(operand[axis] for axis in group) for group in groups)
+    shapes += [layout.shape, flat]
+    return _reshaped(f"Permute@{len(shapes) - 2}({operand.text})", layout, len(shapes) - 1, flat)

@@ -242,13 +242,10 @@ def _einsum(out: Any, *_: Any, **__: Any) -> str | None:
         return "SumBackward1" if summed else "PermuteBackward0"
     if not summed:
         return "MulBackward0"
-    sizes = [
-        size
-        for labels, x in zip(inputs, out._node.args, strict=True)
-        for label, size in zip(labels, x.raw_shape, strict=True)
-        if label not in output
-    ]
-    return Temporary.of("ViewBackward0", "MulBackward0" if all(size == 1 for size in sizes) else "BmmBackward0")
+    sizes = [dict(zip(labels, x.raw_shape, strict=True)) for labels, x in zip(inputs, out._node.args, strict=True)]
+    last = [label for label, size in sizes.pop().items() if size != 1 and label not in output]
+    added = any(factor.get(label, 1) != 1 for factor in sizes for label in last)
+    return Temporary.of("ViewBackward0", "BmmBackward0" if added else "MulBackward0")
 
 
 def _tensordot(out: Any, input: Any, other: Any, *_: Any, **__: Any) -> str | None:
