@@ -338,7 +338,7 @@ def _product(name: str, node: Any) -> tuple[str | None, tuple[Any, ...]]:
         return None, ()
     inputs, output = node.params["inputs"], node.params["output"]
     words: list[str] = []
-    shapes = ()
+    shapes: tuple[Any, ...] = ()
     for k, (labels, arg) in enumerate(zip(inputs, node.args, strict=True)):
         kept = [labels.index(label) for label in labels if label in output]
         summed = [labels.index(label) for label in inputs[0] if label in labels and label not in output]
