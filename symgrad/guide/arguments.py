@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,23 @@ def add_point(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of random arguments")
 
 
-def point_of(f: Callable[..., Any], options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments by name, in the order of the parameters."""
+class At(NamedTuple):
+    """Arguments by name, in the order of the parameters, and those whose shapes nobody stated."""
+
+    values: dict[str, Any]
+    guessed: list[str]
+
+    def note(self) -> str:
+        """Which shapes were found by trying, and how to state others; empty where all were stated."""
+        if not self.guessed:
+            return ""
+        shapes = {name: ",".join(map(str, np.shape(self.values[name]))) for name in self.guessed}
+        stated = " ".join(f"{name}={shape}" for name, shape in shapes.items())
+        return f"shapes that were found by trying: --shapes '{stated}'. State others, or values by --at, for another point."
+
+
+def point_of(f: Callable[..., Any], options: argparse.Namespace) -> At:
+    """The arguments at which a function is run: given ones, defaults, and random ones."""
     given = _read_point(options.at) if options.at else {}
     parameters = [
         p for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -46,7 +61,7 @@ def point_of(f: Callable[..., Any], options: argparse.Namespace) -> dict[str, An
     shapes = example_shapes(_of_needed(f, parameters, needed), known, False)[1] if missing else known
     made = _random(shapes, needed, options)
     found = {**{p.name: p.default for p in parameters if p.default is not p.empty}, **given, **made}
-    return {name: found[name] for name in names}
+    return At({name: found[name] for name in names}, missing)
 
 
 def _shapes(text: str, names: list[str]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from symgrad.check.asking.frameworks import LIBRARIES
 from symgrad.check.asking.kinds import KINDS
 from symgrad.errors import ArgumentError, SymgradError
-from symgrad.guide.arguments import add_point, floating, point_of
+from symgrad.guide.arguments import At, add_point, floating, point_of
 from symgrad.guide.loading import module_of, named
 
 SUFFIXES = ("grad", "gradient", "jacobian", "jac", "vjp", "jvp", "backward", "bwd", "derivative", "prime")
@@ -50,23 +50,34 @@ def add_check(commands: Any) -> None:
 
 def run_check(options: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
+    at = At({}, [])
     try:
-        report = _report(options)
+        f, grad, kind = _pair(options.function, options.grad)
+        at = point_of(f, options)
+        report = _report(f, grad, kind, at.values, options)
     except Exception as error:  # noqa: BLE001  (whatever the functions of the user raise)
-        said = f"{error}" if isinstance(error, SymgradError) else f"{type(error).__name__}: {error}"
+        said = f"{error}" if isinstance(error, SymgradError) else _of_user(error)
+        said = f"{said}\n{at.note()}" if at.guessed else said
         if options.json:
             print(json.dumps({"ok": None, "error": said}, indent=2))
         print(f"error: {said}", file=sys.stderr)
         return 2
+    report.notes += [at.note()] * bool(at.guessed)
     print(json.dumps(report.to_dict(), indent=2, allow_nan=False) if options.json else report)
     return 0 if report.ok else 1
 
 
-def _report(options: argparse.Namespace) -> Any:
+def _of_user(error: Exception) -> str:
+    """An error that a function of the user raised, with the line of it."""
+    from symgrad.check.oracle.measured import line_of_error
+
+    line = line_of_error(error)
+    return f"{type(error).__name__}: {error}" + f"\n  in {line}" * bool(line)
+
+
+def _report(f: Any, grad: Any, kind: str | None, values: dict[str, Any], options: argparse.Namespace) -> Any:
     from symgrad.check import check
 
-    f, grad, kind = _pair(options.function, options.grad)
-    values = point_of(f, options)
     names = list(values)
     argnums = None
     if options.wrt:

@@ -73,7 +73,7 @@ def _program(options: argparse.Namespace) -> Any:
     if found is None:
         raise ArgumentError(f"a function is written file.py:name or package.module:name, not {options.function!r}.")
     f = named(*found)
-    values = point_of(f, options)
+    values = point_of(f, options).values
     if options.kind == "value":
         return compiled(f, *values.values(), name=options.name).program
     argnums = _argnums(values, options.wrt)

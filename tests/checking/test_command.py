@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -31,6 +32,15 @@ def layer_vjp(v, x, A):
     u = v * (1 - np.tanh(A @ x) ** 2)
     return A.T @ u, np.outer(u, x)
 
+def span(t, T):
+    return T * t.sum()
+
+def span_grad(t, T):
+    g = np.zeros(t.shape)
+    g[0] = T
+    g[1:] = T
+    return g, t.sum()
+
 def fails(x):
     return x.nothing
 
@@ -58,6 +68,28 @@ def test_exit_codes_and_reports(losses, capsys):
     assert "vjp of layer by A: right" in capsys.readouterr().out
     assert main(["check", f"{losses}:fails", "--at", "x=[1.0]"]) == 2
     assert "AttributeError" in capsys.readouterr().err
+
+
+def test_shapes_that_nobody_stated_are_told(losses, capsys):
+    assert main(["check", f"{losses}:loss"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    stated = re.search(r"shapes that were found by trying: --shapes '([^']+)'", out)[1]
+    assert re.fullmatch(r"w=\d+ X=\d+,\d+ y=\d+", stated)
+    assert main(["check", f"{losses}:loss", "--shapes", stated, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == []
+    assert main(["check", f"{losses}:loss", "--json"]) == 0
+    assert any("found by trying" in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
+def test_an_error_of_the_derivative_says_the_line_and_the_shapes(losses, capsys):
+    assert main(["check", f"{losses}:span", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert "ValueError: setting an array element" in captured.err
+    assert re.search(r"losses.py:\d+: g\[0\] = T", captured.err)
+    assert "found by trying: --shapes 't=3 T=" in captured.err
+    assert json.loads(captured.out)["error"] in captured.err
+    assert main(["check", f"{losses}:span", "--shapes", "t=3 T="]) == 0
+    assert "found by trying" not in capsys.readouterr().out
 
 
 def test_a_derivative_that_is_not_there_is_refused_with_what_there_is(losses, capsys):
