@@ -17,8 +17,8 @@ from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import shape_text
 from symgrad.ops.shapes.sizes import letters_of, size_value
-from symgrad.sources import source
 from symgrad.sources.asked import assuming, named
+from symgrad.sources.natural import asked_about
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
 from symgrad.tape.formulas.origin import origin_of
@@ -311,7 +311,7 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     """
     assume = dict(assume or {})
     if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
-        about = source(value, (), shapes, scalar=wrt is not None).assuming(assume)
+        about = asked_about(value, shapes, wrt is not None).assuming(assume)
         head = head_latex(about.name)
         targets = [] if wrt is None else [about.target(w) for w in _each(wrt)]
         of = derivative_of(head, targets, about.symbols)

@@ -159,7 +159,8 @@ def derive(
     about = source(value, args, shapes, scalar=True).assuming(dict(assume or {}))
     if about.term.shape != ():
         raise ArgumentError(
-            f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; reduce it."
+            f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; add up its entries, or "
+            "multiply it by a cotangent."
         )
     target = about.target(about_name(wrt))
     made = _Board(about, target, names)

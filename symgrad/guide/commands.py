@@ -95,11 +95,11 @@ def assumed(text: str) -> dict[str, str]:
 def _latex(options: argparse.Namespace) -> int:
     from symgrad.formulas import Formula
     from symgrad.formulas.layouts import derivative_of
-    from symgrad.sources import source
+    from symgrad.sources.natural import asked_about
     from symgrad.sources.running import head_latex
 
     names = _names(options.wrt)
-    about = source(loaded(options.value), (), options.shapes, scalar=bool(names)).assuming(assumed(options.assume))
+    about = asked_about(loaded(options.value), options.shapes, bool(names)).assuming(assumed(options.assume))
     head = _head(about.name, names)
     of = derivative_of(head_latex(about.name), [about.target(name) for name in names], about.symbols)
     found = Formula(about.derivative(names or None), about.symbols, head, about.reading, bool(names), of)

@@ -12,6 +12,7 @@ from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import product_size
 from symgrad.sources import Source, source
+from symgrad.sources.natural import likelier
 
 JACOBIAN = "f is an array here, and the formula its Jacobian ∂fᵢ/∂xⱼ; state shapes= where it is a number."
 COLUMNS = "the text is the Jacobian of vec f by vec {wrt}, which stack columns."
@@ -20,62 +21,42 @@ COLUMNS = "the text is the Jacobian of vec f by vec {wrt}, which stack columns."
 def best_of_values(
     judged: Callable[[Source], Verdict], of: Any, args: Sequence[Any], shapes: Any, derived: bool
 ) -> tuple[Source, Verdict]:
-    """The verdict about a number or about an array, whichever the names in it suggest, or else is equal.
-
-    Values of derivatives are numbers where that is possible, as in textbooks; but ``W @ x`` is a number only if ``W``
-    is a vector, and capital letters are matrices.
-    """
+    """The verdict about a number or about an array, whichever is likelier, or else is equal."""
     if args or not derived:
         about = source(of, args, shapes)
         return about, judged(about)
+    first, *others = likelier(of, shapes)
+    found, refusal = _tried(judged, first)
+    if found or not others or (first.term.shape and _is_jacobian(found)):
+        return first, _known(found, refusal)
+    (other,) = others
+    again, _ = _tried(judged, other)
+    if again and other.term.shape:
+        again.notes.append(JACOBIAN)
+    return (other, again) if again is not None and _is_better(again, found) else (first, _known(found, refusal))
+
+
+def _known(found: Verdict | None, refusal: SymgradError | None) -> Verdict:
+    if found is None:
+        raise refusal  # type: ignore[misc]
+    return found
+
+
+def _is_better(again: Verdict, found: Verdict | None) -> bool:
+    """Whether the second verdict says more than the first one: it is EQUAL, or its shapes fit."""
+    return again.equal or found is None or (found.theirs is None and again.theirs is not None)
+
+
+def _tried(judged: Callable[[Source], Verdict], about: Source) -> tuple[Verdict | None, SymgradError | None]:
     try:
-        number = source(of, (), shapes, scalar=True)
+        return judged(about), None
     except SymgradError as error:
-        array = _array(of, shapes)
-        if array is None:
-            raise error
-        return array, judged(array)
-    if number.term.shape != ():  # a recorded tensor, or all shapes are stated
-        return number, judged(number)
-    row = any(str(s.name)[:1].isupper() and s.ndim == 1 for s in number.symbols)
-    array = _array(of, shapes) if row else None
-    if array is not None and _capitals(array) > _capitals(number):
-        found = _tried(judged, array)
-        if found is not None and (found or _is_jacobian(found)):
-            return array, found
-    found = judged(number)
-    if not found:
-        array = array or _array(of, shapes)
-        other = None if array is None else _tried(judged, array)
-        if array is not None and other is not None and (other or (found.theirs is None and other.theirs is not None)):
-            other.notes.append(JACOBIAN)
-            return array, other
-    return number, found
+        return None, error
 
 
-def _array(of: Any, shapes: Any) -> Source | None:
-    """The value with the least surprising shapes, where it is an array then."""
-    try:
-        found = source(of, (), shapes)
-    except SymgradError:
-        return None
-    return found if found.term.shape else None
-
-
-def _capitals(about: Source) -> int:
-    return sum(str(s.name)[:1].isupper() and s.ndim == 2 for s in about.symbols)
-
-
-def _tried(judged: Callable[[Source], Verdict], about: Source) -> Verdict | None:
-    try:
-        return judged(about)
-    except SymgradError:
-        return None
-
-
-def _is_jacobian(found: Verdict) -> bool:
+def _is_jacobian(found: Verdict | None) -> bool:
     """Whether a formula that is wrong has as many axes as the Jacobian, and was meant for one."""
-    return found.theirs is not None and found.theirs.ndim == found.ours.ndim
+    return found is not None and found.theirs is not None and found.theirs.ndim == found.ours.ndim
 
 
 def by_columns(about: Source, wrt: Any, jacobian: Term) -> Term | None:

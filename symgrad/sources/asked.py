@@ -346,7 +346,7 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
     def attempt(shapes: Shapes) -> tuple[bool, Reached]:
         try:
             term = read_function(text, shapes, star)
-        except (ShapeError, ProductMisfit) as error:
+        except (ShapeError, ProductMisfit, IndexError) as error:  # the last one of an axis that is not there
             return False, reached(position(error), error)
         except NameProblem as error:
             found = re.search(r"\\?([A-Za-z]+)_\S+ is no symbol", str(error))

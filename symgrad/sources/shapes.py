@@ -65,6 +65,16 @@ def _costs(name: str) -> Costs:
     return {1: 0, 0: 1, 2: 4}
 
 
+def likeliest_rank(name: str) -> int:
+    """The number of axes that an argument of this name has as a rule.
+
+    >>> [likeliest_rank(name) for name in ("X", "w", "lam")]
+    [2, 1, 0]
+    """
+    costs = _costs(name)
+    return min(costs, key=lambda rank: costs[rank])
+
+
 def infer_shapes(
     names: Sequence[str],
     attempt: Attempt,

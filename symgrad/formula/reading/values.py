@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symgrad.errors import FormulaError
+from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.canonical.matrices.kronecker import kron
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.term import Term, apply, number
@@ -25,12 +25,19 @@ _SCALARS = ("s", "o", "or", "oo")
 
 
 def op(name: str, *args: Any, **params: Any) -> Any:
-    """Apply an op of the table to terms; those inside its index are operands, too."""
+    """Apply an op of the table to terms; those inside its index are operands, too.
+
+    Raises ``ShapeError`` for terms that have fewer axes than the op takes.
+    """
     index = params.get("index")
     if isinstance(index, Index):
         params["index"], places = index.parted()
         args = (*args, *places)
-    return apply(lookup(name), args, params)
+    try:
+        return apply(lookup(name), args, params)
+    except IndexError as error:  # the rule of the shape looked for an axis
+        shapes = ", ".join(str(a.shape) for a in args if isinstance(a, Term))
+        raise ShapeError(f"{name} takes no array of shape {shapes}: {error}") from None
 
 
 class Value:
