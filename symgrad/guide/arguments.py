@@ -40,7 +40,7 @@ class At(NamedTuple):
             return ""
         shapes = {name: ",".join(map(str, np.shape(self.values[name]))) for name in self.guessed}
         stated = " ".join(f"{name}={shape}" for name, shape in shapes.items())
-        return f"shapes that were found by trying: --shapes '{stated}'. State others, or values by --at, for another point."
+        return f"shapes that were found by trying: --shapes '{stated}'. State others, or values by --at."
 
 
 def point_of(f: Callable[..., Any], options: argparse.Namespace) -> At:

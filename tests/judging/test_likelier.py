@@ -62,6 +62,9 @@ def test_a_derivation_says_which_shapes_it_would_need():
         sg.derive("tanh(W@x + b)", wrt="x", shapes="W=n,m x=m b=n")
 
 
-@pytest.mark.parametrize("text", ["softmax(x, axis=1)", "sum(x, axis=1)", "norm(X, axis=1)", "diag(x)@A"])
-def test_axes_that_an_array_has_not_are_a_reason_to_give_it_more(text):
-    assert sg.formula(text, wrt=sorted(set("xX") & set(text.replace("max", "").replace("axis", "")))[0])
+@pytest.mark.parametrize(
+    ("text", "wrt"),
+    [("softmax(x, axis=1)", "x"), ("sum(x, axis=1)", "x"), ("norm(X, axis=1)", "X"), ("diag(x)@A", "x")],
+)
+def test_axes_that_an_array_has_not_are_a_reason_to_give_it_more(text, wrt):
+    assert sg.formula(text, wrt=wrt)
