@@ -140,3 +140,9 @@ def test_at_a_kink_a_gradient_has_to_be_a_subgradient_as_a_whole(f, args, inside
 
     assert check(f, given(inside), *args)
     assert not check(f, given(outside), *args)
+
+
+def test_the_size_of_a_complex_number_has_no_sides():
+    report = check(lambda z: (abs(z) ** 2).sum(), lambda z: 2 * z, np.array([1 + 2j, -0.5j]))
+    assert report.ok
+    assert not report.notes

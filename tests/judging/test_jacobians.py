@@ -57,3 +57,9 @@ def test_wrong_ones(text, of, wrt, mistake):
     assert verdict.verdict == "DIFFERENT"
     assert verdict.theirs.shape == verdict.ours.shape[::-1] or verdict.theirs.shape == verdict.ours.shape
     assert mistake in verdict.diagnosis.sentence
+
+
+def test_a_diagonal_matrix_of_a_number_is_told():
+    found = sg.judge("W @ diag(1-tanh(W@x)**2)", of="tanh(W @ x)", wrt="x")
+    assert not found
+    assert "diag() of a number: it takes a vector" in str(found)

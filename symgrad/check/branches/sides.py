@@ -76,7 +76,8 @@ def _has_branches(node: Any) -> bool:
     op = node.op
     varies = op.partials is None or any(map(callable, op.partials))  # those of sign are 0 on both sides
     pieces = op.name == "by_pieces" and node.args[0] is not node.args[1]
-    return op.structural is not None or pieces or bool(op.kinks and varies)
+    around = any(np.issubdtype(getattr(arg, "dtype", bool), np.complexfloating) for arg in node.args)
+    return op.structural is not None or pieces or bool(op.kinks and varies and not around)  # |z| has no sides
 
 
 def _is_guard(node: Any, i: int, saved: Any) -> bool:

@@ -25,7 +25,6 @@ from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.options import OptionReader, literal_of, picked
 from symgrad.formula.reading.text import (
     Tokens,
-    diagonal_matrix,
     known_op,
     power,
     size_letters,
@@ -35,6 +34,7 @@ from symgrad.formula.reading.values import (
     Value,
     as_number,
     cross_product,
+    diag,
     entrywise,
     kronecker_product,
     named_term,
@@ -456,10 +456,7 @@ class _TexReader(OptionReader):
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         if name == "diag":
-            a = args[0]
-            if a.kind == "m":
-                return Value("v", op("diagonal", a.term, offset=0, dim1=0, dim2=1))
-            return Value("m", diagonal_matrix(a.term))
+            return value_of(diag(args[0].term))
         if name == "softmax" and axes is None:
             return self.along_last(name, args[0])
         if name == "svdv":

@@ -20,7 +20,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.canonical.normal import size_text
-from symgrad.formula.reading.values import negated, op
+from symgrad.formula.reading.values import diag, negated, op
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
 from symgrad.ops.indexing.getitem import Index, static_index
@@ -331,7 +331,7 @@ class _Reader:
         if name == "eye" and args:
             return apply(lookup("eye"), (), {"n": size_text(args[0]), "dtype": "float64"})
         if name == "diag":
-            return diagonal_matrix(args[0])
+            return diag(args[0])
         found = known_op(name, self.tokens)
         if name in REDUCTIONS:
             params.setdefault("keepdim", False)
@@ -479,12 +479,6 @@ def piecewise(pairs: list[Any]) -> Any:
     for value, condition in reversed(pairs[:-1]):
         out = lookup("where")(condition, value, out)
     return out
-
-
-def diagonal_matrix(v: Term) -> Any:
-    """The matrix with a vector on its diagonal."""
-    n = v.shape[0]
-    return apply(lookup("einsum"), (v,), {"inputs": ((0,),), "output": (0, 0), "shape": (n, n)})
 
 
 def known_op(name: str, tokens: Tokens) -> Op:

@@ -16,6 +16,7 @@ from typing import Any
 from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.canonical.matrices.kronecker import kron
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
+from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.term import Term, apply, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -38,6 +39,15 @@ def op(name: str, *args: Any, **params: Any) -> Any:
     except IndexError as error:  # the rule of the shape looked for an axis
         shapes = ", ".join(str(a.shape) for a in args if isinstance(a, Term))
         raise ShapeError(f"{name} takes no array of shape {shapes}: {error}") from None
+
+
+def diag(a: Term) -> Any:
+    """The matrix with a vector on its diagonal, or the diagonal of a matrix."""
+    if a.ndim == 1:
+        return op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0]))
+    if a.ndim != 2:
+        raise ProductMisfit(f"diag() of {f'an array of shape {a.shape}' if a.ndim else 'a number'}: it takes a vector")
+    return op("diagonal", a, offset=0, dim1=0, dim2=1)
 
 
 class Value:

@@ -13,7 +13,7 @@ from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE
 from symgrad.formula.reading.people.indices import subscript_letters
-from symgrad.formula.reading.values import Value, entrywise, op, transposed, value_of
+from symgrad.formula.reading.values import Value, diag, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.rules.constants import PI
@@ -258,10 +258,7 @@ def _along(name: str) -> Callable[[Any, list[Any]], Any]:
 def _diag(r: Any, args: list[Any]) -> Any:
     if isinstance(args[0], Family):
         return families.diagonal(args[0])
-    a = args[0].term
-    if a.ndim == 2:
-        return Value("v", op("diagonal", a, offset=0, dim1=0, dim2=1))
-    return Value("m", op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0])))
+    return value_of(diag(args[0].term))
 
 
 def _dot(r: Any, args: list[Any]) -> Any:

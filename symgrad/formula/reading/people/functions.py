@@ -10,7 +10,7 @@ from typing import Any
 from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.derive import gradient
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.reading.values import op
+from symgrad.formula.reading.values import diag, op
 from symgrad.formula.term import Term, apply, full, number, size_letter, size_product, substitute, symbol
 from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.calls.naming import SPACES
@@ -38,12 +38,6 @@ def _square(name: str) -> Callable[..., Any]:
         return apply(lookup(name), (a,), {})
 
     return call
-
-
-def _diag(a: Term) -> Any:
-    if a.ndim == 1:
-        return op("einsum", a, inputs=((0,),), output=(0, 0), shape=(a.shape[0], a.shape[0]))
-    return op("diagonal", a, offset=0, dim1=0, dim2=1)
 
 
 def _softmax(name: str) -> Callable[..., Any]:
@@ -242,7 +236,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "trace": _trace,
     "tr": _trace,
-    "diag": _diag,
+    "diag": diag,
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
     "logsumexp": _logsumexp,
@@ -296,7 +290,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": lambda a, *rest, **params: FRONTS["maximum"].call(a, *rest) if rest else FRONTS["amax"].call(a, **params),
     "min": lambda a, *rest, **params: FRONTS["minimum"].call(a, *rest) if rest else FRONTS["amin"].call(a, **params),
     "size": lambda a, axis=None: size_product(a.shape) if axis is None else size_letter(a.shape[static(axis)]),
-    "diagflat": _diag,
+    "diagflat": diag,
     "cof": lambda a: op("mul", _square("det")(a), _square("inv")(a).T),
     "adj": lambda a: op("mul", _square("det")(a), _square("inv")(a)),
     "sym": lambda a: op("div", op("add", a, a.T), 2),
