@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 
+def eig(x: Any) -> Any:
+    """Eigenvalues and eigenvectors of norm 1, as columns, as complex numbers, also where all are real."""
+    dtype = np.result_type(x.dtype, np.complex64)
+    values, vectors = np.linalg.eig(x)
+    return values.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
+
+
 def eigvals(x: Any) -> Any:
     """Eigenvalues as complex numbers, also where all are real."""
     return np.linalg.eigvals(x).astype(np.result_type(x.dtype, np.complex64), copy=False)
@@ -244,6 +251,11 @@ def matrix_exp_frechet(x: Any, e: Any) -> Any:
 def eigh_vectors(x: Any) -> Any:
     """Orthonormal eigenvectors of a symmetric (Hermitian) matrix, as columns in ascending order of eigenvalues."""
     return np.linalg.eigh(x)[1]
+
+
+def svd(x: Any) -> Any:
+    """Left singular vectors, singular values in descending order, and conjugated right singular vectors, as rows."""
+    return np.linalg.svd(x, full_matrices=False)
 
 
 def svd_u(x: Any) -> Any:

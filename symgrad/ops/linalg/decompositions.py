@@ -21,6 +21,7 @@ from symgrad.ops.calls.still import values_of, wrapped_like
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import where
+from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.gaps import over_gaps
 from symgrad.ops.linalg.inverse import check_square, solve
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
@@ -66,7 +67,8 @@ def eigh(A: Any, UPLO: str = "L") -> Named:
     """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
     check_square(A, "eigh")
     x = _hermitian(A, UPLO)
-    return named("linalg_eigh")((eigvalsh_op(x), eigh_vectors_op(x)))
+    vectors = eigh_vectors_op(x)  # first: the values come with them, and not the other way round
+    return named("linalg_eigh")((eigvalsh_op(x), vectors))
 
 
 def _eigenvalues_vjp(g: Any, out: Any, x: Any) -> Any:
@@ -83,7 +85,7 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
 
 eigvals_op: Op = primitive(
     "eigvals",
-    kernels.eigvals,
+    sharing.part(kernels.eigvals, "eig", kernels.eig, 0, alone=True),
     (_eigenvalues_vjp,),
     infer=lambda shape: shape[:-1],
     result=complex_of,
@@ -91,6 +93,7 @@ eigvals_op: Op = primitive(
     dtypes="float",
     mixes=2,
     domain="distinct",
+    code=lambda x: f"eigvals({x})",
     refuses={"h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
     work=work.UNKNOWN,
@@ -99,7 +102,7 @@ eigvals_op: Op = primitive(
 )
 eig_vectors_op: Op = primitive(
     "eig_vectors",
-    kernels.eig_vectors,
+    sharing.part(kernels.eig_vectors, "eig", kernels.eig, 1),
     (_eigenvectors_vjp,),
     infer=lambda shape: shape,
     result=complex_of,
@@ -107,6 +110,7 @@ eig_vectors_op: Op = primitive(
     dtypes="float",
     mixes=2,
     phases=True,
+    code=lambda x: f"eig_vectors({x})",
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
     work=work.UNKNOWN,
@@ -126,7 +130,8 @@ def eigvals(A: Any) -> Any:
 def eig(A: Any) -> Named:
     """Eigenvalues and eigenvectors (columns) of square matrices, complex."""
     check_square(A, "eig")
-    return named("linalg_eig")((eigvals_op(A), eig_vectors_op(A)))
+    vectors = eig_vectors_op(A)  # first, as in eigh
+    return named("linalg_eig")((eigvals_op(A), vectors))
 
 
 # ------------------------------------------------------------------------------------------ singular values
@@ -187,9 +192,10 @@ def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
 
 qr_q_op: Op = primitive(
     "qr_q",
-    kernels.qr_q,
+    sharing.part(kernels.qr_q, "qr", np.linalg.qr, 0),
     (lambda g, out, x: _qr_factor(g, out, qr_r_op(x), -(mH(g) @ out)),),
     infer=lambda shape: shape,
+    code=lambda x: f"qr_q({x})",
     node="LinalgQr",
     dtypes="float",
     mixes=2,
@@ -205,9 +211,10 @@ qr_q_op: Op = primitive(
 )
 qr_r_op: Op = primitive(
     "qr_r",
-    kernels.qr_r,
+    sharing.part(kernels.qr_r, "qr", np.linalg.qr, 1),
     (lambda g, out, x: _qr_factor(None, qr_q_op(x), out, out @ mH(g)),),
     infer=lambda shape: (*shape[:-2], shape[-1], shape[-1]),
+    code=lambda x: f"qr_r({x})",
     node="LinalgQr",
     dtypes="float",
     mixes=2,

@@ -13,6 +13,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
 from symgrad.ops.elementwise.select import divided_where, where
+from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.inverse import check_square, inv_op, matrix_front
 from symgrad.ops.linalg.matrices import mH
@@ -234,10 +235,11 @@ logdet_op: Op = primitive(
 )
 logabsdet_op: Op = primitive(
     "logabsdet",
-    kernels.logabsdet,
+    sharing.part(kernels.logabsdet, "slogdet", np.linalg.slogdet, 1),
     (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
     result=lambda dtype: np.zeros((), dtype).real.dtype,
+    code=lambda x: f"logabsdet({x})",
     node="LinalgSlogdet",
     dtypes="float",
     refuses=_refusals_of("linalg.slogdet"),
@@ -252,9 +254,10 @@ logabsdet_op: Op = primitive(
 )
 slogdet_sign_op: Op = primitive(
     "slogdet_sign",
-    kernels.slogdet_sign,
+    sharing.part(kernels.slogdet_sign, "slogdet", np.linalg.slogdet, 0),
     (lambda g, out, x: _phase_vjp(g, out, x),),
     infer=lambda shape: shape[:-2],
+    code=lambda x: f"slogdet_sign({x})",
     node="LinalgSlogdet",
     dtypes="float",
     refuses=_refusals_of("linalg.slogdet"),

@@ -13,6 +13,7 @@ from symgrad import kernels
 from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
+from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.gaps import heed_gaps
 from symgrad.ops.linalg.inverse import check_square, inv
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
@@ -38,8 +39,8 @@ def _real(dtype: Any, **_: Any) -> Any:
 
 eigvalsh_op: Op = primitive(
     "eigvalsh",
-    np.linalg.eigvalsh,
-    (lambda g, out, x: _scaled(eigh_vectors_op(x), g) @ mH(eigh_vectors_op(x)),),
+    sharing.part(np.linalg.eigvalsh, "eigh", np.linalg.eigh, 0, alone=True),
+    (lambda g, out, x: _eigvalsh_vjp(g, eigh_vectors_op(x)),),
     infer=lambda shape: shape[:-1],
     result=_real,
     node="LinalgEigh",
@@ -55,6 +56,10 @@ eigvalsh_op: Op = primitive(
     stacks=True,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
+
+
+def _eigvalsh_vjp(g: Any, vectors: Any) -> Any:
+    return _scaled(vectors, g) @ mH(vectors)
 
 
 def _gaps(values: Any) -> Any:
@@ -74,7 +79,7 @@ def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
 
 eigh_vectors_op: Op = primitive(
     "eigh_vectors",
-    kernels.eigh_vectors,
+    sharing.part(kernels.eigh_vectors, "eigh", np.linalg.eigh, 1),
     (_eigh_vectors_vjp,),
     infer=_vectors_of,
     node="LinalgEigh",
@@ -84,6 +89,7 @@ eigh_vectors_op: Op = primitive(
     domain="symmetric",
     refuses={"h": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigh_vectors),
+    code=lambda x: f"eigh_vectors({x})",
     triangle=True,
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
@@ -102,8 +108,8 @@ _SAMPLES = [
 # The number of singular values is a parameter: which of two sizes is the smaller one, letters cannot tell.
 svdvals_op: Op = primitive(
     "svdvals",
-    lambda x, k: np.linalg.svd(x, compute_uv=False),
-    (lambda g, out, x, *, k: _scaled(svd_u_op(x, k=k), g) @ svd_vh_op(x, k=k),),
+    sharing.part(lambda x, k: np.linalg.svd(x, compute_uv=False), "svd", kernels.svd, 1, alone=True),
+    (lambda g, out, x, *, k: _svdvals_vjp(g, svd_u_op(x, k=k), svd_vh_op(x, k=k)),),
     infer=lambda shape, k: (*shape[:-2], k),
     size_params=("k",),
     result=_real,
@@ -121,6 +127,10 @@ svdvals_op: Op = primitive(
     stacks=True,
     doc="Singular values in descending order.",
 )
+
+
+def _svdvals_vjp(g: Any, u: Any, vh: Any) -> Any:
+    return _scaled(u, g) @ vh
 
 
 def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
@@ -159,7 +169,7 @@ def _svd_vh_vjp(g: Any, vh: Any, x: Any, *, k: Any) -> Any:
 
 svd_u_op: Op = primitive(
     "svd_u",
-    lambda x, k: kernels.svd_u(x),
+    sharing.part(lambda x, k: kernels.svd_u(x), "svd", kernels.svd, 0),
     (_svd_u_vjp,),
     infer=lambda shape, k: (*shape[:-1], k),
     size_params=("k",),
@@ -181,7 +191,7 @@ svd_u_op: Op = primitive(
 )
 svd_vh_op: Op = primitive(
     "svd_vh",
-    lambda x, k: kernels.svd_vh(x),
+    sharing.part(lambda x, k: kernels.svd_vh(x), "svd", kernels.svd, 2),
     (_svd_vh_vjp,),
     infer=lambda shape, k: (*shape[:-2], k, shape[-1]),
     size_params=("k",),

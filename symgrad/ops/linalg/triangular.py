@@ -6,6 +6,7 @@ at least as many rows as columns) carries the rule, and the rest of a wide matri
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import named
 from symgrad.ops.calls.still import glanced, values_of, wrapped_like
 from symgrad.ops.indexing.getitem import gather_op
+from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.inverse import solve_triangular_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular
@@ -28,10 +30,27 @@ from symgrad.ops.shapes.shaping import ones_like, spread, unsqueeze
 from symgrad.ops.shapes.sizes import total_size
 from symgrad.precision import digits
 
+
+@functools.wraps(kernels.lu_order)
+def _order_of(x: Any) -> Any:
+    order, packed = kernels.eliminated(x, True)
+    count = min(x.shape[-2:])
+    ordered = np.take_along_axis(x, order[..., None], -2)[..., :count]
+    sharing.remember(sharing.key_of("lu", ordered), (np.ascontiguousarray(packed[..., :count]),), x)
+    return order
+
+
+@functools.wraps(kernels.lu_plain)
+def _factors_of(x: Any) -> Any:
+    found = sharing.known(sharing.key_of("lu", x), 0)
+    return kernels.lu_plain(x) if found is None else found
+
+
 lu_order_op: Op = primitive(
     "lu_order",
-    kernels.lu_order,
+    _order_of,
     (None,),
+    code=lambda x: f"lu_order({x})",
     infer=lambda shape: shape[:-1],
     result=lambda dtype: np.dtype(np.int64),
     domain="distinct",
@@ -65,8 +84,9 @@ def _identity(x: Any) -> Any:
 
 lu_op: Op = primitive(
     "lu",
-    kernels.lu_plain,
+    _factors_of,
     (_lu_vjp,),
+    code=lambda x: f"lu_plain({x})",
     infer=lambda shape: shape,
     node="LinalgLuFactorEx",
     dtypes="float",

@@ -1,0 +1,107 @@
+"""Decompositions of which several parts are asked for, one after another: computed once.
+
+Every part is an op with a rule of its own, and the rules of the others ask for it again.  What is found is kept by what
+the matrices hold, bit by bit, and not by the array: whoever overwrites that asks for another decomposition.  A part
+that was given away belongs to who has it.  It is copied for the next one who asks, as long as it lives and was not
+overwritten either, and nothing is left here but the values, which are few.  Parts that nobody asked for stay until the
+next decomposition of the thread, or until the matrices are gone.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_MANY = 64
+"""Decompositions that a thread knows of; the oldest is forgotten first."""
+
+
+class _Found:
+    """The parts of one decomposition: those nobody asked for, those given away, and those that are small."""
+
+    def __init__(self, parts: tuple[Any, ...], x: Any):
+        self.here: list[Any] = list(parts)
+        self.given: list[Any] = [None] * len(parts)
+        self.small = [part.__class__ is not np.ndarray or 2 * part.size <= x.size for part in parts]
+
+    def give(self, k: int) -> Any:
+        """Part ``k``, which the caller may overwrite; None where it is not known any more."""
+        part = self.here[k]
+        if part is not None:
+            if self.small[k]:
+                return part.copy() if part.__class__ is np.ndarray else part
+            self.here[k], self.given[k] = None, (weakref.ref(part), hash(part.tobytes()))
+            return part
+        part = None if self.given[k] is None else self.given[k][0]()
+        if part is None:
+            return None
+        again = part.copy(order="K")
+        return again if hash(again.tobytes()) == self.given[k][1] else None
+
+    def forget(self) -> None:
+        """Let go of the large parts that nobody asked for."""
+        self.here = [part if small else None for part, small in zip(self.here, self.small, strict=True)]
+
+
+class _Known(threading.local):
+    def __init__(self) -> None:
+        self.found: dict[Any, tuple[_Found, Any]] = {}
+        self.last: _Found | None = None
+
+
+_KNOWN = _Known()
+
+
+def key_of(kind: str, x: Any) -> tuple[Any, ...]:
+    """What a decomposition is known by: the matrices' shape, dtype and bits."""
+    return kind, x.shape, x.dtype.char, hash(x.tobytes())
+
+
+def remember(key: tuple[Any, ...], parts: tuple[Any, ...], x: Any) -> _Found:
+    """Note the parts of a decomposition until the array ``x`` is gone."""
+    known = _KNOWN.found
+    if _KNOWN.last is not None:
+        _KNOWN.last.forget()
+    while len(known) >= _MANY:
+        known.pop(next(iter(known)), None)
+    found = _KNOWN.last = _Found(parts, x)
+    known[key] = found, weakref.ref(x, lambda _: _drop(known, key, found))
+    return found
+
+
+def _drop(known: dict[Any, tuple[_Found, Any]], key: Any, found: _Found) -> None:
+    found.here = [None] * len(found.here)
+    if key in known and known[key][0] is found:
+        known.pop(key, None)
+
+
+def known(key: tuple[Any, ...], k: int) -> Any:
+    """Part ``k`` of a decomposition that was computed before, or None."""
+    entry = _KNOWN.found.get(key)
+    return None if entry is None else entry[0].give(k)
+
+
+def part(kernel: Any, kind: str, decompose: Callable[[Any], tuple[Any, ...]], k: int, alone: bool = False) -> Any:
+    """``kernel``, part ``k`` of what ``decompose`` gives, as one that asks first whether others had it computed.
+
+    ``alone`` where the kernel needs less time than the decomposition: it runs if no other part is known.
+    """
+
+    @functools.wraps(kernel)
+    def run(x: Any, *args: Any, **params: Any) -> Any:
+        key = key_of(kind, x)
+        entry = _KNOWN.found.get(key)
+        if entry is not None:
+            found = entry[0].give(k)
+            if found is not None:
+                return found
+        elif alone:
+            return kernel(x, *args, **params)
+        return remember(key, decompose(x), x).give(k)
+
+    return run
