@@ -165,7 +165,7 @@ def test_means_of_cells_of_long_axes() -> None:
 
 
 def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgrad.ops.nn import pooling
+    from symgrad.ops.nn import weighing
 
     smooth = {"mode": "bicubic", "antialias": True}
     for how, shape, size in (
@@ -176,7 +176,7 @@ def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.Monkey
     ):
         found = []
         for most in (1 << 15, 0):
-            monkeypatch.setattr(pooling, "_DENSE", most)
+            monkeypatch.setattr(weighing, "_DENSE", most)
             x = sg.tensor(np.random.default_rng(0).normal(size=shape), requires_grad=True)
             y = sg.nn.functional.interpolate(x, size, **how)
             found.append((y.detach().numpy(), sg.autograd.grad((y**3).sum(), x)[0].numpy()))

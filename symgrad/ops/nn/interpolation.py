@@ -19,7 +19,8 @@ from symgrad.ops.elementwise.select import clamp, where
 from symgrad.ops.elementwise.smooth import floor
 from symgrad.ops.indexing.getitem import gather_op, index_select
 from symgrad.ops.linalg.matrices import matmul
-from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, weighed
+from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from symgrad.ops.nn.weighing import weighed
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of

@@ -15,11 +15,11 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
 from symgrad.ops.elementwise.select import placed, relu, sign
-from symgrad.ops.indexing.getitem import gather_op, getitem, index_select
+from symgrad.ops.indexing.getitem import gather_op, getitem
 from symgrad.ops.indexing.scatter import scatter_set_op
-from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.nn import demands
 from symgrad.ops.nn.convolution import patches, per_axis
+from symgrad.ops.nn.weighing import weighed
 from symgrad.ops.noise import drawn
 from symgrad.ops.reductions.extremes import argmax_of_pool_op
 from symgrad.ops.reductions.sums import cast, sum_op
@@ -228,25 +228,6 @@ def _adaptive_avg(rank: int) -> Any:
         return reshape(x, *lead, *target)
 
     return _published(call, name, "Means over cells, as many as asked for.")
-
-
-_DENSE = 1 << 15
-"""Entries of a matrix of weights up to which a product with it is as fast as a gather of what has weight."""
-
-
-def weighed(x: Any, places: Any, weights: Any, axis: int) -> Any:
-    """Sums of entries along an axis: entry i of the result has the ``weights[i]`` of what stands at ``places[i]``."""
-    shape, (count, width) = tuple(shape_of(x)), places.shape
-    labels = tuple(range(len(shape)))
-    out = tuple(99 if k == axis else k for k in labels)
-    sizes = (*shape[:axis], count, *shape[axis + 1 :])
-    if count * shape[axis] <= _DENSE:
-        matrix = np.zeros((count, shape[axis]))
-        np.add.at(matrix, (np.arange(count)[:, None], places), weights)
-        return contract((x, matrix.astype(x.dtype)), (labels, (99, axis)), out, sizes)
-    near = reshape(index_select(x, axis, places.ravel()), *shape[:axis], count, width, *shape[axis + 1 :])
-    taken = (*out[:axis], 99, 98, *out[axis + 1 :])
-    return contract((near, weights.astype(x.dtype)), (taken, (99, 98)), out, sizes)
 
 
 def _largest(windows: Any, lead: Sequence[int], grid: Any) -> Any:
