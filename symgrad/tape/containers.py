@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 Structure = Any
 LEAF = "*"
@@ -30,6 +30,8 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     elif isinstance(tree, (tuple, list)):
         fields = getattr(tree, "_fields", None)
         kind = type(tree) if fields else "list" if isinstance(tree, list) else "tuple"
+        if kind == "tuple" and type(tree) is not tuple and hasattr(tree, "_make"):
+            kind = NamedParts(type(tree))
         keys, children = fields or tuple(range(len(tree))), list(tree)
     elif dataclasses.is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "dtype"):
         kind, keys = type(tree), tuple(field.name for field in dataclasses.fields(tree))
@@ -46,6 +48,23 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         leaves += below
         parts.append(structure)
     return leaves, (kind, keys, tuple(parts))
+
+
+class NamedParts(str):
+    """The kind of a function's result whose parts have names: that of a tuple, which says what class to build."""
+
+    __slots__ = ("result",)
+
+    result: Any
+
+    def __new__(cls, result: Any) -> Self:
+        """The kind of results of the class ``result``."""
+        made = super().__new__(cls, "tuple")
+        made.result = result
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedParts, (self.result,)
 
 
 class Setting:
@@ -99,6 +118,8 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
         return _filled(kind, keys, children)
     if isinstance(kind, type):
         return kind(*children)
+    if isinstance(kind, NamedParts):
+        return kind.result._make(children)
     return children if kind == "list" else tuple(children)
 
 

@@ -46,6 +46,11 @@ class Named(tuple):  # type: ignore[type-arg]
 
         def __getattr__(self, name: str) -> Any: ...
 
+    @classmethod
+    def _make(cls, parts: Any) -> Named:
+        """The result of these parts, as of a named tuple."""
+        return cls(parts)
+
     def __repr__(self) -> str:
         parts = ",\n".join(f"{name}={part!r}" for name, part in zip(self.names, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{parts})"
