@@ -29,7 +29,12 @@ def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
 
 
 def _ends(x: Term, term: Term) -> bool:
-    """Whether no derivative goes from ``term`` to its operand ``x``: steps have none, as ``x.int()`` has."""
+    """Whether no derivative goes from ``term`` to its operand ``x``: steps have none, as ``x.int()`` has.
+
+    What an op that is no formula does with its operands is its own affair: samples know their score.
+    """
+    if term.op.kind == "opaque":
+        return False
     return term.dtype is not None and term.dtype.kind in "bui" and x.dtype is not None and x.dtype.kind in "fc"
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.term import evaluate, symbols
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -86,3 +88,67 @@ def test_long_loops_stay_short_of_time():
         return out.sum()
 
     assert len(sg.latex(f, np.ones(200))) > 200
+
+
+def stencil(u):
+    d = np.zeros_like(u)
+    d[1:-1] = u[2:] - 2 * u[1:-1] + u[:-2]
+    return 0.5 * np.sum(d**2)
+
+
+def added(u):
+    d = np.zeros_like(u)
+    d[:2] = u[1:3] ** 2
+    d[:2] += u[:2]
+    return d @ u
+
+
+def step(u):
+    v = u.copy()
+    v[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return np.sum(v**2)
+
+
+def on_ones(u):
+    v = np.ones(len(u))
+    v[1:-1] = u[1:-1] ** 2
+    return np.sum(v**3)
+
+
+def one_entry(x):
+    out = x**2
+    out[0] *= np.exp(x[1])
+    return out.sum()
+
+
+def block(x):
+    Y = np.zeros((3, 4))
+    Y[1:, :3] = x[:3] ** 2
+    return (Y**2).sum() + Y[1:, :3].sum()
+
+
+PARTS = {
+    "stencil": (stencil, "‖u[2:] − 2 u[1:−1] + u[:−2]‖²/2"),
+    "added": (added, None),
+    "step": (step, None),
+    "on_ones": (on_ones, None),
+    "one_entry": (one_entry, None),
+    "block": (block, None),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_written_into_a_part_stands_there(name):
+    f, text = PARTS[name]
+    u = np.array([0.5, 1.5, -0.7, 0.9, 2.0])
+    value, slope = sg.formula(f, u), sg.formula(f, u, wrt=0)
+    if text is not None:
+        assert value.unicode() == text
+    assert ("index_put" in value.unicode() + slope.unicode()) == (name == "step")
+    exact = sg.func.grad(f)(u)
+    letter = f.__code__.co_varnames[0]
+    for formula, want in ((value, f(u)), (slope, exact.numpy())):
+        term = canonical(formula.term)
+        sizes = {size: len(u) for s in symbols(term) for size in s.shape if isinstance(size, str)}
+        assert canonical(term) is term
+        np.testing.assert_allclose(evaluate(term, {letter: u}, sizes), want, rtol=1e-12)

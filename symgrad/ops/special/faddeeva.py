@@ -73,7 +73,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
     >>> import numpy as np
     >>> print(f"{voigt_profile(np.float64(2.0), 1.0, 1.0):.12f}")
-    0.073384512299
+    0.090715199426
     """
     if all(isinstance(value, (int, float)) for value in (x, sigma, gamma)):
         x = np.float64(x)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symgrad.formula.canonical.entries.slices import new_axes
-from symgrad.formula.canonical.entries.written import entry_at, not_written, unit_vector
+from symgrad.formula.canonical.entries.written import entry_at, not_written, placed_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import SYMBOL, Term
@@ -115,6 +115,9 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         return None
     if _is_whole(parts, form.shape):
         return form
+    written = placed_at(term.args[0], index, term.shape)
+    if written is not None:
+        return run.form_of(written)
     if not term.shape and term.args[0].op is not SYMBOL:
         other = not_written(term.args[0], index)
         found = entry_at(run, form, index) if other is None else run.form_of(other)

@@ -27,9 +27,11 @@ def entries_of_others(p: Product) -> Product:
 
 
 def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
-    """Σ put(v) = Σ v, always: every entry is added in one place."""
+    """Σ put(v) = Σ v, always: every entry is added in one place; Σ put(v)² = Σ v² where each has a place of its own."""
     for f in p.factors:
-        if f.base.op.name != "put" or f.power != 1:
+        if f.base.op.name != "put" or not (f.power == 1 or (type(f.power) is int and f.power > 1)):
+            continue
+        if f.power != 1 and (len(f.base.args) > 1 or f.base.params["index"].fancy):  # a place may come twice
             continue
         others = {x for g in p.factors if g is not f for x in g.labels} | set(p.out)
         value, *places = f.base.args
@@ -40,8 +42,9 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
         (inner,) = run.opaque(value).terms
         (g,) = inner.factors or (None,)
         if g is not None:
-            rest = [Factor(g.base, tuple(fresh + x for x in g.labels)) if h is f else h for h in p.factors]
-            return sums_of_placed(Product(p.coef * inner.coef, rest, p.out, p.decimal), run)
+            part = Factor(g.base, tuple(fresh + x for x in g.labels), f.power)
+            rest = [part if h is f else h for h in p.factors]
+            return sums_of_placed(Product(p.coef * inner.coef**f.power, rest, p.out, p.decimal), run)
     return p
 
 

@@ -7,11 +7,12 @@ multiple of eₖ.  So a loop that fills zeros gives the vector of what it has wr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.entries.slices import new_axes, unit_place
 from symgrad.formula.canonical.normal import Factor, Form, Product
-from symgrad.formula.term import Term, apply
+from symgrad.formula.term import Term, apply, full
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST = 64
 """Terms of an array among which entries are looked for."""
+FEW = 3
+"""Terms of an array of which one entry is exchanged for another."""
 
 
 def place_of(index: Any, shape: Sequence[Any]) -> tuple[int, ...] | None:
@@ -42,20 +45,66 @@ def read_written(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         if any(new):
             return None
         return args[1] if args[1].shape == term.shape else args[1].broadcast(term.shape)
+    below = term.args[0]
+    if below.op.name == "index_put" and below.params["index"] == term.params["index"] and len(term.args) == 2:
+        return run.form_of(lookup("index_put")(below.args[0], term.args[1], index=term.params["index"]))
     place = place_of(term.params["index"], term.shape)
-    if place is None or args[1].shape or 1 in term.shape or len(args[0].terms) > MOST:
+    if place is None:
+        return _around(run, term, args)
+    if args[1].shape or 1 in term.shape or len(args[0].terms) > MOST:
         return None
     kept = []
     for p in args[0].terms:
         found = _entry(p, dict(enumerate(place)))
         if found is None or (found.coef and len(found.factors) + len(place) > len(p.factors)):
-            return None  # other entries of this term stay as they are
+            return _exchanged(run, term, args, place)  # other entries of this term stay as they are
         if not found.coef:
             kept.append(p)
-    units = [run.opaque(unit_vector(n, k)) for n, k in zip(term.shape, place, strict=True)]
-    axes = tuple(range(term.ndim))
-    written = run.contract([args[1], *units], [(), *((k,) for k in axes)], axes, term.shape)
-    return run.plus([Form(kept, term.shape), written], (1, 1), term.shape)
+    return run.plus([Form(kept, term.shape), _alone(run, args[1], place, term.shape)], (1, 1), term.shape)
+
+
+def _alone(run: Canonicaliser, value: Form, place: Sequence[int], shape: tuple[Any, ...]) -> Form:
+    """A number at a place, and 0 elsewhere."""
+    units = [run.opaque(unit_vector(n, k)) for n, k in zip(shape, place, strict=True)]
+    axes = tuple(range(len(shape)))
+    return run.contract([value, *units], [(), *((k,) for k in axes)], axes, shape)
+
+
+def _exchanged(run: Canonicaliser, term: Term, args: Sequence[Form], place: Sequence[int]) -> Form | None:
+    """a − aₖ eₖ + v eₖ for one entry of an array that is not written into again and again."""
+    if len(args[0].terms) > FEW or any(f.base.op.name == "index_put" for p in args[0].terms for f in p.factors):
+        return None
+    entry = run.form_of(lookup("getitem")(term.args[0], index=Index(tuple(place))))
+    change = run.plus([args[1], entry], (1, -1), ())
+    return run.plus([args[0], _alone(run, change, place, term.shape)], (1, 1), term.shape)
+
+
+def _around(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """A range of an array that is one number everywhere else, which is mostly 0, or a range that becomes 0."""
+    index, array = term.params["index"], term.args[0]
+    if len(term.args) > 2 or not all(isinstance(part, (int, slice)) for part in index.parts):
+        return None
+    before = lookup("getitem")(array, index=index)
+    value = term.args[1] if term.args[1].shape == before.shape else lookup("expand")(term.args[1], shape=before.shape)
+    old = run.term(args[0])
+    if placed_at(old, index, before.shape) is not None:  # which is written over
+        over = old.op.name == "put"
+        return run.form_of(_put(value, index, term) if over else lookup("index_put")(old.args[0], value, index=index))
+    if not args[1].terms:
+        return run.plus([args[0], run.form_of(_put(before, index, term))], (1, -1), term.shape)
+    constant = sum(p.coef for p in args[0].terms)
+    if any(p.factors for p in args[0].terms) or not isinstance(constant, (int, Fraction)):
+        return None
+    written = run.form_of(_put(value, index, term))
+    if not constant:
+        return written
+    before = full(before.shape, constant, term.dtype)
+    return run.plus([args[0], run.form_of(_put(before, index, term)), written], (1, -1, 1), term.shape)
+
+
+def _put(value: Term, index: Any, like: Term) -> Term:
+    """A range of an array, and 0 elsewhere."""
+    return lookup("put")(value, index=index, shape=like.shape)  # type: ignore[no-any-return]
 
 
 def not_written(term: Term, index: Any) -> Term | None:
@@ -69,6 +118,16 @@ def not_written(term: Term, index: Any) -> Term | None:
             return array.args[1]
         array = array.args[0]
     return None if array is term else lookup("getitem")(array, index=index)
+
+
+def placed_at(array: Term, index: Any, shape: tuple[Any, ...]) -> Term | None:
+    """What was put or written at the same part of an array before; None where that is not what it is."""
+    if array.op.name not in ("put", "index_put") or array.params["index"] != index:
+        return None
+    value, *places = array.args[array.op.name == "index_put" :]
+    if places or not all(isinstance(part, (int, slice)) for part in index.parts):
+        return None
+    return value if value.shape == shape else lookup("expand")(value, shape=shape)
 
 
 def entry_at(run: Canonicaliser, form: Form, index: Any) -> Form | None:
