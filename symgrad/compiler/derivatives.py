@@ -17,11 +17,14 @@ from symgrad.errors import CompileError
 from symgrad.formula import derive
 from symgrad.formula.canonical.parts import parts
 from symgrad.formula.term import Term
+from symgrad.interop.array_calls import followed
 from symgrad.op import Labels
 from symgrad.ops.rules.kinks import turned
 from symgrad.ops.shapes.joining import concat_op
 from symgrad.ops.shapes.shaping import reshape_op
 from symgrad.tape import containers
+from symgrad.tape.record import Recorded, plain
+from symgrad.tensor import Tensor
 
 
 def transformed(
@@ -58,7 +61,15 @@ def _followed(function: Any, args: Sequence[Any]) -> Trace:
             f"{inner.name}() gives plain numbers: float() or .item() of a tensor, functions of the module math, or "
             "entries written into an array of NumPy leave no derivative; return the tensor."
         )
+    if inner.numbers and not any(isinstance(leaf, Recorded) for leaf in containers.flatten(list(args))[0]):
+        followed(function, containers.tree_map(_moving, list(args)))  # raises where the result depends on them
     return inner
+
+
+def _moving(leaf: Any) -> Any:
+    """What a derivative would follow of an argument."""
+    array = np.asarray(leaf) if isinstance(leaf, (float, complex, np.ndarray, np.generic)) else None
+    return leaf if array is None or array.dtype.kind not in "fc" else plain(Tensor, array[()])._require()
 
 
 def _split(inner: Trace, has_aux: bool) -> tuple[list[Output], Any, list[Output], Any]:

@@ -21,6 +21,7 @@ from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.standins import inner
 from symgrad.tape.watching.watch import note_read
 from symgrad.tensor import Tensor
 
@@ -39,6 +40,7 @@ def run_followed(program: Compiled, args: tuple[Any, ...], named: dict[str, Any]
     """The results of a program as tensors with a history; what it looked at becomes a look of who traces now."""
     if program.kernels:
         raise CompileError(f"{program.name}() calls the library's own kernels, and is not differentiated as a program.")
+    args, named = inner((args, named))
     row = program.prepared(tuple(map(_bare, args)), {k: _bare(v) for k, v in named.items()})
     program.check_branch(row)
     values: dict[str, Any] = {}

@@ -81,6 +81,7 @@ class Trace:
     sizes      the size every letter stood for
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
+    numbers    whether it made plain numbers of tensors, of which derivatives know nothing
     plain      whether its results are nothing but numbers that it made of tensors, which lead back to nothing
     exact      whether its terms are the tape's nodes as they are, for a program that rounds as they did
     raw        of an exact one: the terms of backward passes, which ran on arrays; ``passes`` counts them
@@ -99,6 +100,7 @@ class Trace:
         self.base: Trace | None = None
         self.recorded = False
         self.plain = False
+        self.numbers = False
         self.exact = False
         self.raw: set[Term] = set()
         self.passes = 0
@@ -200,7 +202,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     if exact:
         return _exactly(function, args, of_arrays)
     before = numbers_made(), values_read()
-    as_arrays = functools.partial(followed, arrays=of_arrays)
+    as_arrays = functools.partial(followed, arrays=of_arrays, derived=False)
     if of_arrays and arrays_first(function):
         with contextlib.suppress(Exception), numbers_counted():
             made, _ = _traced(function, args, call=as_arrays)
@@ -271,7 +273,7 @@ def _traced(
     """What one run of ``function`` did, ``call(function, args)`` or as it is, and what it gave."""
     made = Trace(function_name(function))
     made.exact = exact
-    start, before = next(sequence), values_read()
+    start, before, count = next(sequence), values_read(), numbers_made()
     watch = Watch(everything=exact)
     tensors: list[Any] = []
     names: list[str] = []
@@ -302,6 +304,7 @@ def _traced(
     if watch.problems:
         raise CompileError(f"{made.name}() cannot be compiled: {watch.problems[0]}.")
     made.plain = values_read() > before and not leads_back(result)
+    made.numbers = numbers_made() > count
     leaves, made.structure = containers.flatten(result)
     _read(made, tensors, names, leaves, watch, start)
     return made, result

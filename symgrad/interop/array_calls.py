@@ -74,18 +74,22 @@ _COUNT = [0]
 
 
 def followed(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, arrays: bool = True
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    arrays: bool = True,
+    derived: bool = True,
 ) -> Any:
     """What a program for arrays gives for tensors: tensors.  A number made of its last one is that tensor.
 
     Of other numbers made on the way, which derivatives do not follow, is warned as everywhere.  Where the tensors stand
     for ``arrays`` of the user, ``item()`` and ``tolist()`` are followed, and numbers on which the result depends are an
-    error (``NotFollowed``); those that are printed, kept or looked at are nobody's loss.
+    error (``NotFollowed``) if it is to be ``derived``; those that are printed, kept or looked at are nobody's loss.
     """
     before, numbers = numbers_made(), Numbers(of_tensors=not arrays)
     out = _run(function, args, kwargs, numbers)
     if numbers:
-        matters = _depends(function, args, kwargs, out) if arrays and leads_back(out) else None
+        matters = _depends(function, args, kwargs, out) if arrays and derived and leads_back(out) else None
         if matters:
             raise numbers_lost(numbers.place)
         if matters is None:

@@ -44,7 +44,8 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
         if g is not None:
             part = Factor(g.base, tuple(fresh + x for x in g.labels), f.power)
             rest = [part if h is f else h for h in p.factors]
-            return sums_of_placed(Product(p.coef * inner.coef**f.power, rest, p.out, p.decimal), run)
+            coef = p.coef * inner.coef ** int(f.power)
+            return sums_of_placed(Product(coef, rest, p.out, p.decimal), run)
     return p
 
 
