@@ -307,3 +307,21 @@ def test_elimination_of_many_matrices_is_that_of_each(shape: tuple[int, int]) ->
         np.testing.assert_array_equal(order[at], kernels.lu_order(x[at]))
         np.testing.assert_array_equal(swaps[at], kernels.swaps_of(order[at], min(shape)))
     np.testing.assert_array_equal(kernels.order_of(swaps, shape[0]), order)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("wanted", [100, 400])
+def test_sums_of_neighbours_without_number_stay_where_they_are(wanted: int, bad: float) -> None:
+    """Of gathered neighbours, too, weights of 0 keep out what is not finite."""
+    row = np.random.default_rng(0).normal(size=400)
+    row[3] = bad
+    x, functions = sg.tensor(row, requires_grad=True).reshape(1, 1, 400), sg.nn.functional
+    means = functions.adaptive_avg_pool1d(x, wanted)[0, 0].detach().numpy()
+    np.testing.assert_allclose(means, row.reshape(wanted, -1).mean(1), rtol=1e-12)
+    between = functions.interpolate(x, size=wanted, mode="linear", align_corners=True)[0, 0]
+    place = np.arange(wanted) * 399 / (wanted - 1)
+    far = np.abs(place - 3) >= 1
+    rest = np.interp(place, np.arange(400), np.where(np.isfinite(row), row, 0.0))
+    np.testing.assert_allclose(between.detach().numpy()[far], rest[far], rtol=1e-9, atol=1e-12)
+    assert not np.isfinite(between.detach().numpy()[np.abs(place - 3) < 0.9]).any()
+    assert sg.autograd.grad(between.sum(), x)[0].isfinite().all()

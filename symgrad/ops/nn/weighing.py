@@ -65,9 +65,18 @@ def weighed(x: Any, places: Any, weights: Any, axis: int) -> Any:
         matrix = np.zeros((count, shape[axis]))
         np.add.at(matrix, (np.arange(count)[:, None], places), weights)
         return weighed_op(x, matrix.astype(x.dtype), dim=axis)
+    places, weights = _shared(places, weights)
     near = reshape(index_select(x, axis, places.ravel()), *shape[:axis], count, width, *shape[axis + 1 :])
     labels = range(len(shape))
     out = tuple(99 if k == axis else k for k in labels)
     taken = (*out[:axis], 99, 98, *out[axis + 1 :])
     sizes = (*shape[:axis], count, *shape[axis + 1 :])
     return contract((near, weights.astype(x.dtype)), (taken, (99, 98)), out, sizes)
+
+
+def _shared(places: Any, weights: Any) -> tuple[Any, Any]:
+    """The same sums without weights of 0: what has the largest one in a row is named in their places, by shares."""
+    best = np.argmax(np.abs(weights), 1)[:, None]
+    parts = (weights == 0) | (np.arange(weights.shape[1]) == best)
+    share = np.take_along_axis(weights, best, 1) / parts.sum(1, keepdims=True)
+    return np.where(parts, np.take_along_axis(places, best, 1), places), np.where(parts, share, weights)
