@@ -16,7 +16,15 @@ from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.stars import ENTRIES, PLACE, PRODUCTS
-from symgrad.formula.reading.people.text import MODULES, is_latex, leaves_open, position, read_function, tokenize
+from symgrad.formula.reading.people.text import (
+    MODULES,
+    is_latex,
+    leaves_open,
+    may_be_bare,
+    position,
+    read_function,
+    tokenize,
+)
 from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES
@@ -190,7 +198,8 @@ def names_in(text: str) -> list[str]:
         return _latex_names(text)
     tokens = tokenize(text).items
     found = []
-    for k, (kind, name, _) in enumerate(tokens):
+    euler = _is_euler(tokens)
+    for k, (kind, name, place) in enumerate(tokens):
         following = tokens[k + 1][1] if k + 1 < len(tokens) else ""
         before = tokens[k - 1][1] if k else ""
         if (
@@ -198,15 +207,45 @@ def names_in(text: str) -> list[str]:
             or before == "."
             or following == "="
             or name in MODULES | {"pi", "E", "True", "False", "None"}
+            or (name == "e" and euler)
         ):
             continue
+        if name in _WORDS_OF_PYTHON:
+            raise FormulaError(
+                f"cannot read the formula at position {place}: {name!r} is a word of Python; a case distinction is "
+                f"written where(x > 0, a, b)\n    {text}\n    {' ' * place}^"
+            )
         is_function = name in TABLE or name in FRONTS or name in OPERATORS or name in FUNCTIONS or name in ALIASES
         if following == "(" and (is_function or len(name) > 1):
+            continue
+        if (
+            (is_function or name == "tr")
+            and may_be_bare(name)
+            and name_latex(name)[1:] not in GREEK
+            and _is_applied(tokens[k + 1 :])
+        ):
             continue
         if name == "T" and before in ("^", "**"):
             continue
         found += _letters(name)
     return list(dict.fromkeys(found))
+
+
+_WORDS_OF_PYTHON = {"if", "else", "elif", "for", "while", "import", "def", "in", "is", "try", "with", "yield", "class"}
+
+
+def _is_euler(tokens: Sequence[tuple[str, str, int]]) -> bool:
+    """Whether ``e`` is a number: it has an exponent everywhere, which is neither a number nor a transpose."""
+    places = [k for k, (_, name, _) in enumerate(tokens) if name == "e"]
+    exponents = [tokens[k + 2] if k + 2 < len(tokens) and tokens[k + 1][1] in ("^", "**") else None for k in places]
+    return all(x is not None and (x[0] == "name" or x[1] in "(-{") and x[1] not in ("T", "H") for x in exponents)
+
+
+def _is_applied(after: Sequence[tuple[str, str, int]]) -> bool:
+    """Whether an operand stands behind the name of a function without brackets, as in ``sin x`` and ``sin^2 x``."""
+    powered = len(after) > 2 and after[0][1] in ("^", "**") and after[1][0] == "number"
+    kind, sign, _ = after[2 if powered else 0] if after else ("", "", 0)
+    return kind in ("name", "number") or (powered and sign == "(")
 
 
 def _letters(name: str) -> list[str]:

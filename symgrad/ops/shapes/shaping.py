@@ -83,14 +83,14 @@ reshape_op: Op = primitive(
 def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]:
     """Fill in one -1.  Raises ``RuntimeError`` in torch's words when the number of entries differs.
 
-    Sizes that are letters are believed.
+    Sizes that are letters are believed; ``ShapeError`` where -1 stands for no product of them.
     """
     try:
         total: Any = math.prod(old)
     except TypeError:
         total = ""
     if isinstance(total, str):
-        return (functools.reduce(product_size, old, 1),) if tuple(sizes) == (-1,) else tuple(sizes)
+        return tuple(_left_over(old, sizes) if s == -1 else s for s in sizes)
     new = [int(s) for s in sizes]
     if new.count(-1) == 1:
         rest = -math.prod(new)
@@ -98,6 +98,20 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
             new[new.index(-1)] = total // rest
     fits.reshaped(sizes, new, total)
     return tuple(new)
+
+
+def _left_over(old: tuple[Any, ...], sizes: Sequence[Any]) -> Any:
+    """The size that -1 stands for: the product of those of the old sizes that are not among the new ones."""
+    left = list(old)
+    for size in sizes:
+        if size in left:
+            left.remove(size)
+        elif size not in (1, -1):
+            raise ShapeError(
+                f"an array of shape {tuple(old)} as one of shape {tuple(sizes)}: -1 stands for no product of its "
+                "sizes; write the size."
+            )
+    return functools.reduce(product_size, left, 1)
 
 
 @front("reshape", "view", op=reshape_op)

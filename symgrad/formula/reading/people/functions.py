@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from symgrad.errors import FormulaError
 from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.derive import gradient
 from symgrad.formula.reading.misfits import ProductMisfit
@@ -15,6 +16,7 @@ from symgrad.formula.term import Term, apply, full, number, size_letter, size_pr
 from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.indexing.getitem import static_index
+from symgrad.ops.shapes.shaping import resolve_shape
 
 
 def static(value: Any) -> Any:
@@ -53,8 +55,16 @@ def _logsumexp(a: Term, axis: Any = None, dim: Any = None, keepdims: bool = Fals
     return FRONTS["logsumexp"].call(a, tuple(range(a.ndim)) if given is None else given, keepdims)
 
 
-def _norm(a: Term, ord: Any = 2, **params: Any) -> Any:
-    p = 2 if ord in ("fro", "f") else static(ord)
+def _norm(a: Term, ord: Any = None, **params: Any) -> Any:
+    """NumPy's: without axes, the orders of a matrix but "fro" are those of operators."""
+    p = 2 if ord in (None, "fro", "f") else static(ord)
+    if a.ndim == 2 and ord not in (None, "fro", "f") and not params:
+        if abs(p) == 2 and any(isinstance(size, str) for size in a.shape):
+            raise FormulaError(
+                f"norm(…, {p}) of a matrix is one of its singular values, as in NumPy, which needs sizes that are "
+                "numbers, as in shapes='X=4,3'; that of the entries is norm(X) or norm(X, 'fro')"
+            )
+        return SPACES["linalg"]["matrix_norm"](a, p)
     return FRONTS["norm"].call(a, p, **params)
 
 
@@ -65,10 +75,10 @@ def _transpose(a: Term, *axes: Any) -> Any:
 
 def _reshape(a: Term, *sizes: Any) -> Any:
     flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple) else sizes
-    plain = tuple(static(s) for s in flat)
-    if a.ndim == 1 and plain in ((-1, 1), (1, -1), (-1,)):
+    plain = resolve_shape(a.shape, tuple(size_text(s) if isinstance(s, Term) else s for s in map(static, flat)))
+    if a.ndim == 1 and plain in ((a.shape[0], 1), (1, a.shape[0]), a.shape):
         return a if len(plain) == 1 else op("unsqueeze", a, dim=plain.index(1))
-    return op("reshape", a, shape=tuple(size_text(s) if isinstance(s, Term) else s for s in plain))
+    return op("reshape", a, shape=plain)
 
 
 def _along_axis(name: str) -> Callable[..., Any]:
@@ -250,6 +260,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumsum": _along_axis("cumsum"),
     "cumprod": _along_axis("cumprod"),
     "flip": _flip,
+    "sort": lambda a, axis=-1: FRONTS["sort"].call(a, static(axis))[0],  # NumPy's, which gives the values alone
     "einsum": _einsum,
     "tensordot": _tensordot,
     "pinv": lambda a, *_: pseudo_inverse(a),

@@ -420,7 +420,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         return [("command", r"\pi", place)]
     if text in ("σ", "sigma") and following in ("(", "'"):
         return [("command", r"\sigma", place)]
-    if known and (following == "(" or len(text) > 2):
+    if known and (following == "(" or may_be_bare(text)):
         plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
         return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
     if all(c in table or (c == "e" and j == len(text) - 1 and following[:1] in "^*⁻²³") for j, c in enumerate(text)):
@@ -430,6 +430,11 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
         return one_by_one + _name(text[factors:], place + factors, following, table)
     return [("char", text, place)]
+
+
+def may_be_bare(name: str) -> bool:
+    """Whether the name of a function may stand before its argument without brackets, as in ``sin x`` and ``ln x``."""
+    return len(name) > 2 or name in ("ln", "tr", "Tr")
 
 
 def _is_function(text: str, following: str) -> bool:
