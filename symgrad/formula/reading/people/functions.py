@@ -58,7 +58,7 @@ def _logsumexp(a: Term, axis: Any = None, dim: Any = None, keepdims: bool = Fals
 def _norm(a: Term, ord: Any = None, **params: Any) -> Any:
     """NumPy's: without axes, the orders of a matrix but "fro" are those of operators."""
     p = 2 if ord in (None, "fro", "f") else static(ord)
-    if a.ndim == 2 and ord not in (None, "fro", "f") and not params:
+    if a.ndim == 2 and isinstance(p, int) and ord not in (None, "fro", "f") and not params:
         if abs(p) == 2 and any(isinstance(size, str) for size in a.shape):
             raise FormulaError(
                 f"norm(…, {p}) of a matrix is one of its singular values, as in NumPy, which needs sizes that are "
