@@ -71,7 +71,7 @@ class Extra:
     counted = 0
     counts = False
     detached: Any = None
-    formed: tuple[tuple[int, tuple[int, ...], Any], ...] = ()
+    formed: list[tuple[int, tuple[int, ...], Any]] | None = None
     former: tuple[Any, ...] = ()
     given = False
     grad: Any = None

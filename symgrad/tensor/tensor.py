@@ -221,7 +221,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         counted, self._value = changes(former), apart(new._array())
         extra.renewed = note_replaced(former, place, self._value)
         if (former.shape, former.dtype) != (self._value.shape, self._value.dtype):
-            extra.formed = (*extra.formed, (extra.renewed, former.shape, former.dtype))
+            extra.formed = extra.formed or []
+            extra.formed.append((extra.renewed, former.shape, former.dtype))
         extra.counted += counted
         extra.strides = None if self._value.size else new.stride()
         extra.former = (*extra.former, weakref.ref(former))[-8:]

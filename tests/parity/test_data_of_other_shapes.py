@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.tape.memory.versions import former
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
@@ -120,3 +121,14 @@ def test_the_error_says_what_happened() -> None:
         RuntimeError, match=r"shape \(2,\).*has shape \(5,\).*since its .data was set; set .data before"
     ):
         z.sum().backward()
+
+
+def test_each_graph_knows_the_shape_that_a_leaf_had_for_it() -> None:
+    """Also of a leaf whose shape has changed many times."""
+    x, graphs = sg.tensor([1.0, 2.0], requires_grad=True), []
+    for n in range(3, 40):
+        graphs.append(((n - 1,), x * 2))
+        x.data = sg.ones(n)
+    for shape, made in graphs:
+        assert former(x, made._node) == (shape, np.float32)
+    assert former(x, (x * 2)._node) is None

@@ -7,11 +7,12 @@ was made.
 
 from __future__ import annotations
 
+import bisect
 import linecache
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -314,10 +315,10 @@ def reads_misfit(node: Node) -> bool:
 def former(place: Any, node: Node) -> tuple[tuple[int, ...], Any] | None:
     """The shape and dtype that a leaf had when ``node`` was made, if it has others by now; else None."""
     extra = getattr(place, "_extra", None)
-    for when, shape, dtype in () if extra is None else extra.formed:
-        if node.sequence_nr < when:
-            return shape, dtype
-    return None
+    formed = None if extra is None else extra.formed
+    if not formed or node.sequence_nr >= formed[-1][0]:
+        return None
+    return formed[bisect.bisect_right(formed, node.sequence_nr, key=itemgetter(0))][1:]  # type: ignore[no-any-return]
 
 
 def _places(node: Node) -> tuple[Any, ...]:
