@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import linecache
 import math
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem,
 from symgrad.formula.accurate import accurate
 from symgrad.formula.term import SIZE, rebuild
 from symgrad.formula.term import flatten as flatten_terms
+from symgrad.guesses import OF_PROGRAMS, missing
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
@@ -140,6 +142,12 @@ class Compiled:
         inside = ", ".join(map(str, self.arguments))
         gives = ", ".join(f"{shape_words(shape)} {dtype}" for shape, dtype in self.results)
         return f"<compiled {self.name}({inside}) -> {gives}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":  # what inspect.signature asks for
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            return inspect.Signature([inspect.Parameter(a.name, kind) for a in self.arguments if a.default is None])
+        raise missing("a compiled function", name, OF_PROGRAMS, self)
 
     # -------------------------------------------------------------------------------------- calling
 

@@ -7,6 +7,7 @@ Values that the traced function looked at are guards: a call that would see othe
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType
@@ -137,7 +138,15 @@ class Specialised:
         return f"{found[-1]!r}"[:-1] + (f" and {more} more program{'s' * (more > 1)}>" if more > 0 else ">")
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":  # what inspect.signature asks for
+            return self._parameters()
         raise missing("a compiled function", name, OF_PROGRAMS, self)
+
+    def _parameters(self) -> inspect.Signature:
+        """The parameters of the function, or where it was unpickled without it those of a program."""
+        if self.function is not None:
+            return inspect.signature(getattr(self.function, "by_name", self.function))
+        return inspect.signature(next(kept[-1].program for kept in self.variants.values()))
 
     # -------------------------------------------------------------------------------------- calling
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import pickle
 import types
 
 import numpy as np
@@ -187,3 +189,26 @@ def test_what_objects_hold_is_guarded(way, case):
         for _ in range(2):
             np.testing.assert_array_equal(fast(X), f(sg.tensor(X)))
         change()
+
+
+def test_signatures_are_those_of_the_function(tmp_path):
+    """``inspect.signature`` tells names and defaults; SciPy's ``curve_fit`` counts parameters by it."""
+
+    def decay(x, height, rate=2.0):
+        return height * np.exp(-rate * x)
+
+    example = np.linspace(0.0, 1.0, 5), 1.0, 3.0
+    program = sg.compile(decay, *example)
+    assert str(inspect.signature(program)) == "(x, height, rate=2.0)"
+    assert str(inspect.signature(sg.compile(sg.func.grad(decay, 1), 0.5, 1.0, 3.0))) == "(x, height, rate=2.0)"
+    program.save(tmp_path / "decay.json")
+    loaded = sg.compiler.load(tmp_path / "decay.json")
+    assert str(inspect.signature(loaded)) == "(x, height, rate)"
+    again = pickle.loads(pickle.dumps(program))
+    assert list(inspect.signature(again).parameters) == ["x", "height", "rate"]
+    with pytest.raises(AttributeError, match="compiled function"):
+        loaded.latex()
+    optimize = pytest.importorskip("scipy.optimize")
+    for f in (program, loaded):
+        found, _ = optimize.curve_fit(f, example[0], decay(example[0], 2.0, 0.5))
+        assert np.allclose(found, [2.0, 0.5])
