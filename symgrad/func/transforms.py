@@ -399,4 +399,4 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     kept = outer and watched()
     shown = result if kept else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
-    return (shown, pull, aux) if has_aux else (shown, pull)
+    return (shown, pull, aux if kept else containers.tree_map(settled, aux)) if has_aux else (shown, pull)

@@ -143,3 +143,28 @@ def flat(value: Any) -> list[Any]:
     if isinstance(value, (tuple, list)):
         return [leaf for part in value for leaf in flat(part)]
     return [value.detach().numpy()]
+
+
+AUX = {
+    "vjp": lambda t, f, x: t.func.vjp(f, x, has_aux=True)[2],
+    "jvp": lambda t, f, x: t.func.jvp(f, (x,), (x,), has_aux=True)[2],
+    "jacrev": lambda t, f, x: t.func.jacrev(f, has_aux=True)(x)[1],
+    "jacfwd": lambda t, f, x: t.func.jacfwd(f, has_aux=True)(x)[1],
+    "grad": lambda t, f, x: t.func.grad(lambda v: (f(v)[0].sum(), f(v)[1]), has_aux=True)(x)[1],
+    "vjp inside of grad": lambda t, f, x: t.func.grad(lambda v: t.func.vjp(f, v, has_aux=True)[2]["of x"].sum())(x),
+}
+
+
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("name", AUX)
+def test_aux_keeps_no_graph_of_the_transform(name, inner):
+    """It requires grad where something from outside of the function does."""
+
+    def answers(t):
+        w = t.tensor([1.0, 2.0], requires_grad=True)
+        x = w * 1 if inner else w.detach() + 1
+        made = AUX[name](t, lambda v: (v.exp(), {"of x": v * 2, "x": v, "of w": w * 3}), x)
+        row = made.values() if isinstance(made, dict) else [made]
+        return [(a.requires_grad, a.is_leaf, a.tolist()) for a in row]
+
+    assert answers(symgrad) == answers(torch)
