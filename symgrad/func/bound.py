@@ -190,6 +190,15 @@ class Bound:
                         return True
         return False
 
+    def beside(self, aux: Any) -> Any:
+        """What a function gave beside its output: parts keep their graph where it leads to something outside."""
+        return containers.tree_map(self._left, aux)
+
+    def _left(self, value: Any) -> Any:
+        if self.outer(flat_parts(value)):
+            return value
+        return value.detach() if any(value is v for v in self.variables) and value._node is None else settled(value)
+
     def close(self) -> None:
         """The transform is done: nobody outside differentiates by its variables."""
         for variable in self.variables:

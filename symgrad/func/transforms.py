@@ -146,8 +146,8 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             found = bound.nested(iter(pull_back(out, bound.variables, None, outer)))
             bound.close()
         if not outer:
-            out, aux = settled(out), containers.tree_map(settled, aux)
-        return ((out, aux) if has_aux else out), found
+            out = settled(out)
+        return ((out, bound.beside(aux)) if has_aux else out), found
 
     return transformed(both, "value_and_grad", func, argnums, has_aux)
 
@@ -199,7 +199,7 @@ def _pulled_back(
             found = [bound.nested(iter(_rows(leaf, bound.variables, outer, chunk_size))) for leaf in leaves]
             bound.close()
         nested = containers.unflatten(structure, iter(found))
-        return (nested, containers.tree_map(lambda a: a if outer else settled(a), aux)) if has_aux else nested
+        return (nested, bound.beside(aux)) if has_aux else nested
 
     return transformed(rows, "jacobian", func, argnums, has_aux)
 
@@ -399,4 +399,4 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     kept = outer and watched()
     shown = result if kept else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
-    return (shown, pull, aux if kept else containers.tree_map(settled, aux)) if has_aux else (shown, pull)
+    return (shown, pull, bound.beside(aux)) if has_aux else (shown, pull)
