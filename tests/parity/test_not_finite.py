@@ -80,3 +80,24 @@ def test_derivatives_of_an_image_with_a_hole() -> None:
         assert np.isfinite(gradient[..., 5:].detach().numpy()).all()
     moved = sg.func.jvp(lambda v: sg.nn.functional.interpolate(v, size=24, mode="linear"), (sg.ones(1, 1, 12),), (a,))
     assert np.isnan(moved[1].detach().numpy()).sum() == 4
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_points_at_infinity_are_outside_of_an_image(rank: int, bad: float) -> None:
+    """Zero where zeros surround the image, as in torch's kernel of three axes; its kernels of two have nan there."""
+    image = np.arange(2.0 * 4**rank).reshape(1, 2, *(4,) * rank) + 1
+    points = np.full((1, *(1,) * (rank - 1), 3, rank), 0.3)
+    points[0, ..., 1, 0] = bad
+    for mode in ("bilinear", "nearest", "bicubic")[: 3 if rank == 2 else 2]:
+        x, grid = sg.tensor(image, requires_grad=True), sg.tensor(points, requires_grad=True)
+        out = sg.nn.functional.grid_sample(x, grid, mode=mode, align_corners=False)
+        out.sum().backward()
+        np.testing.assert_array_equal(out.detach().numpy()[..., 1], 0)
+        assert np.isfinite(x.grad.numpy()).all()
+        assert np.isfinite(grid.grad.numpy()).all()
+        if rank == 3:
+            want = torch.nn.functional.grid_sample(
+                torch.tensor(image), torch.tensor(points), mode=mode, align_corners=False
+            )
+            np.testing.assert_allclose(out.detach().numpy(), want.numpy(), rtol=1e-12)

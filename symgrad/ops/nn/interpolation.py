@@ -225,6 +225,10 @@ def _clipped(x: Any, size: int) -> Any:
 def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
     """Grid coordinates in [-1, 1] as places in an axis, brought inside as the padding mode says."""
     place = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    plain = values_of(place)
+    far = np.isinf(plain)
+    if padding == "zeros" and far.any():  # outside all the same, and weights have to be numbers
+        place = where(far, np.clip(plain, -9, size + 9).astype(plain.dtype), place)
     return _brought_inside(place, size, padding, align)
 
 
