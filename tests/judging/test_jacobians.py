@@ -60,6 +60,6 @@ def test_wrong_ones(text, of, wrt, mistake):
 
 
 def test_a_diagonal_matrix_of_a_number_is_told():
-    found = sg.judge("W @ diag(1-tanh(W@x)**2)", of="tanh(W @ x)", wrt="x")
+    found = sg.judge("w * diag(1-tanh(w@x)**2)", of="tanh(w @ x)", wrt="x", shapes="w=n x=n")
     assert not found
     assert "diag() of a number: it takes a vector" in str(found)
