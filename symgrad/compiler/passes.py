@@ -249,11 +249,13 @@ def _lean_product(term: Term, depth: int) -> Term:
     """A product of which a factor was spread out, without that where the product stays smaller."""
     small = tuple(lean(a, depth) for a in term.args)
     shape = None if all(a is b for a, b in zip(small, term.args, strict=True)) else _broadcast(small)
-    if shape is None or shape == term.shape or all(map(is_weak, small)):
+    if shape is None or shape == term.shape:
         return term
     for one, other in (small, small[::-1]) if term.op.name == "mul" else ():
-        if one.number == 1 and (other.shape, other.dtype) == (shape, term.dtype):
+        if one.number == 1 and other.shape == shape and (other.dtype == term.dtype or is_weak(other)):
             return other
+    if all(map(is_weak, small)):
+        return term
     return make(term.op, small, term.params, shape, term.dtype)
 
 

@@ -72,3 +72,21 @@ def test_traced_on_no_entries(name):
         of_line = sg.compile(sg.func.grad(lambda x: x.std(0, correction=0)), empty[:, 0])(empty[:, 0])
     assert found.dtype == of_line.dtype == np.float32
     assert found.shape == empty.shape
+
+
+def test_numbers_before_a_sum_of_squares_are_not_spread_out_first():
+    """The ones of a sum's gradient times a number are that number, and parts of an empty axis have no size -1."""
+    x = np.linspace(0.0, 1.0, 9)
+    plain = sg.compile(sg.func.grad(lambda x: (100 * (x - 1) ** 2).sum()), x)
+    assert "return 200 * (x - 1)" in plain.source
+    assert plain(x.astype(np.float32)).dtype == np.float32
+
+    def rosenbrock(x):
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    for transformed in (sg.func.grad(rosenbrock), sg.func.hessian(rosenbrock)):
+        program = sg.compile(transformed, x)
+        assert "ones" not in program.source
+        for n in (0, 1, 2, 6):
+            at = 0.3 * np.arange(n)
+            assert np.array_equal(program.program(at), transformed(sg.tensor(at)).numpy())
