@@ -119,7 +119,7 @@ def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
         for s in symbols:
             if [word for _, word, _ in tokenize_latex(name_latex(str(s.name))).items] == asked_for:
                 return s
-    there = ", ".join(str(s.name) for s in symbols)
+    there = ", ".join(str(s.name) for s in symbols) or "none"
     identity = " I is read as the identity; state its shape, as in shapes='I=n,m', where it is not." * (name == "I")
     raise NameProblem(f"{asked}={name!r} is no array argument; there are {there}.{identity}")
 

@@ -70,3 +70,8 @@ def test_orders_of_a_matrix_norm_are_numpys():
     with pytest.raises(sg.errors.FormulaError, match="needs sizes that are numbers"):
         sg.latex("np.linalg.norm(X, 2)", wrt="X", shapes="X=n,m")
     assert sg.latex("np.linalg.norm(X, 'fro')", wrt="X") == r"\frac{X}{\lVert X \rVert_{F}}"
+
+
+def test_a_text_without_symbols_has_no_argument():
+    with pytest.raises(sg.errors.NameProblem, match=r"wrt='x' is no array argument; there are none\."):
+        sg.latex("log(2)", wrt="x")
