@@ -165,7 +165,8 @@ def called(
     gives no tensor.  If it is ``stand_for_arrays`` that is False, the user gave tensors, and their methods are meant.
     """
     failed, out, again = None, None, None
-    if _is_for_arrays(function) or (stand_for_arrays and arrays_first(function)):
+    names = _names_of(function) if stand_for_arrays else set()
+    if _is_for_arrays(function) or not names.isdisjoint(_FIRST):
         with suppress(Exception):  # for these arguments it is run as it is
             again = followed(function, args, kwargs, stand_for_arrays)
         if leads_back(again):
@@ -180,7 +181,7 @@ def called(
         made = numbers_made() - before[0]
         read = values_read() - before[1] - made
         right = failed is None and not made and not (read and stand_for_arrays) and leads_back(out)
-        if right and (not stand_for_arrays or means_the_same(function, args, kwargs or {}, out)):
+        if right and (names.isdisjoint(_TWO_MEANINGS) or means_the_same(function, args, kwargs or {}, out)):
             return out
         if isinstance(failed, (ShapeError, KinkError)):  # which it is for arrays, too
             raise failed
@@ -220,8 +221,7 @@ def arrays_first(function: Any) -> bool:
     Of arrays, entries are numbers that are not changed by ``+=``; copies of tensors by that module share their memory,
     or lose what they were computed from.
     """
-    names = _names_of(function)
-    return not names.isdisjoint((_IN_PLACE, "copy.copy"))
+    return not _names_of(function).isdisjoint(_FIRST)
 
 
 def _tells_more(error: Exception, before: Exception) -> bool:
@@ -254,6 +254,9 @@ _TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero", "transpose", "max", 
 
 _IN_PLACE = "+="
 """What stands for assignments such as ``x += y`` among the names."""
+
+_FIRST = {_IN_PLACE, "copy.copy"}
+"""Names in functions that are run as programs for arrays before they are run on tensors."""
 
 
 @functools.lru_cache(4096)
