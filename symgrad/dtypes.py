@@ -28,9 +28,9 @@ int64 = np.dtype(np.int64)
 uint8 = np.dtype(np.uint8)
 bool_ = np.dtype(np.bool_)
 
-half, float_, double = float16, float32, float64
+half, double = float16, float64
 cfloat, cdouble = complex64, complex128
-short, int_, long = int16, int32, int64
+short, long = int16, int64
 
 _default = float32
 
@@ -309,6 +309,11 @@ def set_default_dtype(dtype: Any) -> None:
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """True for real and complex floating dtypes, the ones that can require grad."""
     return dtype.kind in "fVc"
+
+
+def real_part(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
+    """The dtype of the absolute values of numbers of a dtype."""
+    return np.zeros((), dtype).real.dtype
 
 
 def is_real_floating(dtype: np.dtype[Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.graph import node_name
-from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, value_of
+from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, SymgradError
 from symgrad.notices import users_frames
@@ -23,7 +23,7 @@ from symgrad.tape import observers
 from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.graph import Node
 from symgrad.tape.observers import RUNNING, PackedRow
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import value_of
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -293,7 +293,7 @@ def _argument(node: Node, i: int) -> str:
 
 
 def _went_in(node: Node, where: tuple[int, ...], shape: tuple[int, ...], g: Any) -> str:
-    incoming = g._value if isinstance(g, Recorded) else g
+    incoming = value_of(g)
     parts = [f"incoming gradient {_entry(incoming, where, shape)}"]
     if node.op.kind != "function":
         # What hooks keep they give to the pass alone.

@@ -120,7 +120,7 @@ def _is_free(term: Term) -> bool:
         return True
     if op.kind != "multilinear" or len(term.args) > 1:
         return False
-    inputs, output = _labels(term)
+    inputs, output = term.labels()
     return set(inputs[0]) <= set(output) and len(set(output)) == len(output)
 
 
@@ -129,10 +129,6 @@ def _read(term: Term) -> Term:
     while term.op.kind == "multilinear" and term.args and _is_free(term) and term.ndim > term.args[0].ndim:
         term = term.args[0]
     return term
-
-
-def _labels(term: Term) -> Any:
-    return term.op.einsum(*(a.shape for a in term.args), **term.params)
 
 
 def _written_out(outputs: Sequence[Term]) -> list[Term]:
@@ -172,7 +168,7 @@ def _sizes(shape: Sequence[Any], sizes: dict[str, int]) -> tuple[int, ...]:
 
 def _contraction(term: Term, sizes: dict[str, int]) -> Iterable[tuple[int, tuple[Any, ...]]]:
     """A contraction, pair by pair; what only one of two operands has is summed before they meet."""
-    inputs, output = _labels(term)
+    inputs, output = term.labels()
     length: dict[int, Any] = {}
     for row, x in zip(inputs, term.args, strict=True):
         for label, size in zip(row, x.shape, strict=True):

@@ -105,7 +105,7 @@ def _known(term: Term, known: Known) -> Diagonal | Term | None:
 
 def _contracted(term: Term, known: Known) -> Diagonal | Term | None:
     """A contraction of diagonals: axes with one label in a diagonal have one label in the contraction."""
-    inputs, output = term.op.einsum(*(a.shape for a in term.args), **term.params)
+    inputs, output = term.labels()
     merged: dict[int, int] = {}
 
     def label(x: int) -> int:

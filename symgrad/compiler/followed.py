@@ -20,7 +20,7 @@ from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.watch import note_read
 from symgrad.tensor import Tensor
@@ -33,7 +33,7 @@ def _bare(value: Any) -> Any:
     """The array that a tensor or a dual number holds."""
     while not isinstance(value, Recorded) and hasattr(value, "primal"):
         value = value.primal
-    return value._value if isinstance(value, Recorded) else value
+    return value_of(value)
 
 
 def run_followed(program: Compiled, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

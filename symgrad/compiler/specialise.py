@@ -35,7 +35,7 @@ from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.guesses import OF_PROGRAMS, arrays_meant, missing
 from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import plain, value_of
 from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
 
@@ -395,7 +395,7 @@ def _signature_of_bits(args: Sequence[Any]) -> tuple[Any, list[Any]]:
             key.append(structure)
         for leaf in leaves:
             if isinstance(leaf, ARRAYS):
-                array = leaf._value if isinstance(leaf, Recorded) else leaf
+                array = value_of(leaf)
                 arrays.append(array)
                 key.append((array.dtype, array.shape, array.strides))
             else:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sweeps.autopsy import first
 from symgrad.autograd.sweeps.rescue import Rescue
 from symgrad.errors import ArgumentError
 from symgrad.explaining.answer import Cause, Explanation, at_text, entries_text, number_text
@@ -17,11 +18,11 @@ from symgrad.explaining.gains import gain_causes, largest_entry
 from symgrad.explaining.missing import broken_before, broken_in, not_asked, not_kept
 from symgrad.explaining.notfinite import not_finite_causes, respelled_causes
 from symgrad.explaining.replay import passes_of, swept
-from symgrad.explaining.scene import Scene, first, leaf_name, lines_noted
+from symgrad.explaining.scene import Scene, leaf_name, lines_noted
 from symgrad.explaining.zeros import zero_causes
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.graph import Node
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, root_of
 
 HUGE = 1e6
 """Gradients with an entry of at least this magnitude are huge."""
@@ -93,7 +94,7 @@ def _of_output(x: Any, of: Any, index: Any) -> Explanation:
     function: Callable[[], Any] | None = None if out is of else of
     if not isinstance(out, Recorded) or not out._requires_grad or not _leads(out, x):
         return _none(name, broken_before(x, name, out) if function is None else broken_in(x, name, function))
-    edge = x if x._node is None else x._node
+    edge = root_of(x)
     seed = np.ones(out._value.shape, out._value.dtype)[()]
     done = swept([(out.edge(), seed)], edge)
     if done.gradient is None:
@@ -104,7 +105,7 @@ def _of_output(x: Any, of: Any, index: Any) -> Explanation:
 
 def _leads(out: Any, x: Any) -> bool:
     """Whether gradients flow from a tensor to another."""
-    target = x if x._node is None else x._node
+    target = root_of(x)
     root = out.edge()
     seen, stack = {id(root)}, [root]
     while stack:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.autograd.sweeps.autopsy import first
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.reaching import argument_value, exact_pull, given_text, reached
 from symgrad.explaining.replay import Edge, entry_by_entry
-from symgrad.explaining.scene import Scene, first, largest, scalar
+from symgrad.explaining.scene import Scene, largest, scalar
 from symgrad.tape.graph import Node
 
 _SHARE = 0.5

@@ -20,7 +20,7 @@ from symgrad.explaining.scene import Line, LinedReads, leaf_name, line_text, lin
 from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, root_of
 from symgrad.tape.watching.watch import Watch
 
 
@@ -85,15 +85,11 @@ def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
 
 def _flowing(x: Any, out: Any) -> set[int]:
     """The identities of the places to which a gradient of the result would flow back from, and on to ``x``."""
-    found = {id(_edge(x))}
+    found = {id(root_of(x))}
     for node in nodes_below([out.edge()])[0]:
         if any(node.mask >> i & 1 and id(arg) in found for i, arg in enumerate(node.args)):
             found.add(id(node))
     return found
-
-
-def _edge(x: Any) -> Any:
-    return x if x._node is None else x._node
 
 
 def _steps(x: Any, name: str, out: Any, lines: dict[Any, Line]) -> list[Cause]:
@@ -103,7 +99,7 @@ def _steps(x: Any, name: str, out: Any, lines: dict[Any, Line]) -> list[Cause]:
     for node in nodes_below([out.edge()])[0]:
         for i, arg in enumerate(node.args):
             if id(arg) in flowing and not node.mask >> i & 1:
-                found.append(_step(node, i, name if arg is _edge(x) else None, lines))
+                found.append(_step(node, i, name if arg is root_of(x) else None, lines))
     return list(dict.fromkeys(found))
 
 
@@ -146,7 +142,7 @@ def _taken(x: Any, name: str, flowing: set[int], reads: LinedReads) -> list[Caus
     """Values that were taken out as numbers or arrays."""
     found = []
     for read, line in zip(reads, reads.lines, strict=True):
-        if read.edge is _edge(x) or id(read.edge) in flowing or _comes_from(read.edge, x):
+        if read.edge is root_of(x) or id(read.edge) in flowing or _comes_from(read.edge, x):
             found.append(
                 Cause(
                     "taken out",

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite
+from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, first
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.gains import gain_causes
 from symgrad.explaining.reaching import argument_value, given_text, reached
 from symgrad.explaining.replay import Edge, entry_by_entry
-from symgrad.explaining.scene import Scene, first, scalar
+from symgrad.explaining.scene import Scene, scalar
 
 _BEGINS = {
     "": "",

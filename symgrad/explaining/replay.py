@@ -23,7 +23,7 @@ from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
 from symgrad.tape.memory.versions import renewed
 from symgrad.tape.observers import PackedRow, unpacked
 from symgrad.tape.operands import promoted, scalarised
-from symgrad.tape.record import Recorded, computed, select_saved
+from symgrad.tape.record import Recorded, computed, select_saved, value_of
 
 Change = Callable[..., Any]
 """Changes a value at random; of the operands of a sum its second argument says how many terms that has."""
@@ -46,12 +46,8 @@ def _arrived(node: Node, g: Any) -> Any:
     """A cotangent as an array of the shape of the result; of a custom function, of its first output that has one."""
     if g.__class__ is Parts:
         g = next(iter(g.parts.values()))
-    g = np.asarray(_plain(g))
+    g = np.asarray(value_of(g))
     return g if g.shape == node.shape or node.op.kind == "function" else np.broadcast_to(g, node.shape)
-
-
-def _plain(value: Any) -> Any:
-    return value._value if isinstance(value, Recorded) else value
 
 
 class Edge(NamedTuple):
@@ -229,9 +225,9 @@ class Pass(QuietSweep):
         noise = self.replay.noise if rounds(node) else None
         taken = g
         if noise is not None and not entry_by_entry(node):
-            taken = _noised(g, noise, _terms(node, [np.shape(_plain(self.replay.value(a))) for a in node.args], i))
+            taken = _noised(g, noise, _terms(node, [np.shape(value_of(self.replay.value(a))) for a in node.args], i))
         found = super()._contribution(node, rules, i, taken, saved, params, *rest)
-        value = found.value if isinstance(found, Masked) else _plain(found)
+        value = found.value if isinstance(found, Masked) else value_of(found)
         if noise is not None and not isinstance(found, Masked):
             found = value = _noised(found, noise)
         if value.__class__ is Parts:

@@ -162,11 +162,6 @@ def aligned(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple
     return tuple(0 if n == 1 else k for k, n in zip(own, shape, strict=True))
 
 
-def first(mask: Any) -> tuple[int, ...]:
-    """The first entry that is true."""
-    return tuple(int(k) for k in np.argwhere(mask)[0]) if np.ndim(mask) else ()
-
-
 def largest(array: Any) -> tuple[int, ...]:
     """The entry of the largest magnitude."""
     if not np.ndim(array):

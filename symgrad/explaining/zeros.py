@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sweeps.autopsy import first
 from symgrad.explaining.answer import Cause, at_text, digits_text, number_text
 from symgrad.explaining.reaching import argument_value, depends, exact_pull, given_text, reached, slope
 from symgrad.explaining.replay import Edge, entry_by_entry
-from symgrad.explaining.scene import Scene, first, scalar
+from symgrad.explaining.scene import Scene, scalar
 from symgrad.tape.graph import Node
 
 _MOST = 5

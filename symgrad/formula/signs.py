@@ -134,7 +134,7 @@ def _plus(a: Signs, b: Signs) -> Signs:
 
 def _of_products(t: Term, args: Sequence[Signs]) -> Signs:
     """A contraction: products, added up over what is summed; off a diagonal it has zeros."""
-    labels, output = t.op.einsum(*(a.shape for a in t.args), **t.params)
+    labels, output = t.labels()
     if len(args) == 2 and t.args[0] is t.args[1] and labels[0] == labels[1]:
         found = frozenset(s * s for s in args[0])
     else:

@@ -96,6 +96,10 @@ class Term:
         """A constant of this shape and dtype."""
         return full(self.shape, value, self.dtype)
 
+    def labels(self) -> Any:
+        """Of a multilinear op: the labels of the operands' axes, and those of the result."""
+        return self.op.einsum(*(a.shape for a in self.args), **self.params)
+
     def relabelled(self, shape: tuple[Any, ...]) -> Term:
         """The same term with its sizes written otherwise."""
         return make(self.op, self.args, self.params, tuple(shape), self.dtype)

@@ -26,7 +26,7 @@ from symgrad.tape.forward.dual import BY_HAND, Dual, faced
 from symgrad.tape.graph import Node, Source, sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.operands import as_operand
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.captured import captured
 from symgrad.tape.watching.changes import changes_seen
 from symgrad.tape.watching.watch import WATCH, Watch
@@ -88,7 +88,7 @@ def _example(leaf: Any, dim: int | None) -> Any:
     """
     while isinstance(leaf, Dual) and leaf.tag not in BY_HAND:
         leaf = leaf.primal
-    value = leaf._value if isinstance(leaf, Recorded) else leaf
+    value = value_of(leaf)
     if not isinstance(value, np.ndarray):
         raise Apart
     first = () if dim is None else (slice(None),) * dim + (0,)

@@ -27,7 +27,7 @@ from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import sharing
 from symgrad.tensor import Tensor
@@ -354,5 +354,5 @@ def _common(part: tuple[Any, ...]) -> bool:
         return True
     if any(isinstance(x, (Dual, Bundle)) or getattr(x, "requires_grad", False) for x in part):
         return False
-    arrays = [np.asarray(x._value if isinstance(x, Recorded) else x) for x in part]
+    arrays = [np.asarray(value_of(x)) for x in part]
     return all(x.shape == arrays[0].shape and x.tobytes() == arrays[0].tobytes() for x in arrays)

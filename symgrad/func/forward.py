@@ -36,7 +36,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 from symgrad.tensor.moving import settle
@@ -112,7 +112,7 @@ def jvp(
 
 def lost(tangent: Any) -> bool:
     """Whether a value or tangent holds a nan that another spelling of the function may mend."""
-    value = tangent._value if isinstance(tangent, Recorded) else tangent
+    value = value_of(tangent)
     known = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
     return known and has_nan(value) and not keeps_nan("composed") and watching() is None
 
@@ -148,7 +148,7 @@ def mended(tangent: Any, new: Any) -> Any:
 
 def same_values(value: Any, other: Any) -> bool:
     """Whether a function that ran twice gave the same: it may draw random numbers, or count its calls."""
-    first, second = (x._value if isinstance(x, Recorded) else x for x in (value, other))
+    first, second = (value_of(x) for x in (value, other))
     return isinstance(first, (np.ndarray, np.generic)) and np.array_equal(first, second, equal_nan=True)
 
 

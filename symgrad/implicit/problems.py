@@ -23,7 +23,7 @@ from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape import containers
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.modes import enable_grad, no_grad
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tensor import Tensor
 
 
@@ -266,7 +266,7 @@ def refuse_lost(out: Any, name: str, call: str, watched: bool) -> None:
 def _value(v: Any) -> Any:
     while not isinstance(v, (Recorded, np.ndarray, np.generic)):
         v = v.primal
-    return v._value if isinstance(v, Recorded) else v
+    return value_of(v)
 
 
 def _tensor(v: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.interop.functions import bare, dtype_of, front_of, tensor
+from symgrad.op.factories import stretches
 from symgrad.tape.memory.inplace import inplace
 from symgrad.tape.record import Recorded, traced
 
@@ -46,7 +47,7 @@ def into(
         rest = iter(others)
         result = compute(*(held if x is out else next(rest) for x in inputs))
         shape, wanted = np.shape(result), np.shape(out)
-        if shape != wanted and not (widens and _widens(shape, wanted)):
+        if shape != wanted and not (widens and stretches(shape, wanted)):
             raise ShapeError(f"{name}(…, out=…): the result has the shape {shape}, and out has {wanted}.")
         dtypes = dtype_of(result), dtype_of(out)
         if not np.can_cast(*dtypes, "same_kind"):
@@ -59,10 +60,3 @@ def into(
     refuse_arrays(name, (out,), (result,))
     out[...] = bare(result)
     return out
-
-
-def _widens(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, wanted) == wanted
-    except ValueError:
-        return False

@@ -85,6 +85,15 @@ def _moved_by(op: Op) -> Rule:
     return push
 
 
+def stretches(shape: Sequence[Any], target: Sequence[Any]) -> bool:
+    """Whether an array of one shape can be broadcast to another.
+
+    >>> stretches((1, 3), (2, 5, 3)), stretches((2,), (3,))
+    (True, False)
+    """
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(shape[::-1], target[::-1], strict=False))
+
+
 def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
     """NumPy's broadcasting, on ints and size letters alike.
 

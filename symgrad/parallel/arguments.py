@@ -16,7 +16,7 @@ from symgrad.parallel.memory import compact
 from symgrad.parallel.pieces import bounds
 from symgrad.parallel.work import Arguments, Span
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
 
@@ -60,7 +60,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _value(leaf: Any) -> Any:
-    return np.asarray(leaf._value if isinstance(leaf, Recorded) else leaf)
+    return np.asarray(value_of(leaf))
 
 
 def _first_axis(leaf: Any) -> int | None:

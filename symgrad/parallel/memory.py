@@ -19,7 +19,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from symgrad.errors import ArgumentError
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
 
@@ -104,7 +104,7 @@ def _shared(leaf: Any) -> Any:
         return leaf
     if is_followed([leaf]):
         raise ArgumentError("share() copies values, and the gradient would be lost: detach() the tensor first.")
-    value = np.asarray(leaf._value if isinstance(leaf, Recorded) else leaf)
+    value = np.asarray(value_of(leaf))
     if value.dtype.hasobject:
         raise ArgumentError(f"share() takes arrays of numbers, not of {value.dtype}.")
     if place_of(value) is not None:

@@ -47,7 +47,7 @@ def cancelled(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> floa
 def _adds(term: Term) -> bool:
     """Whether entries of the operands are added up: terms of a sum, or all along an axis that the result has not."""
     if term.op.kind == "multilinear":
-        labels, output = term.op.einsum(*(a.shape for a in term.args), **term.params)
+        labels, output = term.labels()
         return not set().union(*labels) <= set(output)
     return term.op.partials is not None and len(term.args) == 2 and set(term.op.partials) <= {1, -1}
 

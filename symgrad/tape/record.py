@@ -177,6 +177,16 @@ class Recorded:
         return extra is not None and bool(extra.hooks or extra.post)
 
 
+def value_of(item: Any) -> Any:
+    """The array of a tensor, or the array itself."""
+    return item._value if isinstance(item, Recorded) else item
+
+
+def root_of(tensor: Any) -> Any:
+    """Where a tensor stands in the graph: its node, or the leaf itself."""
+    return tensor if tensor._node is None else tensor._node
+
+
 def call_site(depth: int) -> Any:
     """Where the caller stands, cheaply: its code object and instruction; the name is read from it when needed."""
     frame = sys._getframe(depth + 1)

@@ -11,7 +11,7 @@ import symgrad as sg
 from symgrad.compiler.export_octave import _array, text_of
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.op.record import TABLE
-from symgrad.proving.exported import programs_of
+from tests.compiling.every_op import programs_of
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 needs_octave = pytest.mark.skipif(OCTAVE is None, reason="GNU Octave is not installed")

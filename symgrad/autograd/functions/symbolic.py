@@ -24,7 +24,7 @@ from symgrad.op import Op
 from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import no_grad
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import WATCH
 
 _KEPT = 32
@@ -368,17 +368,13 @@ def _output_formula(signature: Signature, args: tuple[Term, ...], index: int | N
 
 def _forward_kernel(*values: Any, signature: Signature, **_: Any) -> Any:
     _, out = signature.run(tuple(map(_tensor, values)))
-    return tuple(map(_value, out)) if isinstance(out, tuple) else _value(out)
+    return tuple(map(value_of, out)) if isinstance(out, tuple) else value_of(out)
 
 
 def _tensor(value: Any) -> Any:
     from symgrad.tensor import Tensor
 
     return plain(Tensor, np.asarray(value)[()])
-
-
-def _value(out: Any) -> Any:
-    return out._value if isinstance(out, Recorded) else out
 
 
 # ---------------------------------------------------------------------------------------------- outputs and parts

@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
-from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targets, root_of, run_sweep
+from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targets, run_sweep
 from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
@@ -34,7 +34,7 @@ from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.observers import PackedRow
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, plain, root_of
 from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import eye

@@ -9,14 +9,13 @@ import numpy as np
 
 from symgrad.autograd.sparsity.pattern import LIMIT, Pattern, TooDense, stacked_rows
 from symgrad.autograd.sparsity.relations import relation
-from symgrad.autograd.sweeps.entrances import root_of
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.engine import QuietSweep
 from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.folding import unfolded
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import any_changes, catch_up
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, root_of
 
 
 def pattern_of(outs: Sequence[Any], variables: Sequence[Any]) -> Pattern:

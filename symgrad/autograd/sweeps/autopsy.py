@@ -24,7 +24,7 @@ from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import Term, full, images, postorder, substitute, symbol
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, value_of
 
 _SECONDS = 3.0
 """How long SymPy may look for a limit."""
@@ -54,11 +54,6 @@ class Birth:
     index: tuple[int, ...]
     inf: str
     """As "gradient" or "value" that is infinite, "given" as a gradient or "argument" from outside; "" for a new nan."""
-
-
-def value_of(item: Any) -> Any:
-    """The array of a tensor, or the array itself."""
-    return item._value if isinstance(item, Recorded) else item
 
 
 @dataclass(frozen=True)
@@ -137,9 +132,7 @@ class Autopsy:
             earlier = [e for e in infinite.get(found.node, ()) if (e.entries & inside).any()]
             if not earlier:
                 given = inside.any()  # by a hook, or by who began the pass: what operations gave was noted
-                return Birth(
-                    found.node, found.i, _first(inside if given else _spread(found)), "given" if given else how
-                )
+                return Birth(found.node, found.i, first(inside if given else _spread(found)), "given" if given else how)
             found = earlier[0]._replace(entries=earlier[0].entries & inside)
             how = "gradient"
 
@@ -153,7 +146,7 @@ class Autopsy:
                     continue
                 at = _aligned(node, index, value.shape)
                 if at is None:
-                    at = _first(~np.isfinite(value))
+                    at = first(~np.isfinite(value))
                 if not np.isfinite(value[at]):
                     node, index, how = arg, at, "value"
                     break
@@ -318,8 +311,9 @@ def _tracked(node: Node) -> Iterable[tuple[int, Any]]:
     return ((k, arg) for k, arg in enumerate(node.args) if node.mask >> k & 1)
 
 
-def _first(entries: Any) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.argwhere(entries)[0]) if np.ndim(entries) else ()
+def first(mask: Any) -> tuple[int, ...]:
+    """The first entry that is true."""
+    return tuple(int(k) for k in np.argwhere(mask)[0]) if np.ndim(mask) else ()
 
 
 def _spread(found: Infinite) -> Any:

@@ -40,7 +40,7 @@ from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.observers import RUNNING
-from symgrad.tape.record import Recorded, plain, recorded
+from symgrad.tape.record import Recorded, plain, recorded, root_of
 from symgrad.tape.threads import nested
 from symgrad.tape.watching.captured import transforming
 from symgrad.tape.watching.watch import WATCH, note_pass, note_problem
@@ -123,11 +123,6 @@ def _ones(value: Any) -> Any:
     extra.recipe = ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name})
     extra.structure = "ones"  # a structure makes what is computed from it part of the graph
     return made
-
-
-def root_of(out: Any) -> Any:
-    """Where a tensor stands in the graph: its node, or the leaf itself."""
-    return out if out._node is None else out._node
 
 
 def wrap_saved(node: Node, saved: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.formulas.reading import Reading, nodes_below
 from symgrad.tape.graph import Node
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, root_of, value_of
 
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
@@ -58,7 +58,7 @@ class Rescue:
             return g
         lost = np.isnan(value)
         found = self._program.gradient(edge, recorded)
-        plain = found._value if isinstance(found, Recorded) else found
+        plain = value_of(found)
         known = plain is not None and lost & np.isfinite(plain)
         if not np.any(known):  # entries outside of the domain stay nan beside others
             return g
@@ -92,7 +92,7 @@ def carried(outputs: Sequence[Any], instead: dict[int, Any]) -> list[Any] | None
     program = None if keeps_nan("composed") else _program(outputs, [None] * len(outputs))
     if program is None:
         return None
-    values = {name: instead.get(id(leaf), _value(leaf)) for name, leaf in program.values.items() if leaf is not None}
+    values = {name: instead.get(id(leaf), value_of(leaf)) for name, leaf in program.values.items() if leaf is not None}
     try:
         return [evaluate(_respelled(term), values, program._sizes()) for term in program.outputs]
     except SymgradError:
@@ -105,7 +105,7 @@ class _Program:
     def __init__(self, reading: Reading, outputs: Sequence[Any], seeds: Sequence[Any], values: dict[str, Any]):
         self.reading = reading
         self.values = values
-        self.outputs = [reading[_edge(t)] for t in outputs]
+        self.outputs = [reading[root_of(t)] for t in outputs]
         self.seeds = []
         for k, (out, seed) in enumerate(zip(self.outputs, seeds, strict=True)):
             self.seeds.append(symbol(f"_seed{k}", out.shape, out.dtype))
@@ -116,7 +116,7 @@ class _Program:
         if id(edge) not in self.reading.terms:
             return None
         target = self.reading[edge]
-        values = self.values if recorded else {k: _value(v) for k, v in self.values.items()}
+        values = self.values if recorded else {k: value_of(v) for k, v in self.values.items()}
         try:
             found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
             if found is None:
@@ -141,17 +141,9 @@ def _respelled(root: Term) -> Term:
     return rebuilt([root], change)[0]  # type: ignore[no-any-return]
 
 
-def _value(item: Any) -> Any:
-    return item._value if isinstance(item, Recorded) else item
-
-
-def _edge(tensor: Any) -> Any:
-    return tensor if tensor._node is None else tensor._node
-
-
 def _program(outputs: Sequence[Any], seeds: Sequence[Any]) -> _Program | None:
     """The program behind ``outputs`` where it can be run again and has something to spell in another way."""
-    roots = [_edge(t) for t in outputs]
+    roots = [root_of(t) for t in outputs]
     nodes, _ = nodes_below(roots)
     if len(nodes) > _MOST_NODES or not any(node.op.name in CANDIDATES for node in nodes) or _hooked(nodes):
         return None
@@ -183,7 +175,7 @@ def _known(leaf: Any) -> Any:
 
 def _unchanged(terms: Sequence[Term], outputs: Sequence[Any], values: dict[str, Any], sizes: dict[str, int]) -> bool:
     """Whether the leaves still give the outputs: somebody may have changed them since."""
-    plain = {k: _value(v) for k, v in values.items()}
+    plain = {k: value_of(v) for k, v in values.items()}
     return all(
         np.allclose(evaluate(term, plain, sizes), out._value, rtol=1e-3, atol=0, equal_nan=True)
         for term, out in zip(terms, outputs, strict=True)

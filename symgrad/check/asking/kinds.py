@@ -12,6 +12,7 @@ from symgrad.check.asking.arrays import as_array, is_differentiable, is_operator
 from symgrad.check.asking.nested import Arguments
 from symgrad.check.asking.outputs import output_parts
 from symgrad.errors import ArgumentError
+from symgrad.op.factories import stretches
 
 KINDS = ("gradient", "jacobian", "vjp", "jvp", "elementwise")
 
@@ -48,7 +49,7 @@ def kind_of(grad: Any, flat: Arguments, out: Any) -> str:
         return "jacobian"
     if all(g == x for g, x in pairs) and int(np.prod(shape)) == 1:
         return "gradient"
-    return "elementwise" if pairs and all(g == shape and _stretches(x, shape) for g, x in pairs) else "jacobian"
+    return "elementwise" if pairs and all(g == shape and stretches(x, shape) for g, x in pairs) else "jacobian"
 
 
 def _is_pullback(value: Any) -> bool:
@@ -160,10 +161,3 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return tuple(np.shape(as_array(value)))
     except (ArgumentError, TypeError):
         return None
-
-
-def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False

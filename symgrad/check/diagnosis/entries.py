@@ -17,6 +17,7 @@ from symgrad.check.diagnosis.windows import Edges, Proposal, first_of, places_re
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import place_of
 from symgrad.check.report import Diagnosis
+from symgrad.op.factories import stretches
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
 
@@ -47,7 +48,7 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
     assert rows.surgeon is not None
     for node, i in rows.edges():
         shape, arg = node.shape, node.args[i]
-        if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape or not _reaches(arg.raw_shape, shape):
+        if not isinstance(arg, Node) or len(shape) < 1 or arg.raw_shape == shape or not stretches(arg.raw_shape, shape):
             continue
         value = None if case.replay is None else case.replay.value(arg)
         end = _summed(arg, shape)
@@ -69,11 +70,6 @@ def _sums(case: Case, rows: Case) -> Iterator[Proposal]:
                     partial(_sum_told, case, node, arg, axes, along),
                     _key(node, weight is full, scale, axes, along),
                 )
-
-
-def _reaches(value: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether a value of one shape can be stretched to another, as that of a slice cannot."""
-    return len(value) <= len(shape) and all(n in (1, m) for n, m in zip(value[::-1], shape[::-1], strict=False))
 
 
 def _stretched(value: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -178,7 +174,7 @@ def _stretches(case: Case, rows: Case) -> Iterator[Proposal]:
     for node, i in rows.edges():
         arg, shape = node.args[i], node.shape
         axes = _stretched(getattr(arg, "raw_shape", shape), shape)
-        stretched = len(axes) == 1 and _reaches(arg.raw_shape, shape)
+        stretched = len(axes) == 1 and stretches(arg.raw_shape, shape)
         for along in range(len(shape)) if stretched else ():
             if along not in axes and shape[along] == shape[axes[0]]:
                 more = partial(_summed_along, node=node, i=i, along=along)

@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.variants import prefixed
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import path_of, place_of
 from symgrad.check.graph.surgery import Change, Local
@@ -237,36 +238,32 @@ def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterato
         return surgery.describe_node(output, node)
 
     if tracked:
-        said = partial(_said, "The part of the gradient that comes through {} is missing", value)
+        said = partial(prefixed, "The part of the gradient that comes through {} is missing", value)
         yield made(tracked, surgery.cut, "term", said, "a value taken for a constant")
     if len(group) == 1:
         return
     for i in tracked:
         part = partial(surgery.describe, output, node, i)
         from_ = "The part of the gradient that comes from {} "
-        yield made([i], surgery.cut, "term", partial(_said, from_ + "is missing", part), "a term of the recurrence")
-        yield made([i], _negated, "term", partial(_said, from_ + "has the wrong sign", part), "its sign")
+        yield made([i], surgery.cut, "term", partial(prefixed, from_ + "is missing", part), "a term of the recurrence")
+        yield made([i], _negated, "term", partial(prefixed, from_ + "has the wrong sign", part), "its sign")
         if surgery.is_unary(node):
-            said = partial(_said, f"The derivative of {node.op.name} is left out, in {{}}", value)
+            said = partial(prefixed, f"The derivative of {node.op.name} is left out, in {{}}", value)
             yield made([i], surgery.skip, "inner derivative", said, "the chain rule")
             varies = case.replay is not None and callable((node.op.partials or [0])[0])
             for change, how, hint in _SLOPES if varies else ():
-                said = partial(_said, f"The derivative of {node.op.name} {how}, in {{}}", value)
+                said = partial(prefixed, f"The derivative of {node.op.name} {how}, in {{}}", value)
                 yield made([i], partial(change, replay=case.replay), "local derivative", said, hint)
         others = [a for j, a in enumerate(node.args) if j != i and case.replay and case.replay.constant(a) is not None]
         if node.op.name in ("mul", "div") and others:
-            said = partial(_said, "The factor {} is left out", partial(_constant, case, others[0]))
+            said = partial(prefixed, "The factor {} is left out", partial(_constant, case, others[0]))
             yield made([i], surgery.skip, "local factor", said, "a step size, a weight or a mask")
         if surgery.has_square(node, i):
             others = [a for j, a in enumerate(node.args) if j != i and surgery.is_square(node, j)]
             whose = partial(surgery.text_of, output, others[0])
-            said = partial(_said, "{} is taken for its transpose, or the transpose for it", whose)
+            said = partial(prefixed, "{} is taken for its transpose, or the transpose for it", whose)
             yield made([i], surgery.turn_others, "transpose", said, "A for Aᵀ")
         yield from _of_other_rounds(case, group, groups, i, made)
-
-
-def _said(form: str, text: Callable[[], str]) -> str:
-    return form.format(text())
 
 
 def _constant(case: Case, arg: Any) -> str:
@@ -328,7 +325,7 @@ def _of_other_rounds(
                 [i],
                 partial(_with, j=j, values=values),
                 "operand",
-                partial(_said, f"In the derivative of {node.op.name}, {{}} is taken from the round {said}", text),
+                partial(prefixed, f"In the derivative of {node.op.name}, {{}} is taken from the round {said}", text),
                 "an index of the step that is off by one, or a value that was overwritten",
             )
 

@@ -148,8 +148,6 @@ def _terms(program: Program, node: Node) -> Iterator[Edit]:
             )
 
 
-_OF_TERMS = "a term, a diagonal counted twice"
-
 _TERMS = {
     0.0: "is missing",
     2.0: "is counted twice",

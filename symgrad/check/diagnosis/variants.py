@@ -426,14 +426,14 @@ def _powered(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Var
 
 def _simple(value: Value) -> list[tuple[Any, Callable[[], str]]]:
     w, text = value
-    ones = [(1 - w, partial(_prefixed, "1 - {}", text)), (1 + w, partial(_prefixed, "1 + {}", text))]
+    ones = [(1 - w, partial(prefixed, "1 - {}", text)), (1 + w, partial(prefixed, "1 + {}", text))]
     return [(w, text), *(ones if w.ndim else [])]
 
 
 def _powers(value: Value) -> list[tuple[Any, Callable[[], str]]]:
     w, text = value
-    root = [(np.sqrt(w), partial(_prefixed, "sqrt({})", text))] if w.dtype.kind == "f" and np.all(w > 0) else []
-    return [*root, (w * w, partial(_prefixed, "({})**2", text))]
+    root = [(np.sqrt(w), partial(prefixed, "sqrt({})", text))] if w.dtype.kind == "f" and np.all(w > 0) else []
+    return [*root, (w * w, partial(prefixed, "({})**2", text))]
 
 
 def _factors(case: Case, node: Any, i: int, values: list[Value], powers: bool = False) -> Iterator[Variant]:
@@ -463,10 +463,11 @@ def _factors(case: Case, node: Any, i: int, values: list[Value], powers: bool = 
             yield Variant(node, i, partial(_times, w=array), told(text, True))
             if np.all(array):
                 yield Variant(node, i, partial(_over, w=array), told(text, False))
-                yield Variant(node, i, partial(_over, w=-array), told(partial(_prefixed, "-({})", text), False))
+                yield Variant(node, i, partial(_over, w=-array), told(partial(prefixed, "-({})", text), False))
 
 
-def _prefixed(form: str, text: Callable[[], str]) -> str:
+def prefixed(form: str, text: Callable[[], str]) -> str:
+    """A text that is made when it is needed, in another one."""
     return form.format(text())
 
 

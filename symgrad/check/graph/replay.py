@@ -19,7 +19,7 @@ from symgrad.check.graph.lines import place_of, written
 from symgrad.check.graph.surgery import nodes_below
 from symgrad.op import lookup
 from symgrad.tape.graph import Node, Source
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, value_of
 
 WHOLE, VALUES, RULE = "whole", "values", "rule"
 """What of another function is taken: all, its values with the right derivative, or its derivative at the right ones."""
@@ -123,7 +123,7 @@ class Replay:
             value = operand(arg, {}, self.constants)
         except Unknown:
             return None
-        return np.asarray(value._value if isinstance(value, Recorded) else value)
+        return np.asarray(value_of(value))
 
     def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None, what: str = WHOLE) -> list[Any] | None:
         """The gradients of the other function, or of one that takes its values or its rule only.

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.op.factories import stretches
+
 Rule = Callable[..., list[Any]]
 
 REPEATED = np.array([0, 2, 2, 1])
@@ -171,7 +173,7 @@ def _add_step(program: Program, rng: np.random.Generator, is_complex: bool) -> N
     last = len(values) - 1 if len(values) > count else 0
     shape = values[last].shape
     if rng.random() < 0.5:
-        others = [k for k, v in enumerate(values) if k != last and _stretches(v.shape, shape)]
+        others = [k for k, v in enumerate(values) if k != last and stretches(v.shape, shape)]
         products = [k for k, v in enumerate(values) if k != last and v.ndim == 2 and len(shape) == 2]
         products = [k for k in products if values[k].shape[0] == shape[1]]
         if products and rng.random() < 0.5:
@@ -189,7 +191,3 @@ def _add_step(program: Program, rng: np.random.Generator, is_complex: bool) -> N
         and not (step.needs == "square" and (len(shape) < 2 or shape[0] != shape[1]))
     ]
     program.steps.append((fitting[int(rng.integers(len(fitting)))], (last,)))
-
-
-def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    return len(shape) <= len(target) and all(a in (1, b) for a, b in zip(shape[::-1], target[::-1], strict=False))

@@ -10,16 +10,12 @@ from symgrad.formula.accurate.ratios import Ratio, key_of
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
 from symgrad.formula.accurate.waves import sums as pieces
+from symgrad.formula.accurate.writing import call
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added, monomial
 from symgrad.formula.term import number
-from symgrad.op import lookup
 
 if TYPE_CHECKING:
     from symgrad.formula.accurate.writing import Writer
-
-
-def _call(name: str, *args: Any) -> Any:
-    return lookup(name)(*args)
 
 
 def logarithm(writer: Writer, inner: Ratio) -> Any:
@@ -40,7 +36,7 @@ def logarithm(writer: Writer, inner: Ratio) -> Any:
     below = Ratio(Fraction(1), tuple((g, -p) for g, p in inner.monomial if p < 0), _signed(inner, -1))
     apart = writer.field.plus([top, writer.field.times(Ratio(Fraction(-1)), below)])
     if _length(apart) > 2:
-        return _call("log", writer(inner))
+        return call("log", writer(inner))
     a, b = writer(top), writer(below)
     squares = inner.number == 1 and any(abs(p) > 1 for _, p in inner.monomial)
     return _near_one(writer, apart, a, b, inner if squares else None)
@@ -61,7 +57,7 @@ def _of_small_logarithm(writer: Writer, inner: Ratio) -> Any:
     if any(writer.field.generators[g].kind != "exp" for g, _ in m):
         return None
     u = writer.polynomial(writer._exponent(m))
-    return _call("where", _call("lt", u, number(-40)), u, _call("log", logarithm(writer, made.inner)))
+    return call("where", call("lt", u, number(-40)), u, call("log", logarithm(writer, made.inner)))
 
 
 def _far_out(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int]) -> Any:
@@ -79,26 +75,26 @@ def _far_out(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int
     items = [item for g, p in rest for item in writer._plain(inner, g, p)]
     for piece in waves.pieces:
         items += pieces(writer, piece, w, size)
-    product = _call("log", writer.product(inner.number, items))
+    product = call("log", writer.product(inner.number, items))
     apart = writer.added([_linear(writer, waves, up, down, w, size), (product, False)])
-    return _call("where", _call("gt", size.term, number(300)), apart, _plainly(writer, inner))
+    return call("where", call("gt", size.term, number(300)), apart, _plainly(writer, inner))
 
 
 def _plainly(writer: Writer, inner: Ratio) -> Any:
     """log(inner) as it is; near 0 by its series, where it is small."""
-    direct = _call("log", writer(inner))
+    direct = call("log", writer(inner))
     near = near_point(writer.field, writer.field.single(writer.field.generator("log", inner)), logarithm=True)
-    return direct if near is None else _call("where", *near.terms(writer._generator(near.variable)), direct)
+    return direct if near is None else call("where", *near.terms(writer._generator(near.variable)), direct)
 
 
 def _powers_apart(writer: Writer, a: Ratio, value: Any, otherwise: Any) -> Any:
     """log(x²/y), given x²/y, as 2 log x - log y where that is far out."""
     rows = [(p, writer._generator(g)) for g, p in a.monomial]
     rows += [(Fraction(n), writer.polynomial(dict(key))) for key, n in a.factors.items()]
-    logs = [(writer.scaled(abs(p), _call("log", _call("abs", x))), p < 0) for p, x in rows]
+    logs = [(writer.scaled(abs(p), call("log", call("abs", x))), p < 0) for p, x in rows]
     apart = writer.added(logs)
-    far = _call("logical_and", _call("gt", _call("abs", apart), number(600)), _call("ge", value, number(0)))
-    return _call("where", far, apart, otherwise)
+    far = call("logical_and", call("gt", call("abs", apart), number(600)), call("ge", value, number(0)))
+    return call("where", far, apart, otherwise)
 
 
 def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any, powers: Ratio | None = None) -> Any:
@@ -107,15 +103,15 @@ def _near_one(writer: Writer, apart: Ratio, a: Any, b: Any, powers: Ratio | None
     ``powers``: the quotient, where it has powers that may overflow.
     """
     d = writer(apart)
-    across = _call("logical_xor", _call("lt", a, number(1)), _call("lt", b, number(1)))
-    both = _call("logical_and", across, _call("gt", b, number(0)))
-    far = _call("where", both, _call("log", a) - _call("log", b), _call("log", a / b))
+    across = call("logical_xor", call("lt", a, number(1)), call("lt", b, number(1)))
+    both = call("logical_and", across, call("gt", b, number(0)))
+    far = call("where", both, call("log", a) - call("log", b), call("log", a / b))
     far = far if powers is None else _powers_apart(writer, powers, a / b, far)
-    near = _call("lt", _call("abs", d), _call("abs", b) / number(2))
+    near = call("lt", call("abs", d), call("abs", b) / number(2))
     share = d / b
     if powers is not None:
         share = writer(writer.field.plus([powers, Ratio(Fraction(-1))]))
-    return _call("where", near, _call("log1p", share), far)
+    return call("where", near, call("log1p", share), far)
 
 
 def _signed(a: Ratio, sign: int) -> dict[Any, int]:
@@ -134,19 +130,19 @@ def _of_sum(writer: Writer, inner: Ratio, poly: Polynomial) -> Any:
     pair = writer.squares(poly)
     if pair is not None and all(sign > 0 for _, sign in pair):
         (a, _), (b, _) = pair
-        sizes = [_call("abs", x) for x in (a, b)]
-        big, small = _call("maximum", *sizes), _call("minimum", *sizes)
-        near = _call("logical_and", _call("lt", big, number(1.5)), _call("gt", big, number(0.5)))
+        sizes = [call("abs", x) for x in (a, b)]
+        big, small = call("maximum", *sizes), call("minimum", *sizes)
+        near = call("logical_and", call("lt", big, number(1.5)), call("gt", big, number(0.5)))
         if () in poly:
-            big, near = number(1), _call("lt", sizes[0] if a.number is None else sizes[1], number(1))
+            big, near = number(1), call("lt", sizes[0] if a.number is None else sizes[1], number(1))
             small = sizes[0] if a.number is None else sizes[1]
         less = small * small if () in poly else (big - 1) * (big + 1) + small * small
-        big, small = _call("maximum", *sizes), _call("minimum", *sizes)
+        big, small = call("maximum", *sizes), call("minimum", *sizes)
         share = small / big
-        return _call("where", near, _call("log1p", less), 2 * _call("log", big) + _call("log1p", share * share))
+        return call("where", near, call("log1p", less), 2 * call("log", big) + call("log1p", share * share))
     if poly.get(()) == 1 and len(poly) > 1:
-        return _call("log1p", writer.polynomial({m: c for m, c in poly.items() if m}))
-    return _call("log", writer(inner))
+        return call("log1p", writer.polynomial({m: c for m, c in poly.items() if m}))
+    return call("log", writer(inner))
 
 
 def _inverse_wave(writer: Writer, poly: Polynomial) -> Any:
@@ -161,7 +157,7 @@ def _inverse_wave(writer: Writer, poly: Polynomial) -> Any:
     apart = added([writer.field.generators[roots[0]].inner, {tuple((g, 2 * p) for g, p in base): Fraction(-1)}])
     if set(apart) != {()} or abs(apart[()]) != 1:
         return None
-    return _call("asinh" if apart[()] == 1 else "acosh", writer.polynomial({base: Fraction(1)}))
+    return call("asinh" if apart[()] == 1 else "acosh", writer.polynomial({base: Fraction(1)}))
 
 
 def _of_exponentials(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int]) -> Any:
@@ -180,18 +176,16 @@ def _of_exponentials(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[
     if whole is None:
         return None
     if sign:
-        whole = _call(
-            "where", _call("lt", w, number(0)) if sign > 0 else _call("gt", w, number(0)), _nan(w, sign), whole
-        )
+        whole = call("where", call("lt", w, number(0)) if sign > 0 else call("gt", w, number(0)), _nan(w, sign), whole)
     elif _at_one(waves, inner.number) == 1:
         less = writer(writer.field.plus([inner, Ratio(Fraction(-1))]))
-        whole = _call("where", _call("lt", size.term, number(2)), _call("log1p", less), whole)
+        whole = call("where", call("lt", size.term, number(2)), call("log1p", less), whole)
     return whole
 
 
 def _nan(w: Any, sign: int) -> Any:
     """The logarithm of a negative number."""
-    return _call("log", w if sign > 0 else -w)
+    return call("log", w if sign > 0 else -w)
 
 
 def _at_one(waves: Waves, value: Fraction) -> Fraction | None:
@@ -221,9 +215,9 @@ def _sum_of_logs(
         if piece.kind == -1:
             changes ^= bool(piece.power % 2)
             whole = -writer.scaled(Fraction(piece.highest), size.term)
-            near = _log_of_less(writer, waves.w, piece.highest, -_call("expm1", whole))
-            far = _call("log1p", -size.decay(Fraction(piece.highest)))
-            log = _call("where", _call("gt", whole, number(-0.7)), near, far)
+            near = _log_of_less(writer, waves.w, piece.highest, -call("expm1", whole))
+            far = call("log1p", -size.decay(Fraction(piece.highest)))
+            log = call("where", call("gt", whole, number(-0.7)), near, far)
         else:
             found = _positive(writer, piece, w, size)
             if found is None:
@@ -231,7 +225,7 @@ def _sum_of_logs(
             log = found
         parts.append((writer.scaled(Fraction(abs(piece.power)), log), piece.power < 0))
     if abs(value) != 1:
-        parts.append((_call("log", number(abs(value) if abs(value) > 1 else 1 / abs(value))), abs(value) < 1))
+        parts.append((call("log", number(abs(value) if abs(value) > 1 else 1 / abs(value))), abs(value) < 1))
     if not changes and turns < 0:
         return None, 0
     return writer.added(parts), turns if changes else 0
@@ -240,13 +234,13 @@ def _sum_of_logs(
 def _log_of_less(writer: Writer, w: Polynomial, times_: int, less: Any) -> Any:
     """log(1 - e^-|w|), given 1 - e^-|w|; where w is a power that underflows, that is the logarithm of w."""
     ((m, c),) = w.items() if len(w) == 1 else (((), Fraction(0)),)
-    direct = _call("log", less)
+    direct = call("log", less)
     if len(m) != 1 or m[0][1] < 2 or writer._kind(m) != "variable":
         return direct
     ((g, p),) = m
-    far = writer.scaled(p, _call("log", _call("abs", writer._generator(g))))
-    far = far if abs(c * times_) == 1 else far + _call("log", number(abs(c * times_)))
-    return _call("where", _call("lt", less, number(1e-290)), far, direct)
+    far = writer.scaled(p, call("log", call("abs", writer._generator(g))))
+    far = far if abs(c * times_) == 1 else far + call("log", number(abs(c * times_)))
+    return call("where", call("lt", less, number(1e-290)), far, direct)
 
 
 def _linear(writer: Writer, waves: Waves, up: Polynomial, down: Polynomial, w: Any, size: Any) -> tuple[Any, bool]:
@@ -257,7 +251,7 @@ def _linear(writer: Writer, waves: Waves, up: Polynomial, down: Polynomial, w: A
         return size.term, False
     if up == times(down, -1) and down == waves.w:
         return size.term, True
-    return _call("where", _call("gt", w, number(0)), writer.polynomial(up), writer.polynomial(down)), False
+    return call("where", call("gt", w, number(0)), writer.polynomial(up), writer.polynomial(down)), False
 
 
 def _positive(writer: Writer, piece: Piece, w: Any, size: Any) -> Any:
@@ -268,10 +262,10 @@ def _positive(writer: Writer, piece: Piece, w: Any, size: Any) -> Any:
     found = []
     for first in (piece.highest, 0):
         if numbers[first] == 1:
-            found.append(_call("log1p", side(writer, piece, size, first, skip=True)))
+            found.append(call("log1p", side(writer, piece, size, first, skip=True)))
         else:
-            found.append(_call("log", side(writer, piece, size, first)))
-    return found[0] if found[0] is found[1] else _call("where", _call("gt", w, number(0)), *found)
+            found.append(call("log", side(writer, piece, size, first)))
+    return found[0] if found[0] is found[1] else call("where", call("gt", w, number(0)), *found)
 
 
 class Joined:
@@ -354,7 +348,7 @@ def _take_multiples(writer: Writer, poly: Polynomial, m: Monomial, c: Fraction, 
         return
     sides = [writer.polynomial(added([times(side_, c), apart])) for side_ in waves.exponents()]
     found.used |= {m, *apart}
-    found.terms.append((_call("where", _call("gt", w, number(0)), *sides), False))
+    found.terms.append((call("where", call("gt", w, number(0)), *sides), False))
     found.terms.append((writer.scaled(abs(c), whole), c < 0))
 
 
@@ -379,9 +373,9 @@ def _pair(writer: Writer, m: Monomial, n: Monomial, alone: bool) -> Any:
         if short is None:
             return None  # among other terms it may meet one of these
         near, value = short.terms(writer._generator(short.variable))
-        return _call("where", _call("logical_and", near, _call("gt", below, number(0))), value, direct)
+        return call("where", call("logical_and", near, call("gt", below, number(0))), value, direct)
     near = _near_one(writer, apart, writer(a), below)
-    return _call("where", _call("gt", below, number(0)), near, direct)
+    return call("where", call("gt", below, number(0)), near, direct)
 
 
 def _kinds(writer: Writer, a: Ratio) -> list[str]:
@@ -400,8 +394,8 @@ def _shifted(writer: Writer, inner: Ratio, c: Fraction) -> Any:
         raise TooLong
     x = writer(inner)
     near = ((x - number(first)) - number(second)) / number(first)
-    plain = _call("log", x) + number(int(c) if c.denominator == 1 else c)
-    return _call("where", _call("lt", _call("abs", near), number(0.5)), _call("log1p", near), plain)
+    plain = call("log", x) + number(int(c) if c.denominator == 1 else c)
+    return call("where", call("lt", call("abs", near), number(0.5)), call("log1p", near), plain)
 
 
 __all__ = ["joined", "key_of", "logarithm"]

@@ -109,7 +109,7 @@ class Entries:
 
     def contraction(self, t: Term, at: tuple[Any, ...]) -> tuple[list[Any], Any]:
         """The entry of an einsum: a sum over the labels that the output does not have, deltas for equal ones."""
-        specs, output = t.op.einsum(*(a.shape for a in t.args), **t.params)
+        specs, output = t.labels()
         found: dict[Any, Any] = {}
         deltas = []
         for label, i in zip(output, at, strict=True):

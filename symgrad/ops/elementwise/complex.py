@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import real_part
 from symgrad.op import Op, front, is_complex, primitive, publish
 from symgrad.precision import digits
 
 
 def _same(shape: tuple[Any, ...], *_: Any, **__: Any) -> tuple[Any, ...]:
     return shape
-
-
-def _real_dtype(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
-    return np.zeros((), dtype).real.dtype
 
 
 def _conjugated(g: Any, out: Any, like: Any) -> Any:
@@ -70,7 +67,7 @@ real_op: Op = primitive(
     infer=_same,
     entrywise=True,
     boxed=True,
-    result=_real_dtype,
+    result=real_part,
     node="Select",
     domain="real",
     view=True,
@@ -95,7 +92,7 @@ imag: Op = publish(
         infer=_same,
         entrywise=True,
         boxed=True,
-        result=_real_dtype,
+        result=real_part,
         node="Select",
         domain="real",
         view=True,

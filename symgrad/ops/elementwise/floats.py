@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import finfo, is_narrow, result_type
+from symgrad.dtypes import finfo, is_narrow, real_part, result_type
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
 from symgrad.op.partials import over
@@ -277,7 +277,7 @@ angle_op: Op = primitive(
     jvp=(lambda t, out, x: masked(real(conj(_angle_slope(x)) * t), ne(x, 0)) if is_complex(x) else zeros_like(x),),
     infer=lambda shape: shape,
     entrywise=True,
-    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    result=real_part,
     dtypes="float",
     domain="off-zero",
     digits=digits.by_entry(lambda mp, x: mp.arg(x)),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_python_number, for_python_number, result_type
+from symgrad.dtypes import as_python_number, for_python_number, real_part, result_type
 from symgrad.errors import ArgumentError
 from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish, sampling
@@ -336,7 +336,7 @@ abs_: Op = publish(
         jvp=(lambda t, out, x: real(conj(at_kink("abs", 0, sign(x), x, 0)) * t),),
         infer=lambda shape: shape,
         entrywise=True,
-        result=lambda dtype: np.zeros((), dtype).real.dtype,
+        result=real_part,
         scalar=None,
         sympy="Abs",
         refuses="b",

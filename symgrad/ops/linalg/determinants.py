@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import real_part
 from symgrad.op import Op, elementwise, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -238,7 +239,7 @@ logabsdet_op: Op = primitive(
     sharing.part(kernels.logabsdet, "slogdet", np.linalg.slogdet, 1),
     (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
-    result=lambda dtype: np.zeros((), dtype).real.dtype,
+    result=real_part,
     code=lambda x: f"logabsdet({x})",
     node="LinalgSlogdet",
     dtypes="float",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import real_part
 from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
@@ -33,16 +34,12 @@ def _scaled(vectors: Any, weights: Any) -> Any:
     return vectors * unsqueeze_op(weights, dim=len(shape_of(weights)) - 1)
 
 
-def _real(dtype: Any, **_: Any) -> Any:
-    return np.zeros((), dtype).real.dtype
-
-
 eigvalsh_op: Op = primitive(
     "eigvalsh",
     sharing.part(np.linalg.eigvalsh, "eigh", np.linalg.eigh, 0, alone=True),
     (lambda g, out, x: _eigvalsh_vjp(g, eigh_vectors_op(x)),),
     infer=lambda shape: shape[:-1],
-    result=_real,
+    result=real_part,
     node="LinalgEigh",
     dtypes="float",
     mixes=2,
@@ -112,7 +109,7 @@ svdvals_op: Op = primitive(
     (lambda g, out, x, *, k: _svdvals_vjp(g, svd_u_op(x, k=k), svd_vh_op(x, k=k)),),
     infer=lambda shape, k: (*shape[:-2], k),
     size_params=("k",),
-    result=_real,
+    result=real_part,
     node="LinalgSvd",
     dtypes="float",
     mixes=2,

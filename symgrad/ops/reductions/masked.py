@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import real_part
 from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import within
@@ -143,7 +144,7 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, dtype: Any
     axes = axes_of(dim, len(shape_of(x)))
     centre = sum_(x, axes, keepdim=True, mask=mask) / _counted(x, mask, axes, True)
     apart = _filled(x - centre, mask, 0)
-    real = np.zeros((), apart.dtype).real.dtype
+    real = real_part(apart.dtype)
     count = clamp_min(cast(_counted(x, mask, axes, keepdim), "float64") - correction, 0)
     return sum_all(apart * conj(apart), axes, keepdim) / cast(count, real)
 

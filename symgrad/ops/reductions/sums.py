@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_dtype, is_narrow, torch_name
+from symgrad.dtypes import as_dtype, is_narrow, real_part, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.notices import notice, notice_once
 from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
@@ -247,10 +247,6 @@ def _var_define(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool)
     return sum_op(_deviation(x, dim) ** 2, dim=dim, keepdim=keepdim) / (size(x, dim) - correction)
 
 
-def _real_result(dtype: Any, **_: Any) -> Any:
-    return np.zeros((), dtype).real.dtype
-
-
 var_op: Op = primitive(
     "var",
     kernels.var,
@@ -260,7 +256,7 @@ var_op: Op = primitive(
         ),
     ),
     infer=reduced_shape,
-    result=_real_result,
+    result=real_part,
     define=_var_define,
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
@@ -296,7 +292,7 @@ std_op: Op = primitive(
     _std_kernel,
     (lambda g, out, x, *, dim, correction, keepdim: _std_vjp(g, out, x, dim, correction, keepdim),),
     infer=reduced_shape,
-    result=_real_result,
+    result=real_part,
     kinks=("all equal",),
     code=lambda x, dim, correction, keepdim: (
         f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
@@ -389,7 +385,7 @@ norm_op: Op = primitive(
     kernels.norm,
     (_norm_vjp,),
     infer=lambda shape, p, dim, keepdim: reduced_shape(shape, dim=dim, keepdim=keepdim),
-    result=_real_result,
+    result=real_part,
     node="LinalgVectorNorm",
     code=_norm_code,
     kinks=("zero vector",),

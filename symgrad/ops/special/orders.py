@@ -29,10 +29,6 @@ def _of_two(name: str, kernel: Any, rules: Any, in_digits: Any, doc: str, **para
     )
 
 
-def _order_slope(v: Any, x: Any, n: int) -> Any:
-    return bessel_kv_slope(v, x, n=n) if n else bessel_kv(v, x)
-
-
 bessel_kv: Op = elementwise(
     "bessel_kv",
     kernels.real_kv,

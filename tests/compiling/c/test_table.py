@@ -8,9 +8,9 @@ import pytest
 import symgrad as sg
 from symgrad.errors import CompileError
 from symgrad.op.record import TABLE
-from symgrad.proving.exported import programs_of
 from symgrad.proving.in_c import called, library, text_of
 from tests.compiling.c.built import needs_cc
+from tests.compiling.every_op import programs_of
 
 SPELLED = sorted(
     name

@@ -22,20 +22,15 @@ Loop = Callable[[Any, Term, Sequence[Any], str], None]
 # ---------------------------------------------------------------------------------------------- contractions
 
 
-def spec(term: Term) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """The labels of a multilinear op's operands and of its result."""
-    return term.op.einsum(*(a.shape for a in term.args), **term.params)
-
-
 def summed(term: Term) -> bool:
     """Whether a multilinear op sums over something, has several operands, or puts one on a diagonal."""
-    inputs, output = spec(term)
+    inputs, output = term.labels()
     return len(inputs) > 1 or not set(inputs[0]) <= set(output) or len(set(output)) < len(output)
 
 
 def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
     """Sums of products: the last axis of the result is the innermost loop where that reads rows in their order."""
-    inputs, output = spec(term)
+    inputs, output = term.labels()
     sizes = dict(zip(output, term.shape, strict=True))
     for row, x in zip(inputs, term.args, strict=True):
         sizes.update((label, size) for label, size in zip(row, x.shape, strict=True) if label not in output)

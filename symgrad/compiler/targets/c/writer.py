@@ -13,7 +13,7 @@ from symgrad.compiler.schedule import Call, Program
 from symgrad.compiler.targets.c.decompositions import DECOMPOSITIONS
 from symgrad.compiler.targets.c.entries import ENTRIES
 from symgrad.compiler.targets.c.library import COMPLEX, LIBRARY, WHOLE
-from symgrad.compiler.targets.c.loops import LOOPS, contraction, spec, summed
+from symgrad.compiler.targets.c.loops import LOOPS, contraction, summed
 from symgrad.compiler.targets.c.texts import MATH, c_name, closed, is_complex, is_whole, literal, type_of, wide
 from symgrad.compiler.targets.forms import Form, has_form, letters_in, size_text
 from symgrad.compiler.targets.libraries import CALL, called
@@ -177,7 +177,7 @@ class Writer:
         write = FORMS.get(op.name, _NONE).entry
         if write is not None:
             return str(write(self, term, args, at, kind))
-        inputs, output = spec(term)
+        inputs, output = term.labels()
         by = dict(zip(output, at, strict=True))
         x = term.args[0]
         inside = [by.get(label, "0") for label in inputs[0]]
@@ -436,4 +436,4 @@ def once(term: Term, k: int) -> bool:
     form = FORMS.get(op.name)
     if form is not None:
         return form.once == "all" or (form.once == "first" and k == 0)
-    return op.kind == "multilinear" and len(term.args) == 1 and set(spec(term)[1]) <= set(spec(term)[0][0])
+    return op.kind == "multilinear" and len(term.args) == 1 and set(term.labels()[1]) <= set(term.labels()[0][0])

@@ -45,7 +45,7 @@ def summed_over(text: str, axes: Sequence[int]) -> str:
 
 def product(w: Any, term: Term, texts: Sequence[str]) -> str:
     """The text of a multilinear op."""
-    inputs, output = term.op.einsum(*(a.shape for a in term.args), **term.params)
+    inputs, output = term.labels()
     sizes = dict(zip(output, term.shape, strict=True))
     for row, x in zip(inputs, term.args, strict=True):
         sizes.update((label, size) for label, size in zip(row, x.shape, strict=True) if size != 1)
