@@ -17,6 +17,8 @@ import numpy as np
 from symgrad.compiler.trace import Trace, is_array, trace
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
+from symgrad.tape.record import Recorded, plain
+from symgrad.tensor import Tensor
 
 LARGE = 100_000
 """Entries beyond which an array with all its axes as long as the longest is too much work."""
@@ -96,7 +98,14 @@ def _next_free(rising: Sequence[str], sizes: Mapping[str, int], taken: set[int])
 def filled(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     """Arguments of the structure of ``args``, with these arrays one after the other where it has arrays."""
     row = iter(arrays)
-    return [containers.tree_map(lambda x: next(row) if is_array(x) else x, a) for a in args]
+    return [containers.tree_map(lambda x: _as_given(next(row), x) if is_array(x) else x, a) for a in args]
+
+
+def _as_given(value: Any, example: Any) -> Any:
+    """A value as the kind of thing that the example is: a tensor, whose methods are meant, or a plain number."""
+    if isinstance(example, Recorded):
+        return plain(Tensor, value)
+    return value.item() if example.__class__ in (float, complex) else value
 
 
 def _same_at(

@@ -27,15 +27,17 @@ from symgrad.compiler.trace import (
     fixed,
     function_name,
     is_array,
+    of_tensors,
     safe_name,
     trace,
 )
 from symgrad.dtypes import get_default_dtype, is_floating
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.guesses import OF_PROGRAMS, arrays_meant, missing
+from symgrad.interop.array_calls import has_two_meanings
 from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
-from symgrad.tape.record import plain, value_of
+from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
 from symgrad.tensor import Tensor
 
@@ -50,7 +52,7 @@ class Variant:
     sizes, once somebody asked for it.
     """
 
-    __slots__ = ("example", "guards", "live", "program", "same", "seen", "shown", "surroundings")
+    __slots__ = ("example", "guards", "live", "of_tensors", "program", "same", "seen", "shown", "surroundings")
 
     def __init__(
         self,
@@ -59,8 +61,10 @@ class Variant:
         surroundings: list[Any],
         live: list[tuple[Argument, Any]],
         example: Sequence[Any] = (),
+        of_tensors: bool | None = None,
     ):
         self.example = example
+        self.of_tensors = of_tensors
         self.shown: Compiled | None = None
         self.live = live
         self.program = program
@@ -90,6 +94,13 @@ class Variant:
 def as_tensor(leaf: Any) -> Any:
     """Arrays as tensors; anything else as it is."""
     return plain(Tensor, leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+
+
+def _stand_in(leaf: Any) -> Any:
+    """Something small of the kind of an argument's leaf."""
+    if isinstance(leaf, Recorded):
+        return plain(Tensor, np.float64(0))
+    return np.float64(0) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -196,7 +207,7 @@ class Specialised:
         known = self.variants.get(key)
         if known is not None:
             for v in known:
-                if v.holds(arrays):
+                if (v.of_tensors is None or v.of_tensors == of_tensors(args)) and v.holds(arrays):
                     return v
         return self.trace(*args)
 
@@ -224,7 +235,7 @@ class Specialised:
         found = self._read(args if self.exact else as_inputs(args))
         self.traces += 1
         program = build(found, self.name if self.named else None, stable=self.stable)
-        example = [containers.tree_map(lambda x: 0.0 if is_array(x) else x, a) for a in as_inputs(args)]
+        example = [containers.tree_map(_stand_in, a) for a in as_inputs(args)]
         if program.kernels is None and program.guards is None and all(a.default is None for a in program.arguments):
             program = self.programs.setdefault(program.source, program)
         else:
@@ -232,7 +243,8 @@ class Specialised:
         outside = {c.name: c.tensor for c in found.constants}
         constants = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
         live = [(a, tensor) for a, tensor in constants if tensor is not None]  # others were changed in place since
-        made = Variant(program, program.guards, surroundings(self.function), live, example)
+        meant = of_tensors(args) if has_two_meanings(self.function) else None
+        made = Variant(program, program.guards, surroundings(self.function), live, example, meant)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if all(outer.same for outer in v.surroundings)]
         kept.append(made)
@@ -378,7 +390,8 @@ def signature(args: Sequence[Any], exact: bool = False) -> tuple[Any, list[Any]]
             if is_array(leaf):
                 array = array_of(leaf)
                 arrays.append(array)
-                key.append((array.dtype, array.shape))
+                # Plain numbers take the dtype of what is beside them.
+                key.append(leaf.__class__ if leaf.__class__ in (float, complex) else (array.dtype, array.shape))
             else:
                 key.append((leaf.__class__, _static(leaf)))
     if not arrays and args:

@@ -198,7 +198,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     transform = transform_of(function)
     if transform is not None and not exact:
         return transform.traced(args)
-    of_arrays = not any(isinstance(leaf, Recorded) for leaf in containers.flatten(list(args))[0])
+    of_arrays = not of_tensors(args)
     if exact:
         return _exactly(function, args, of_arrays)
     before = numbers_made(), values_read()
@@ -222,7 +222,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
             raise error from None
     numbers = numbers_made() > before[0]
     unsure = numbers or made.plain or (of_arrays and values_read() > before[1])
-    if not unsure and means_the_same(function, args, {}, result):
+    if not unsure and (not of_arrays or means_the_same(function, args, {}, result)):
         return made
     try:
         start = numbers_made()
@@ -237,6 +237,11 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     if numbers:
         note_number()
     return made
+
+
+def of_tensors(args: Sequence[Any]) -> bool:
+    """Whether there are tensors among the arguments, so that the methods of tensors are meant."""
+    return any(isinstance(leaf, Recorded) for leaf in containers.flatten(list(args))[0])
 
 
 def _exactly(function: Callable[..., Any], args: Sequence[Any], of_arrays: bool) -> Trace:

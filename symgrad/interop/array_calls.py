@@ -232,7 +232,7 @@ def _tells_more(error: Exception, before: Exception) -> bool:
 
 def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
     """Whether a function that calls methods which mean something else for arrays gives the same for these."""
-    if _TWO_MEANINGS.isdisjoint(_names_of(function)):
+    if not has_two_meanings(function):
         return True
     ours = [bare(leaf) for leaf in flatten(out)[0]]
     if any(isinstance(leaf, MOVING) for leaf in ours):  # of several examples at once
@@ -246,6 +246,11 @@ def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: An
         )
     except Exception:  # noqa: BLE001  (it is written for tensors)
         return True
+
+
+def has_two_meanings(function: Callable[..., Any]) -> bool:
+    """Whether a function calls methods which mean something else for arrays."""
+    return not _TWO_MEANINGS.isdisjoint(_names_of(function))
 
 
 _TWO_MEANINGS = {"std", "var", "repeat", "sort", "nonzero", "transpose", "max", "min"}

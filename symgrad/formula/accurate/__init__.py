@@ -18,7 +18,7 @@ from symgrad.formula.accurate.probing import loses
 from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.stable import CANDIDATES, respelled
-from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
 
@@ -298,6 +298,9 @@ class _Part:
             made = lookup("where")(
                 functools.reduce(lookup("logical_and"), map(image.__getitem__, self.kept)), made, image[end]
             )
+        constant = _constant(made)
+        if constant is not None and end.dtype is not None:
+            return full(end.shape, constant.params["value"], end.dtype)
         if made.shape != end.shape:
             made = lookup("expand")(made, shape=end.shape)
         return make(made.op, made.args, made.params, end.shape, end.dtype) if made.args else made

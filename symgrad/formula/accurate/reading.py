@@ -182,6 +182,8 @@ class Reader:
 
 
 def _sign(r: Reader, _: Term, a: list[Ratio]) -> Ratio:
+    if not a[0].number:
+        return a[0]
     return r.quotient(r.abs(a[0]), Ratio(abs(a[0].number), a[0].monomial)) if a[0].number > 0 else r.negative(
         _sign(r, _, [r.negative(a[0])])
     )  # fmt: skip

@@ -1,0 +1,76 @@
+"""What kind of thing an argument is: tensors, arrays and plain numbers, with the meaning and the dtype each has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+SPREADS = {
+    "var": lambda a: a.var(0),
+    "std": lambda a: a.std(),
+    "transpose": lambda a: a.transpose(0, -1),
+    "in a program": lambda a: sg.sin(a).var(0) * 2,
+}
+BESIDE = {
+    "mul": lambda a, b: a * b,
+    "where": lambda a, b: sg.where(b > a, b, a),
+    "add": lambda a, b: sg.add(b, a, alpha=2),
+}
+
+
+@pytest.mark.parametrize("f", SPREADS.values(), ids=SPREADS)
+def test_methods_of_tensors_are_meant_where_tensors_are_given(f):
+    x = sg.tensor(np.random.default_rng(0).standard_normal((3, 4)))
+    want = f(x).numpy()
+    compiled = sg.compile(f, x)
+    np.testing.assert_allclose(compiled(x), want)
+    np.testing.assert_allclose(compiled.program(x), want)
+    np.testing.assert_allclose(sg.compile(f)(x), want)
+
+
+def test_one_compiled_function_serves_tensors_and_arrays_by_their_own_methods():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+    compiled = sg.compile(lambda a: a.var(0))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), x.var(0))
+        np.testing.assert_allclose(compiled(sg.tensor(x)), x.var(0, ddof=1))
+
+
+def test_gradients_of_what_tensors_methods_give():
+    x = sg.tensor(np.random.default_rng(0).standard_normal((3, 4)))
+    gradient = sg.func.grad(lambda a: (a.var(0) ** 2).sum())
+    np.testing.assert_allclose(sg.compile(gradient, x)(x), gradient(x).numpy())
+
+
+@pytest.mark.parametrize("other", [np.float32(2), np.arange(3), np.int64(3), np.float16(2)], ids=repr)
+@pytest.mark.parametrize("f", BESIDE.values(), ids=BESIDE)
+def test_plain_numbers_take_the_dtype_of_what_is_beside_them_and_numpys_have_their_own(f, other):
+    beside = sg.tensor(np.asarray(other))
+    plain, own = f(0.5, beside).numpy(), f(sg.tensor(np.array(0.5)), beside).numpy()
+    compiled = sg.compile(f, 0.5, other)
+    assert np.asarray(compiled(0.5, other)).dtype == plain.dtype
+    assert np.asarray(compiled.program(0.5, other)).dtype == plain.dtype
+    assert np.asarray(compiled(np.float64(0.5), other)).dtype == own.dtype
+    assert np.asarray(compiled(0.5, other)).dtype == plain.dtype
+
+
+def test_derivatives_that_vanish_have_the_dtype_of_their_argument():
+    def f(a, b):
+        return sg.minimum(a, sg.tensordot(sg.dist(b, b), a, 0)).sum() * 1.5
+
+    def squares(a, b):
+        return sum((g**2).sum() for g in sg.func.grad(f, argnums=(0, 1))(a, b))
+
+    a, b = np.ones((3, 1), np.float32), np.ones((3, 4), np.float32)
+    for found in sg.compile(sg.func.grad(squares, argnums=(0, 1)), a, b)(a, b):
+        assert found.dtype == np.float32
+
+
+def test_programs_of_signs_of_what_is_always_zero():
+    def f(a):
+        return sg.nn.functional.huber_loss(sg.expm1(a), sg.expm1(a))
+
+    a = np.linspace(-1, 1, 4)
+    np.testing.assert_array_equal(sg.compile(sg.func.grad(f), a)(a), np.zeros(4))
