@@ -64,6 +64,7 @@ from symgrad.guide import examples as examples
 from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.forward import dual
 from symgrad.tensor import FUNCTIONS, Tensor, creation, facts, legacy, ranges
+from symgrad.tensor.docstrings import illustrate as _illustrate
 from symgrad.tensor.facts import Shape as Size
 
 __version__ = "0.1.0"
@@ -138,6 +139,8 @@ _ROOMS_OF_NAMES = ("func", "autograd", "linalg", "nn.functional", "special", "ff
 _ROOMS = (creation, facts, legacy, random, ranges, switches)
 globals().update(FUNCTIONS)
 globals().update({name: getattr(room, name) for room in _ROOMS for name in room.__all__})
+for _name, _found in tuple(globals().items()):
+    _illustrate(f"symgrad.{_name}", _found)
 
 
 def __getattr__(name: str) -> Any:

@@ -70,7 +70,12 @@ def on_cpu(value: Any) -> None:
 
 
 class layout:  # noqa: N801  (torch's name)
-    """How a tensor is stored; all tensors here are ``strided``."""
+    """How a tensor is stored; all tensors here are ``strided``.
+
+    >>> import symgrad as sg
+    >>> sg.ones(2).layout
+    torch.strided
+    """
 
     __slots__ = ("name",)
 
@@ -87,7 +92,12 @@ class layout:  # noqa: N801  (torch's name)
 
 
 class memory_format(layout):  # noqa: N801  (torch's name)
-    """The order of the axes in memory.  Functions take it and keep to row by row, or to what they were given."""
+    """The order of the axes in memory.  Functions take it and keep to row by row, or to what they were given.
+
+    >>> import symgrad as sg
+    >>> sg.ones(2, 3).t().contiguous(memory_format=sg.contiguous_format).stride()
+    (2, 1)
+    """
 
     __slots__ = ()
 

@@ -28,6 +28,9 @@ def get_num_threads() -> int:
     """The number of threads of NumPy's linear algebra; all else runs in the thread that calls it.
 
     It is asked of ``threadpoolctl`` where that is installed, else read from the environment (``OMP_NUM_THREADS``).
+
+    >>> get_num_threads() >= 1
+    True
     """
     try:
         from threadpoolctl import threadpool_info
@@ -55,7 +58,13 @@ _MATMUL = ["highest"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How exact products of float32 matrices may be: "highest", "high" or "medium"; here they are exact in any case."""
+    """How exact products of float32 matrices may be: "highest", "high" or "medium"; here they are exact in any case.
+
+    >>> set_float32_matmul_precision("high")
+    >>> get_float32_matmul_precision()
+    'high'
+    >>> set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
@@ -96,6 +105,11 @@ class autocast(ContextDecorator):  # noqa: N801  (torch's name)
 
     ``autocast("cuda")`` warns, as torch does where there is no GPU, and does nothing; so does what is not ``enabled``.
     Raises ``UnsupportedMode`` for the CPU, where torch would compute products in bfloat16.
+
+    >>> import symgrad as sg
+    >>> with sg.autocast("cpu", enabled=False):
+    ...     (sg.ones(2, 2) @ sg.ones(2)).dtype
+    dtype('float32')
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):  # noqa: ARG002

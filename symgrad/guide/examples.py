@@ -188,6 +188,16 @@ _CALLS = """
 [1.0, 3.0, 5.0], [2.0, 4.0] : searchsorted
 [2.0, 4.0], [1.0, 3.0, 5.0] : bucketize
 [0.5, -1.5], 1.0, 2.0 : normal_ uniform_
+[0.5, -1.5], 1.0, 2.0 : cauchy_ log_normal_
+[0.5, -1.5, 2.0], (2, 2) : resize_ Tensor.new_empty Tensor.new_ones Tensor.new_zeros
+[0.5, -1.5, 2.0], (2, 2), (1, 2) : Tensor.new_empty_strided
+[0.5, -1.5, 2.0], 7.0 : Tensor.full_like
+[0.5, -1.5, 2.0], [9.0, 8.0] : Tensor.new resize_as_
+[0.5, -1.5, 2.0], [True, False, True], 0.0 : Tensor.where
+(2, 3) : zeros ones empty rand randn
+[2.0] : Tensor.is_nonzero
+[[0.5, -1.5, 2.0]], (0, 1) : Tensor.sizes
+5 : hann_window hamming_window blackman_window bartlett_window kaiser_window
 """
 """Arguments, and who is called with them: by name, or by namespace and name where those of other rooms differ.
 
@@ -246,6 +256,8 @@ def _arguments(place: str, function: Callable[..., Any]) -> str | None:
         given = inspect.signature(front.call if front and name.endswith("_") else function).parameters.values()
     except ValueError:
         return None
+    if not given:
+        return ""
     asked = [p for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if len(asked) > 2 or (len(asked) == 2 and asked[1].name != "other"):
         return None
@@ -289,7 +301,7 @@ def _told(lines: list[str], tracked: bool) -> str | None:
                 lines = ["_ = sg.manual_seed(0)", *lines]
                 told = _session(lines, scope)
             y = scope["y"]
-            if tracked and not getattr(y, "requires_grad", False):
+            if y is None or " at 0x" in repr(y) or (tracked and not getattr(y, "requires_grad", False)):
                 return None
             if tracked:
                 told += _session(["y.sum().backward()" if y.ndim else "y.backward()", "x.grad"], scope)

@@ -344,7 +344,6 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             setattr(cls, name, call if isinstance(entry.call, Op) else method(name, call))
     _bind_operators(cls)
     _bind_inplace(cls)
-    written = [f"{name}_" for name in (*_INPLACE, *INPLACE)]
     in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
     functions.update({name: explained(name, getattr(cls, name), {}) for name in in_place})
     for name, dtype in _CASTS.items():
@@ -356,8 +355,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     _settle("symgrad", functions)
     for space, members in SPACES.items():
         _settle(f"symgrad.{space}", members)
-    for name in (*(name for name, entry in FRONTS.items() if entry.method), *written):
-        illustrate(f"Tensor.{name}", vars(cls)[name])
+    for name in dir(cls):
+        illustrate(f"Tensor.{name}", getattr(cls, name))
     return functions
 
 

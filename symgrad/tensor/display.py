@@ -39,6 +39,12 @@ def set_printoptions(
 
     ``profile`` is "default", "short" or "full".  ``sci_mode`` None chooses by the range of the values, and goes back
     to that at every call that does not name it, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.set_printoptions(precision=2)
+    >>> sg.tensor(1 / 3)
+    tensor(0.33)
+    >>> sg.set_printoptions(profile="default")
     """
     if profile is not None:
         if profile not in _PROFILES:
@@ -50,7 +56,11 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, in the form :func:`set_printoptions` takes them."""
+    """The options in force, in the form :func:`set_printoptions` takes them.
+
+    >>> get_printoptions()["precision"]
+    4
+    """
     return dict(_options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 
@@ -37,9 +38,9 @@ class Docstring(str):
         return repr(self.whole())
 
 
-def illustrate(place: str, function: Callable[..., Any]) -> None:
+def illustrate(place: str, function: Any) -> None:
     """Let the docstring of a public function, found at ``place``, end with an example, if it shows none."""
-    text = function.__doc__
+    text = function.__doc__ if isinstance(function, FunctionType) and "._" not in place else None
     if text is not None and text.__class__ is str and ">>>" not in text:
         made = function.__doc__ = Docstring(text)
         made.function, made.place = function, place

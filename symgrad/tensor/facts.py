@@ -46,7 +46,12 @@ __all__ = [
 
 
 class Shape(tuple):  # type: ignore[type-arg]
-    """The sizes of a tensor (torch.Size): a tuple whose ints stay recognisable as sizes in formulas."""
+    """The sizes of a tensor (torch.Size): a tuple whose ints stay recognisable as sizes in formulas.
+
+    >>> import symgrad as sg
+    >>> sg.zeros(2, 3).shape, sg.Size([2, 3]).numel()
+    (torch.Size([2, 3]), 6)
+    """
 
     __slots__ = ()
 
@@ -112,12 +117,30 @@ class Facts(Recorded):
         """The tensor itself: there is no other device."""
         return self
 
+    def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Any:  # noqa: ARG002  (torch's signature)
+        """On a GPU; raises ``DeviceError``, since there is none.
+
+        >>> import symgrad as sg
+        >>> try:
+        ...     sg.ones(2).cuda()
+        ... except sg.errors.DeviceError:
+        ...     print("no GPU")
+        no GPU
+        """
+        on_cpu("cuda")
+
     def is_pinned(self) -> bool:
         """Whether the memory is locked for copies to a GPU: no."""
         return False
 
     def pin_memory(self, device: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
-        """Raises ``RuntimeError``: memory is locked for copies to a GPU, and there is none."""
+        """Raises ``RuntimeError``: memory is locked for copies to a GPU, and there is none.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2).pin_memory()
+        Traceback (most recent call last):
+        symgrad.errors.DeviceError: Cannot access accelerator device when none is available.
+        """
         raise DeviceError("Cannot access accelerator device when none is available.")
 
     def is_shared(self) -> bool:
@@ -248,7 +271,13 @@ class Facts(Recorded):
         return (array.ctypes.data - storage(array).ctypes.data) // array.itemsize if array.size else 0
 
     def data_ptr(self) -> int:
-        """Address of the first entry."""
+        """Address of the first entry.
+
+        >>> import symgrad as sg
+        >>> x = sg.ones(3)
+        >>> x.data_ptr() == x.view(3, 1).data_ptr(), x[1:].data_ptr() - x.data_ptr()
+        (True, 4)
+        """
         return int(self._array().ctypes.data)
 
     def untyped_storage(self) -> Any:
@@ -503,7 +532,12 @@ def get_default_device() -> Any:
 
 
 def set_default_device(device: Any) -> None:
-    """Where new tensors are to live.  Raises ``DeviceError`` for anything but the CPU."""
+    """Where new tensors are to live.  Raises ``DeviceError`` for anything but the CPU.
+
+    >>> set_default_device("cpu")
+    >>> get_default_device()
+    device(type='cpu')
+    """
     on_cpu(device)
 
 

@@ -178,3 +178,19 @@ class Gradients(Recorded):
     @_grad_fn.deleter
     def _grad_fn(self) -> None:
         raise AutogradError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    def reinforce(self, reward: Any) -> None:
+        """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with.
+
+        >>> import symgrad as sg
+        >>> _ = sg.manual_seed(0)
+        >>> p = sg.tensor([0.25, 0.5], requires_grad=True)
+        >>> sample = sg.bernoulli(p)
+        >>> sample.reinforce(sg.tensor([1.0, 2.0]))
+        >>> sample.sum().backward()
+        >>> sample.detach(), p.grad
+        (tensor([0., 0.]), tensor([-1.3333, -4.0000]))
+        """
+        from symgrad.autograd.sweeps.stochastic import reinforce
+
+        reinforce(self, reward)

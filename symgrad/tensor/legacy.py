@@ -29,7 +29,10 @@ class _TensorType(type):
 def constructor(name: str) -> type:
     """``FloatTensor`` and its kin: data, or the sizes of a tensor of zeros, in the dtype of the name."""
     dtype = from_type_name(name)
-    doc = f"``{name}([1, 2])``: data as {dtype}; ``{name}(2, 3)``: that shape, filled with zeros."
+    doc = (
+        f"``{name}([1, 2])``: data as {dtype}; ``{name}(2, 3)``: that shape, filled with zeros.\n\n"
+        f">>> import symgrad as sg\n>>> sg.{name}(2).dtype\n{dtype!r}"
+    )
     return _TensorType(name, (), {"__doc__": doc, "__module__": "symgrad", "dtype": dtype})
 
 

@@ -62,6 +62,14 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, 
 
     With ``weights_only=True`` nothing runs, and files that hold more than tensors, numbers, texts and containers raise
     ``pickle.UnpicklingError``.  Files of torch raise ``ArgumentError``.
+
+    >>> import io
+    >>> import symgrad as sg
+    >>> file = io.BytesIO()
+    >>> sg.save({"w": sg.tensor([1.0, 2.0])}, file)
+    >>> _ = file.seek(0)
+    >>> sg.load(file, weights_only=True)
+    {'w': tensor([1., 2.])}
     """
     if isinstance(map_location, str) or hasattr(map_location, "type"):
         on_cpu(map_location)

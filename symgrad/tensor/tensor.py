@@ -55,6 +55,12 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     """A value with an optional history: number, formula and gradient of one array.
 
     Made by :func:`symgrad.tensor` and by every operation on tensors.  Attributes follow ``torch.Tensor``.
+
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    >>> (x**2).sum().backward()
+    >>> x.grad, x.grad.expr
+    (tensor([2., 4.]), 2*x)
     """
 
     __slots__ = ("__dict__",)  # for attributes of the user's own
@@ -183,12 +189,6 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         warnings.warn(
             "volatile was removed and now has no effect. Use `with no_grad():` instead", UserWarning, stacklevel=2
         )
-
-    def reinforce(self, reward: Any) -> None:
-        """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
-        from symgrad.autograd.sweeps.stochastic import reinforce
-
-        reinforce(self, reward)
 
     # -------------------------------------------------------------------------------------- leaving the graph
 
@@ -506,10 +506,6 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         from symgrad.sparse import from_dense
 
         return from_dense(self, sparse_dim)
-
-    def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (torch's signature)
-        """On a GPU; raises ``DeviceError``, since there is none."""
-        return self.to("cuda")  # type: ignore[no-any-return]
 
     def contiguous(self, memory_format: Any = None) -> Tensor:  # noqa: ARG002  (torch's signature)
         """The tensor itself where its memory is in row-major order, else a copy for which that holds."""

@@ -226,7 +226,12 @@ class Writes(Recorded):
         return self._mapped(callable, tensor)
 
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-        """A Python function of three numbers, entries of this tensor and of two others, in place; no derivative."""
+        """A Python function of three numbers, entries of this tensor and of two others, in place; no derivative.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1.0, 2.0]).map2_(sg.tensor([3.0, 4.0]), sg.tensor([5.0, 6.0]), lambda a, b, c: a + b * c)
+        tensor([16., 26.])
+        """
         for tensor in (self, x, y):
             tensor._unrecorded("map2_")
         return self._mapped(callable, x, y)
