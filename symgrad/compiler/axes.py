@@ -74,7 +74,8 @@ def put(term: Term, args: tuple[Any, ...]) -> Term | None:
     if not axes or args[0].ndim != term.ndim + len(axes) or args[0].dtype != term.dtype:
         return None
     made = make(lookup("squeeze"), args, {"dim": axes}, term.shape, term.dtype)
-    return squeeze(made, args) or made
+    short = squeeze(made, args)
+    return made if short is None else short
 
 
 def _only_row(term: Term) -> int | None:

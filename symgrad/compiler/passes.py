@@ -162,6 +162,8 @@ def same_place(made: Term, like: Term) -> Term:
     """``made`` with the shape and dtype that ``like`` has; the program's dtypes are those of the trace."""
     if made.op is NUMBER or (made.shape == like.shape and made.dtype == like.dtype) or not made.args:
         return made
+    if made.op.name == "cast":  # which says itself what dtype it gives
+        return make(made.op, (made,), {"dtype": like.dtype.name}, like.shape, like.dtype)
     return make(made.op, made.args, made.params, like.shape, like.dtype)
 
 

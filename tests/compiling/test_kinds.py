@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,22 @@ def test_programs_of_signs_of_what_is_always_zero():
 
     a = np.linspace(-1, 1, 4)
     np.testing.assert_array_equal(sg.compile(sg.func.grad(f), a)(a), np.zeros(4))
+
+
+def test_what_a_cast_to_real_numbers_left_out_stays_out_of_products():
+    def f(a):
+        return sg.nn.functional.linear((a * a).double(), a).abs()
+
+    a = sg.tensor(np.array([0.3 + 1j, -1 + 2j, 0.5]))
+    gradient = sg.func.grad(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what the cast leaves out
+        np.testing.assert_allclose(sg.compile(gradient, a)(a), gradient(a).numpy())
+
+
+def test_a_row_of_a_new_axis_in_a_gradient():
+    def f(a):
+        return (a[None][0] ** 2).sum()
+
+    a = np.linspace(-1, 1, 6).reshape(2, 3)
+    np.testing.assert_allclose(sg.compile(sg.func.grad(f), a)(a), 2 * a)
