@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,9 @@ WIDTH = 80
 LONGEST = 240
 """Characters of a formula that are printed."""
 
+
+LONGEST_SEARCH = 20
+"""Seconds for finding the mistakes."""
 
 UNNAMED = ("unknown", "entries")
 """Kinds of diagnosis that say which entries are wrong, and not why."""
@@ -113,7 +117,7 @@ class ArgumentReport:
     @property
     def ok(self) -> bool:
         """Whether the gradient has the right shape and every entry is within tolerance."""
-        return self.diagnosis is None
+        return self.diagnosis is None and not self.wrong and self.given.shape == self.exact.shape
 
     @property
     def ratio(self) -> Any:
@@ -127,7 +131,7 @@ class ArgumentReport:
         """The comparison as plain data."""
         found: dict[str, Any] = {"name": self.name, "function": self.function, "kind": self.kind, "ok": self.ok}
         found |= {"shape": list(self.exact.shape), "entries": int(self.exact.size), "wrong": self.wrong}
-        if self.diagnosis is None:
+        if self.ok:
             return found | {"notes": list(self.notes)}
         if self.worst is not None:
             given, exact = _plain(self.given[self.worst]), _plain(self.exact[self.worst])
@@ -135,7 +139,8 @@ class ArgumentReport:
         else:
             found["given_shape"] = list(self.given.shape)
         d = self.diagnosis
-        found["mistake"] = {"kind": d.kind, "sentence": d.sentence, "look_for": d.hint, "line": d.line}
+        mistake = {"kind": d.kind, "sentence": d.sentence, "look_for": d.hint, "line": d.line} if d else None
+        found["mistake"] = mistake  # None where none was looked for
         formulas = dict(zip(("formula", "latex"), _formulas(self) or ("", ""), strict=True))
         return found | formulas | {"notes": list(self.notes)}
 
@@ -164,7 +169,8 @@ class Report:
 
     ``method`` says how the exact gradient was found, ``value`` is f at the point, ``arguments`` holds one
     :class:`ArgumentReport` per gradient, and ``notes`` what else deserves to be known.  ``mend`` is the line of the
-    gradient's own function that makes it right when it is changed, where one was found.
+    gradient's own function that makes it right when it is changed, where one was found.  ``pending`` holds the searches
+    for mistakes that :meth:`explain` has still to make.
     """
 
     function: str
@@ -173,6 +179,7 @@ class Report:
     arguments: list[ArgumentReport]
     notes: list[str] = field(default_factory=list)
     mend: Mend | None = None
+    pending: list[Any] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         raise missing("'Report' object", name, OF_REPORTS, self)
@@ -196,13 +203,34 @@ class Report:
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first mistake that has a name, or the first of all; None when all is right."""
+        """The first mistake that has a name, or the first of all; None when all is right, or none was looked for."""
         wrong = self._most_telling
         return None if wrong is None else wrong.diagnosis
 
+    def explain(self, seconds: float = LONGEST_SEARCH) -> Report:
+        """Look for the mistakes that ``check(..., diagnose=False)`` has not looked for; gives itself.
+
+        Several derivatives that are wrong share the ``seconds``.  The functions may run again, at the point and close
+        by: they have to be as they were.
+
+        >>> import symgrad as sg
+        >>> report = sg.check(lambda x: (x**2).sum(), lambda x: x, np.array([1.0, 2.0]), diagnose=False)
+        >>> report.ok, report.diagnosis
+        (False, None)
+        >>> report.explain(seconds=1).diagnosis.sentence
+        'Every entry is 1/2 times the exact one.'
+        """
+        end = time.monotonic() + seconds
+        alone = len(self.pending) == 1  # a change that mends one result of several is not the mend of all
+        while self.pending:
+            mend, notes = self.pending.pop(0).run(max(end - time.monotonic(), 0) / (len(self.pending) + 1))
+            self.mend = mend if alone else None
+            self.notes += [note for note in notes if note not in self.notes]
+        return self
+
     @property
     def _most_telling(self) -> ArgumentReport | None:
-        wrong = [a for a in self.arguments if a.diagnosis is not None]
+        wrong = [a for a in self.arguments if not a.ok]
         named = (a for a in wrong if a.diagnosis is not None and a.diagnosis.kind not in UNNAMED)
         return next(named, wrong[0] if wrong else None)
 
@@ -210,8 +238,10 @@ class Report:
     def headline(self) -> str:
         """One line: the most telling mistake and whose it is, or that all is right."""
         wrong = self._most_telling
-        if wrong is None or wrong.diagnosis is None:
+        if wrong is None:
             return f"{', '.join(a.title for a in self.arguments)}: right"
+        if wrong.diagnosis is None:
+            return f"{wrong.title}: WRONG"
         return f"{wrong.title}: {' '.join(wrong.diagnosis.sentence.split())}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,14 +266,27 @@ class Report:
         return str(self)
 
     def __str__(self) -> str:
+        return self._text()
+
+    @property
+    def verdict(self) -> str:
+        """What is right and what is wrong, by how much, without the mistakes."""
+        return "\n".join(line for a in self.arguments for line in [*_titled(a), *([] if a.ok else _measure_rows(a))])
+
+    @property
+    def findings(self) -> str:
+        """What there is to say besides the verdict: the mistakes, formulas and notes."""
+        return self._text(measures=False)
+
+    def _text(self, measures: bool = True) -> str:
         first = self._most_telling
         if first is None:
             lines = [line for a in self.arguments for line in _right_page(a)]
         else:  # pytest shows the beginning of a report
-            lines = _page(first, self.mend)
+            lines = _page(first, self.mend, measures)
             told = {str(first.diagnosis): first.name}
             others = [a for a in self.arguments if a is not first]
-            lines += [line for a in others if not a.ok for line in _short_page(a, told)]
+            lines += [line for a in others if not a.ok for line in _short_page(a, told, measures)]
             lines += self._right_row()
             lines += [line for a in others for note in a.notes for line in _row("note", f"{a.name}: {note}")]
         lines += _row("compared to", self.method)
@@ -266,24 +309,20 @@ def _right_page(a: ArgumentReport) -> list[str]:
     return [*_titled(a), *_row("entries", _count(a)), *(line for note in a.notes for line in _row("note", note))]
 
 
-def _page(a: ArgumentReport, mend: Mend | None) -> list[str]:
-    """All that is known of a wrong derivative, the mistake first."""
-    lines = [*_titled(a), *_mistake(a), *_mend_rows(mend), *_worst_row(a)]
-    if a.given.shape == a.exact.shape:
-        lines += _row("entries", _count(a))
-    lines += _formula_rows(a)
-    for note in a.notes:
-        lines += _row("note", note)
-    return lines
+def _page(a: ArgumentReport, mend: Mend | None, measures: bool) -> list[str]:
+    """All that is known of a wrong derivative, the mistake first; by how much it is wrong only with ``measures``."""
+    lines = [*_titled(a), *_mistake(a), *_mend_rows(mend), *(_measure_rows(a) if measures else []), *_formula_rows(a)]
+    return lines + [line for note in a.notes for line in _row("note", note)]
 
 
-def _short_page(a: ArgumentReport, told: dict[str, str]) -> list[str]:
+def _short_page(a: ArgumentReport, told: dict[str, str], measures: bool) -> list[str]:
     """The mistake of one more wrong derivative; ``told`` holds the mistakes of those before, with whose they are."""
-    same = told.get(str(a.diagnosis))
+    same = told.get(str(a.diagnosis)) if a.diagnosis else None
     told.setdefault(str(a.diagnosis), a.name)
     mistake = _mistake(a) if same is None else _row("mistake", f"The same as for {same}.")
     unnamed = a.diagnosis is not None and a.diagnosis.kind in UNNAMED  # all that there is to look at is the formula
-    return [*_titled(a), *mistake, *_worst_row(a), *(_formula_rows(a) if unnamed else [])]
+    worst = _worst_row(a) if measures else []
+    return [*_titled(a), *mistake, *worst, *(_formula_rows(a) if unnamed else [])]
 
 
 def _mistake(a: ArgumentReport) -> list[str]:
@@ -304,6 +343,11 @@ def _mend_rows(mend: Mend | None) -> list[str]:
         *_row("mend", f"{first}, with which all agrees, at this point and at another one"),
         *(" " * 14 + line for line in rest),
     ]
+
+
+def _measure_rows(a: ArgumentReport) -> list[str]:
+    """By how much a derivative is wrong, at most and in how many entries."""
+    return [*_worst_row(a), *(_row("entries", _count(a)) if a.given.shape == a.exact.shape else [])]
 
 
 def _worst_row(a: ArgumentReport) -> list[str]:

@@ -60,6 +60,7 @@ def check(
     rtol: float | None = None,
     method: str | None = None,
     mend: bool = True,
+    diagnose: bool | float = True,
 ) -> Report:
     """Compare a derivative of ``f`` at ``args`` with the exact one, and say what the mistake is.
 
@@ -96,6 +97,10 @@ def check(
     Where the derivative is wrong, its functions are also run with one small change in their text after the other, and
     the change that makes them right is shown; with ``mend=False`` nothing runs but what is written.
 
+    The verdict takes a few runs of ``f`` and ``grad``, the search for what the mistake is up to 20 seconds.
+    ``diagnose`` gives it another number of seconds; with ``diagnose=False`` there is none, unless
+    ``report.explain()`` is called.
+
     Returns a :class:`Report`: true if the derivative is right; printed, it names the wrong entry, the ratio, the
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, has no
     derivative of this kind, or moves in steps, so that its values tell no derivative.
@@ -112,8 +117,12 @@ def check(
     >>> sg.check(lambda x: A @ x, lambda v, x: A.T @ v, np.ones(2)).ok  # a vjp: the cotangent first
     True
     """
+    _require_options(argnums, rtol, diagnose)
     with looking_for_mends(mend):
-        return _checked(f, grad, args, kind, argnums, names, kwargs or {}, cotangent, tangents, rtol, method)
+        report = _checked(f, grad, args, kind, argnums, names, kwargs or {}, cotangent, tangents, rtol, method)
+    if not diagnose:
+        return report
+    return report.explain() if diagnose is True else report.explain(diagnose)
 
 
 def _checked(
@@ -140,7 +149,6 @@ def _checked(
     _require_calls(f, grad, args, kwargs)
     if method is not None and method not in METHODS:
         raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")
-    _require_options(argnums, rtol)
     kind = known_kind(kind) or ("vjp" if cotangent is not None else "jvp" if tangents is not None else None)
     label = _name_of(f)
     if kwargs:
@@ -187,8 +195,10 @@ def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, 
         )
 
 
-def _require_options(argnums: Any, rtol: Any) -> None:
+def _require_options(argnums: Any, rtol: Any, diagnose: Any) -> None:
     """Refuse names for positions, and texts for numbers."""
+    if not isinstance(diagnose, (bool, int, float)) or not diagnose >= 0:
+        raise ArgumentError(f"diagnose={diagnose!r}: True, False, or for how many seconds to look for the mistake.")
     chosen = [argnums] if argnums is None or isinstance(argnums, (str, int)) else list(argnums)
     for k in chosen:
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):

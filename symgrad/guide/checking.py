@@ -6,6 +6,7 @@ Exit codes: 0 right, 1 wrong, 2 for what could not be checked.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 from symgrad.check.asking.frameworks import LIBRARIES
 from symgrad.check.asking.kinds import KINDS
+from symgrad.check.report import LONGEST_SEARCH
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.guide.arguments import At, add_point, floating, point_of
 from symgrad.guide.loading import module_of, named
@@ -44,6 +46,13 @@ def add_check(commands: Any) -> None:
     parser.add_argument("--wrt", metavar="NAMES", help="the arguments that the derivative belongs to, as in w,b")
     parser.add_argument("--rtol", type=float, help="widens the tolerance")
     parser.add_argument("--no-mend", action="store_true", help="do not run the derivative with changes in its text")
+    parser.add_argument(
+        "--diagnose",
+        metavar="SECONDS",
+        type=float,
+        default=LONGEST_SEARCH,
+        help=f"how long to look for the mistake; 0: not at all (default: {LONGEST_SEARCH})",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run_check)
 
@@ -63,7 +72,15 @@ def run_check(options: argparse.Namespace) -> int:
         print(f"error: {said}", file=sys.stderr)
         return 2
     report.notes += [at.note()] * bool(at.guessed)
-    print(json.dumps(report.to_dict(), indent=2, allow_nan=False) if options.json else report)
+    if options.json:
+        found = report.explain(options.diagnose) if options.diagnose else report
+        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+    elif report.ok or not options.diagnose:
+        print(report)
+    else:
+        print(report.verdict, end="\n\n", flush=True)  # the search for the mistake may take a while
+        with contextlib.suppress(KeyboardInterrupt):
+            print(report.explain(options.diagnose).findings)
     return 0 if report.ok else 1
 
 
@@ -96,6 +113,7 @@ def _report(f: Any, grad: Any, kind: str | None, values: dict[str, Any], options
         argnums=argnums[0] if argnums and len(argnums) == 1 else argnums,
         rtol=options.rtol,
         mend=not options.no_mend,
+        diagnose=False,
     )
 
 

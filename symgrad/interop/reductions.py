@@ -82,9 +82,14 @@ def mean(
 ) -> Any:
     """``np.mean``: of the chosen entries only."""
     wanted("np.mean", {"out": out})
-    a = tensor(a)
-    a = a if dtype is None else a.to(dtype)
+    a = _fractional(tensor(a), dtype)
     return reduce("mean", a, axis, keepdims) if where is True else _mean(a, axis, keepdims, where)
+
+
+def _fractional(a: Any, dtype: Any) -> Any:
+    """A tensor to take means of: whole numbers become double ones, as in NumPy, unless a dtype is asked for."""
+    chosen = np.float64 if dtype is None and a.dtype.kind in "bui" else dtype
+    return a if chosen is None else a.to(chosen)
 
 
 def _mean(a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any = 0) -> Any:
@@ -109,8 +114,7 @@ def spread(name: str) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         wanted(f"np.{name}", {"out": out, **rest})
-        a = tensor(a)
-        a = a if dtype is None else a.to(dtype)
+        a = _fractional(tensor(a), dtype)
         ddof = correction if isinstance(correction, (int, float)) else ddof
         if where is True:
             return front_of(name)(a, axis, keepdim=bool(keepdims), correction=ddof)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from symgrad.check import compare
+from symgrad.check import inquiry
 
 
 @pytest.fixture(autouse=True)
 def no_mending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not look for lines to change; that is what test_mending is about."""
-    monkeypatch.setattr(compare, "FIRST_MENDING", 0)
-    monkeypatch.setattr(compare, "LONGEST_MENDING", 0)
+    monkeypatch.setattr(inquiry, "FIRST_MENDING", 0)
+    monkeypatch.setattr(inquiry, "LONGEST_MENDING", 0)

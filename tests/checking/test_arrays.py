@@ -76,3 +76,23 @@ def test_a_change_of_the_argument_in_place_is_followed():
         return (x**2).sum()
 
     assert check(f, lambda x: 2 * (x - x.mean(axis=0)), x.copy())
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        lambda k: 2.0**k,
+        np.sqrt,
+        lambda k: np.exp(k) / 3,
+        lambda k: k / 3,
+        lambda k: k.mean() / 3 + k.std() + np.var(k),
+        lambda k: k[0] / 3 + 1 / np.log2(2 + k),
+    ],
+    ids=["power", "sqrt", "exp", "quotient", "mean", "entry"],
+)
+def test_whole_numbers_become_double_ones_as_in_numpy(weight):
+    x, k = np.array([0.3, 0.7, 1.1]), np.array([3, 0, 2])
+    report = check(lambda x, k: (x * weight(k)).sum(), lambda x, k: weight(k) + 0 * x, x, k, argnums=0)
+    assert report
+    assert "exact" in report.method
+    assert sg.get_default_dtype() == np.float32

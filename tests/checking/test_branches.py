@@ -146,3 +146,25 @@ def test_the_size_of_a_complex_number_has_no_sides():
     report = check(lambda z: (abs(z) ** 2).sum(), lambda z: 2 * z, np.array([1 + 2j, -0.5j]))
     assert report.ok
     assert not report.notes
+
+
+def test_a_mask_of_constants_has_no_other_side():
+    """At scores as large as what stands for minus infinity the masked entries count; nobody asks for these."""
+    T = np.tril(np.ones((3, 3))) > 0
+
+    def probabilities(q, k):
+        s = np.where(T, q @ k.T, -1e9)
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def f(q, k):
+        return (probabilities(q, k) ** 2).sum()
+
+    def grad(q, k):
+        p = probabilities(q, k)
+        d = p * (2 * p - (2 * p * p).sum(-1, keepdims=True))
+        return d @ k, d.T @ q
+
+    q, k = 30 * np.random.default_rng(0).normal(size=(2, 3, 2))
+    assert check(f, grad, q / 30, k / 30)
+    assert check(f, grad, q, k)

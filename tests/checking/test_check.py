@@ -514,3 +514,53 @@ def test_a_sign_inside_and_a_transpose_inside_are_found():
     found = sg.check(lambda x, A: sg.tanh(A @ x).sum(), lambda x, A: A @ (1 - np.tanh(A.T @ x) ** 2), x, A)
     assert found.diagnosis.sentence == "This is the gradient with Aᵀ in place of A."
     assert repr(found) == str(found)
+
+
+def test_the_verdict_does_not_wait_for_the_mistake():
+    def f(x, y):
+        return (np.tanh(x) * y).sum()
+
+    def wrong(x, y):
+        return y, np.tanh(x)
+
+    x, y = np.array([0.3, -0.4]), np.array([1.0, 2.0])
+    calls = []
+
+    def counted(x, y):
+        calls.append(1)
+        return wrong(x, y)
+
+    report = check(f, counted, x, y, diagnose=False)
+    assert not report
+    assert len(calls) == 1
+    assert (report["x"].ok, report["y"].ok, report.diagnosis, report.mend) == (False, True, None, None)
+    assert report.to_dict()["arguments"][0]["mistake"] is None
+    assert report.headline == "d f / d x: WRONG"
+    assert "worst" in str(report)
+    assert "mistake" not in str(report)
+    assert report.verdict.splitlines()[0] == "d f / d x: WRONG"
+    assert "d f / d y: right" in report.verdict
+    assert report.explain(5) is report
+    assert str(report) == str(check(f, wrong, x, y))
+    assert "tanh" in report.diagnosis.sentence
+    assert "mistake" in report.findings
+    assert "worst" not in report.findings
+    assert report.explain() is report  # there is nothing left to look for
+
+
+@pytest.mark.parametrize("seconds", ["1", -1.0, None])
+def test_a_time_for_the_mistake_is_a_number(seconds):
+    with pytest.raises(ArgumentError, match="how many seconds"):
+        check(np.sin, np.cos, np.ones(2), diagnose=seconds)
+
+
+def test_mistakes_in_jacobians_of_several_results_are_looked_for_later_as_well():
+    def f(x):
+        return np.sin(x), x**2
+
+    def jac(x):
+        return np.diag(np.sin(x)), np.diag(x)
+
+    report = check(f, jac, np.array([0.5, 1.5]), diagnose=False)
+    assert [a.diagnosis for a in report.arguments] == [None, None]
+    assert all(a.diagnosis is not None for a in report.explain().arguments)

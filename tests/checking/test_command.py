@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from symgrad.__main__ import main
-from symgrad.check import assert_gradient
+from symgrad.check import Report, assert_gradient
 from symgrad.errors import CheckFailed
 
 LOSSES = """
@@ -142,3 +142,25 @@ def test_the_assertion_for_tests():
     with pytest.raises(CheckFailed) as caught:
         assert_gradient(np.sin, nan, np.ones(3))
     assert "NaN" in str(caught.value)
+
+
+def test_the_verdict_is_printed_before_the_mistake_is_looked_for(losses, capsys, monkeypatch):
+    printed = []
+
+    def interrupted(report, seconds):
+        printed.append((capsys.readouterr().out, seconds))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Report, "explain", interrupted)
+    command = ["check", f"{losses}:loss", "--grad", f"{losses}:forgotten", "--shapes", "X=5,3 w=3 y=5"]
+    assert main([*command, "--diagnose", "3"]) == 1
+    ((verdict, seconds),) = printed
+    assert "WRONG" in verdict
+    assert "worst" in verdict
+    assert "mistake" not in verdict
+    assert seconds == 3
+    assert main([*command, "--diagnose", "0"]) == 1
+    assert "WRONG" in capsys.readouterr().out
+    assert main([*command, "--diagnose", "0", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["arguments"][0]["mistake"] is None
+    assert len(printed) == 1

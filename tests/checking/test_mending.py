@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgrad.check import check, compare
+from symgrad.check import check, inquiry
 
 RNG = np.random.default_rng(7)
 X, t, w = RNG.normal(size=(6, 3)), RNG.normal(size=6), RNG.normal(size=3)
@@ -16,8 +16,8 @@ strength = 0.3
 
 @pytest.fixture(autouse=True)
 def _enough_time(monkeypatch):
-    monkeypatch.setattr(compare, "FIRST_MENDING", 60)
-    monkeypatch.setattr(compare, "LONGEST_MENDING", 0)
+    monkeypatch.setattr(inquiry, "FIRST_MENDING", 60)
+    monkeypatch.setattr(inquiry, "LONGEST_MENDING", 0)
 
 
 def squares(w):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
-from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
+from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like, numbers_of_arrays
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.torch_calls import torch_followed
 from symgrad.interop.array_calls import followed
@@ -77,13 +78,9 @@ class Subject:
         if self.is_foreign:
             with torch_followed():
                 return self.f(*values)
-        if not self.as_arrays:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", _NUMBER_MADE)
-                return self.f(*values)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), numbers_of_arrays() if self.is_of_arrays else nullcontext():
             warnings.filterwarnings("ignore", _NUMBER_MADE)
-            return followed(self.f, values)
+            return followed(self.f, values) if self.as_arrays else self.f(*values)
 
     def _leaf(self, k: int, array: Any) -> Any:
         made = plain(Tensor, np.array(array)[()])

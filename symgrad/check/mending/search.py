@@ -46,14 +46,18 @@ class Search:
     def __init__(self, subject: Subject, given: Given, arguments: Sequence[ArgumentReport]):
         self.subject, self.given, self.arguments = subject, given, arguments
         self.found: Mend | None = None
+        self.wanted = _WANTED.get()
         self._tries: Iterator[tuple[Routine, Edit]] | None = None
         self._seen: set[tuple[int, str]] = set()
 
-    def go_on(self, seconds: float) -> Mend | None:
-        """The change that makes the whole derivative right; None while none is found."""
-        if not seconds or not _WANTED.get():
+    def go_on(self, seconds: float, end: float) -> Mend | None:
+        """The change that makes the whole derivative right; None while none is found.
+
+        ``seconds`` of work, not counting what other programs take, but until ``end`` of ``time.monotonic()`` at most.
+        """
+        if not seconds or not self.wanted:
             return self.found
-        worked, waited = time.thread_time() + seconds, time.monotonic() + 2 * seconds
+        worked, waited = time.thread_time() + seconds, min(time.monotonic() + 2 * seconds, end)
         if self._tries is None:
             self._tries = self._all()
         for routine, edit in self._tries if self.found is None else ():
@@ -63,7 +67,7 @@ class Search:
                 if self._is_right(_with(routine, text, self._gradients)) and self._right_elsewhere(routine, text):
                     self.found = _mend(routine, edit)
                     break
-            if time.thread_time() > worked or time.monotonic() > waited:  # other programs may take the time
+            if time.thread_time() > worked or time.monotonic() > waited:
                 break
         return self.found
 

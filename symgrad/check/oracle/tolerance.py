@@ -45,11 +45,12 @@ def set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None
     far = _moved_gradients(subject, 16 * max(eps), 2)
     chosen = _other_conventions(subject)
     lost = _rounding(subject, found.gradients)
+    faint = _faint(subject, found.value)
     for i, g in enumerate(found.gradients):
         moved = np.max([np.abs(s[i] - g) for s in near], axis=0) if near else np.zeros(g.shape)
         moved_far = np.max([np.abs(s[i] - g) for s in far], axis=0) if far else np.zeros(g.shape)
         ulps = min(ULPS, ulps_of(eps[i]))
-        floor = eps[i] * (ulps_of(eps[i]) * (np.abs(g) + largest(g)) + ulps * lost[i])
+        floor = eps[i] * (ulps_of(eps[i]) * (np.abs(g) + largest(g)) + ulps * lost[i] + faint[i])
         # Noise grows with the size of the move; a jump does not.  What jumps is a kink, and no excuse for an error.
         jump = (moved > np.sqrt(eps[i]) * largest(g)) & (moved_far < 4 * moved) & (moved > floor)
         found.tolerance.append(ulps * np.where(jump | ~np.isfinite(moved), 0, moved) + floor)
@@ -57,6 +58,15 @@ def set_tolerances(subject: Subject, found: Exact, given: Sequence[Any]) -> None
         samples = [g, *(s[i] for s in near + far + chosen)]
         found.low.append(np.where(jump, np.min(np.real(samples), axis=0), np.real(g)))
         found.high.append(np.where(jump, np.max(np.real(samples), axis=0), np.real(g)))
+
+
+def _faint(subject: Subject, value: Any) -> list[float]:
+    """By argument: how small a gradient moves values by less than the rounding of their rounding error.
+
+    Where ``softmax`` is all but 0 and 1, one honest gradient is 1e-100, and another one 1 - 1.
+    """
+    sizes = [largest(subject.args[k]) for k in subject.positions]
+    return [float(np.finfo(float).eps) * largest(np.asarray(value)) / size if size else 0.0 for size in sizes]
 
 
 def _dtypes_inside(found: Exact) -> list[Any]:

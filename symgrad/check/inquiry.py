@@ -1,0 +1,124 @@
+"""The search for the mistakes in derivatives that a comparison has found wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from symgrad.check.asking.nested import Given
+from symgrad.check.asking.subject import Subject
+from symgrad.check.diagnosis.case import Case
+from symgrad.check.diagnosis.hypotheses import diagnose
+from symgrad.check.diagnosis.locate import locate
+from symgrad.check.diagnosis.retry import same_everywhere, second_look
+from symgrad.check.mending.search import Search
+from symgrad.check.oracle.answer import Exact
+from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
+
+FIRST_MENDING, LONGEST_MENDING = 0.3, 5
+"""Seconds for running the gradient with one change after the other: at first, and where nothing else explains it."""
+
+EXPLAINING, LOCATING = 0.6, 0.15
+"""The parts of the time for finding what explains the mistakes (a quarter of it where a mend is known), and where."""
+
+UNEXPLAINED = (*UNNAMED, "precision")
+
+
+class Inquiry:
+    """What was compared, kept until the mistakes are asked for: the verdict does not wait for them."""
+
+    def __init__(self, subject: Subject, given: Given, exact: Exact, arguments: Sequence[ArgumentReport]):
+        self.subject, self.given, self.exact, self.arguments = subject, given, exact, arguments
+        self.wrong = [i for i, a in enumerate(arguments) if not a.ok]
+        self.mending = Search(subject, given, arguments)  # what the user wants of it is known now only
+
+    def about_numbers(self) -> bool:
+        """Whether a second call shows that the formula is right, and its numbers are not."""
+        with np.errstate(all="ignore"):
+            return any(second_look(self.subject, self.given, self.arguments, i) for i in self.wrong)
+
+    def run(self, seconds: float) -> tuple[Mend | None, list[str]]:
+        """Write a diagnosis into the reports of all that is wrong; gives the change that mends it, and notes."""
+        start, exact, arguments = time.monotonic(), self.exact, self.arguments
+        mend = self.mending.go_on(min(FIRST_MENDING, seconds / 4), start + seconds)
+        with np.errstate(all="ignore"):
+            cases = [Case(argument, i, self.subject, exact) for i, argument in enumerate(arguments)]
+            last = start + seconds * EXPLAINING / (1 if mend is None else 4)
+            self._explain(cases, last, seconds / 32)
+            late = time.monotonic() > last
+            exact.deadline = max(last, time.monotonic()) + seconds * LOCATING
+            locate(cases)
+        if self._unexplained:
+            mend = self.mending.go_on(LONGEST_MENDING, start + seconds)
+        for argument in arguments:
+            argument.diagnosis = _by_mend(argument.diagnosis, mend)
+        notes = []
+        if late and self._unexplained:
+            notes.append(
+                f"the search for the mistake was given up after {seconds:.3g} seconds; with smaller arguments, or "
+                "fewer rounds of a loop, it gets further"
+            )
+        return mend, notes
+
+    @property
+    def _unexplained(self) -> bool:
+        return any(a.diagnosis and a.diagnosis.kind in UNEXPLAINED for a in self.arguments)
+
+    def _explain(self, cases: Sequence[Case], last: float, least: float) -> None:
+        """Each wrong argument has half of the time that is left, and the last one all of it."""
+        for i in self.wrong:
+            now, share = time.monotonic(), 1 if i == self.wrong[-1] else 2
+            self.exact.deadline = now + max((last - now) / share, least)
+            self.arguments[i].diagnosis = (
+                second_look(self.subject, self.given, self.arguments, i)
+                or _of_sample(cases[i])
+                or _of_function(self.given, self.subject, cases[i], diagnose(cases[i]))
+            )
+        for case in cases:  # a mistake found for one argument may be that of those before it
+            found = case.argument.diagnosis
+            if self.exact.suspects and found is not None and found.kind in UNEXPLAINED:
+                case.argument.diagnosis = case.suspected() or found
+
+
+def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
+    """A mistake that nothing else explains is in the line that makes the gradient right when it is changed."""
+    if found is None or mend is None or found.kind not in (*UNEXPLAINED, "entry", "slice", "place", "order", "zeros"):
+        return found
+    name = Path(mend.file).name
+    if mend.right == "pass":
+        said = f"Without line {mend.line} of {name} the gradient is right."
+    else:
+        said = f"Line {mend.line} of {name} is wrong: {mend.right} is right."
+    kept = "" if found.kind in UNEXPLAINED else f"{found.sentence} "
+    kind = found.kind if kept else "line"
+    return Diagnosis(kind, kept + said, found.hint if kept else "", f"{name}:{mend.line}: {mend.was}")
+
+
+def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -> Diagnosis:
+    """A mistake without a name in a function that changes its arguments while it runs, or does not look at them."""
+    if found.kind != "unknown":
+        return found
+    if not given.changed:
+        return same_everywhere(given, subject, case) or found
+    names = " and ".join(given.changed)
+    return Diagnosis(
+        "in place",
+        f"The function of the derivative overwrites {names} while it runs; what it computes after that reads the new "
+        "values.",
+        f"out={given.changed[0]}, or an operation in place on an argument; a copy keeps the old values",
+    )
+
+
+def _of_sample(case: Case) -> Diagnosis | None:
+    """What to say where only some of very many entries are known."""
+    known = case.exact.sampled.get(case.subject.positions[case.number])
+    if known is None:
+        return None
+    return Diagnosis(
+        "entries",
+        f"{case.argument.wrong} of the {known} entries that were measured are wrong.",
+        "the same with fewer entries, where each is measured",
+    )
