@@ -12,6 +12,7 @@ import symgrad as sg
 from symgrad.compiler.program import build
 from symgrad.compiler.trace import trace
 from symgrad.errors import ArgumentError, FormulaError, ShapeError
+from tests.compiling.of_engineers import gaussian
 
 F = sg.nn.functional
 rng = np.random.default_rng(0)
@@ -425,12 +426,6 @@ def test_file_refuses_what_does_not_fit(module, kind):
     args, error, words = WRONG[kind]
     with pytest.raises(error, match=words):
         module.grad_least_squares(*args)
-
-
-def gaussian(S, x):
-    L = sg.linalg.cholesky(S)
-    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
-    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
 
 
 SYMMETRIC = {

@@ -12,6 +12,7 @@ from symgrad.compiler.export_octave import _array, text_of
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.op.record import TABLE
 from tests.compiling.every_op import programs_of
+from tests.compiling.of_engineers import attention, gaussian, systems, truss
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 needs_octave = pytest.mark.skipif(OCTAVE is None, reason="GNU Octave is not installed")
@@ -67,25 +68,6 @@ def called(folder, name, *args, results=1):
 def ridge(w, X, y, rate=0.1):
     r = X @ w - y
     return (r**2).sum() / 2 + rate * (w @ w)
-
-
-def attention(q, k, v):
-    return (sg.softmax(q @ k.T, -1) @ v).pow(2).sum() + sg.logsumexp(q, 1).sum()
-
-
-def truss(X, ends, k):
-    d = X[ends[:, 0]] - X[ends[:, 1]]
-    return (k * (sg.sqrt((d * d).sum(1)) - 1) ** 2).sum()
-
-
-def gaussian(S, x):
-    L = sg.linalg.cholesky(S)
-    z = sg.linalg.solve_triangular(L, x[:, None], upper=False)
-    return (z * z).sum() / 2 + sg.log(sg.diagonal(L)).sum()
-
-
-def systems(A, b):
-    return (sg.linalg.solve(A, b) ** 2).sum() + sg.logdet(A).sum() + sg.linalg.inv(A).sum()
 
 
 def stencil(u):

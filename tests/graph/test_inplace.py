@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad
+from tests.leaves import node, values
 
 
 @pytest.fixture(params=["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
@@ -18,14 +19,6 @@ def t(request):
 def leaf(t, *shape):
     size = int(np.prod(shape))
     return t.tensor(np.arange(1.0, 1 + size).reshape(shape), requires_grad=True)
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
-
-
-def node(tensor) -> str:
-    return tensor.grad_fn.name().rsplit("::", 1)[-1]
 
 
 # ------------------------------------------------------------------------------------------ views

@@ -10,11 +10,9 @@ import weakref
 import numpy as np
 import pytest
 
+from tests.leaves import values
+
 pytestmark = pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 def spoiling(t, place=0):

@@ -9,9 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
+from tests.leaves import values
 
 
 def test_requires_grad(t):

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 import symgrad
+from tests.leaves import values
 
 SEVERAL = "This view is the output of a function that returns multiple views"
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 def complex_leaf(t, *shape):

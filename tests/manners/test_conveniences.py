@@ -9,9 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
+from tests.leaves import values
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit")

@@ -8,6 +8,8 @@ import weakref
 
 import pytest
 
+from tests.leaves import leaf
+
 DEPTH = 150_000
 
 
@@ -20,10 +22,6 @@ def marked(tensor):
     token = Token()
     tensor.grad_fn.metadata["token"] = token
     return weakref.ref(token)
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
 
 
 # ---------------------------------------------------------------------------------------------- deep graphs go away

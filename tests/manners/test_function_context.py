@@ -7,9 +7,7 @@ import weakref
 
 import pytest
 
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
+from tests.leaves import leaf
 
 
 class Token:

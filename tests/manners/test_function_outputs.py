@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.functions import doubling
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
-
-
-def ones(t, *shape):
-    return t.ones(*shape, dtype=t.float64)
-
+from tests.leaves import leaf, ones
 
 # ---------------------------------------------------------------------------------------------- marked outputs
 

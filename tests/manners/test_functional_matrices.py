@@ -7,15 +7,13 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.leaves import values
+
 
 def make(t, *shape, start=1.0, dtype=None, requires_grad=False):
     size = int(np.prod(shape))
     array = (np.arange(size) + start).reshape(shape) / 8
     return t.tensor(array, dtype=dtype or t.float64, requires_grad=requires_grad)
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit")  # how torch vectorises

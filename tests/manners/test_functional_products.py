@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.leaves import values
+
 
 def make(t, *shape, start=1.0, requires_grad=False):
     size = int(np.prod(shape))
     array = (np.arange(size) + start).reshape(shape) / 8
     return t.tensor(array, requires_grad=requires_grad)
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 def checked_arguments(call, f, x, v):

@@ -7,13 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
-
-
-def ones(t, *shape):
-    return t.ones(*shape, dtype=t.float64)
+from tests.leaves import leaf, ones
 
 
 def described(node):

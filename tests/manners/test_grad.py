@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from tests.functions import parted
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
+from tests.leaves import leaf
 
 
 def name(node):

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.leaves import ramp
+
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # torch's own
-
-
-def leaf(t, *shape, dtype=None):
-    size = int(np.prod(shape))
-    return t.tensor(np.arange(1.0, 1 + size).reshape(shape) / 4, dtype=dtype or t.float64, requires_grad=True)
 
 
 def function(t, forward, backward):
@@ -35,7 +32,7 @@ BOTH_MODES = pytest.mark.parametrize("fast_mode", [False, True], ids=["slow", "f
 @BOTH_MODES
 def test_gradcheck_single_input(t, fast_mode):
     """One tensor stands for a tuple of one."""
-    x = leaf(t, 4)
+    x = ramp(t, 4)
     assert t.autograd.gradcheck(lambda x: x.mul(5).sin(), x, fast_mode=fast_mode)
     assert t.autograd.gradgradcheck(lambda x: x.mul(5).sin(), x, fast_mode=fast_mode)
 
@@ -50,7 +47,7 @@ def test_gradcheck_nondeterministic(t, fast_mode):
         return g * (3 + 1e-7 * (calls[0] % 2))
 
     unsteady = function(t, lambda x: x * 3, noisy)
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     with pytest.raises(RuntimeError, match="Backward is not reentrant"):
         t.autograd.gradcheck(unsteady, (x,), fast_mode=fast_mode)
     assert not t.autograd.gradcheck(unsteady, (x,), fast_mode=fast_mode, raise_exception=False)
@@ -61,7 +58,7 @@ def test_gradcheck_nondeterministic(t, fast_mode):
 @BOTH_MODES
 def test_gradcheck_check_no_differentiable_outputs(t, fast_mode):
     """A function that leaves the graph fails if it depends on its input; one that returns nothing passes."""
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     with pytest.raises(RuntimeError, match="Numerical gradient for function expected to be zero"):
         t.autograd.gradcheck(lambda x: t.tensor([x.detach()[0].item()], dtype=t.float64), (x,), fast_mode=fast_mode)
     assert not t.autograd.gradcheck(
@@ -94,7 +91,7 @@ def test_gradcheck_undefined_grad(t, fast_mode):
 
         return lambda x: sum(Pair.apply(x)) if not careful else Pair.apply(x)
 
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     refused = pytest.raises(RuntimeError, match="Expected backward function to handle undefined output grads")
     with pytest.warns(UserWarning, match="New undefined gradient support checking feature"), refused:
         t.autograd.gradcheck(pair(False), (x,), fast_mode=fast_mode)
@@ -105,7 +102,7 @@ def test_gradcheck_undefined_grad(t, fast_mode):
 def test_gradcheck_jacobian_mismatch(t, fast_mode):
     """A wrong gradient is told with output, input and both Jacobians, for real and complex on either side."""
     slow = r"Jacobian mismatch for output 0 with respect to input 0"
-    real, imaginary = leaf(t, 2), t.tensor([1 + 2j, -1j], dtype=t.complex128, requires_grad=True)
+    real, imaginary = ramp(t, 2), t.tensor([1 + 2j, -1j], dtype=t.complex128, requires_grad=True)
     cases = [
         (function(t, lambda x: x * 2, lambda g, x: g * 2.5), real),
         (function(t, lambda z: z * z, lambda g, z: g * z.conj() * 3), imaginary),
@@ -142,7 +139,7 @@ def test_gradcheck_output_shape_or_dtype_depend_on_values(t, fast_mode):
 def test_gradcheck_complex_non_complex_outputs(t, fast_mode):
     """Complex and real results may stand side by side."""
     z = t.tensor([1 + 2j, -1.5j], dtype=t.complex128, requires_grad=True)
-    x = leaf(t, 2)
+    x = ramp(t, 2)
     assert t.autograd.gradcheck(lambda z: (z * z, z.abs()), (z,), fast_mode=fast_mode)
     assert t.autograd.gradcheck(lambda x: (x * 1j, x * 2), (x,), fast_mode=fast_mode)
 
@@ -152,7 +149,7 @@ def test_gradcheck_custom_error(t):
     GradcheckError = t.autograd.gradcheck.__globals__["GradcheckError"]
     assert issubclass(GradcheckError, RuntimeError)
     wrong = function(t, lambda x: x * 2, lambda g, x: g * 3)
-    x = leaf(t, 2)
+    x = ramp(t, 2)
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         t.autograd.gradcheck(wrong, (x,))
 
@@ -196,7 +193,7 @@ def doubled(t, forward_fails=False, backward_fails=False, calls=None):
 @BOTH_MODES
 def test_gradcheck_check_forward_or_backward_only(t, fast_mode):
     """What is not to be checked is not run; of two failures that of backward is told."""
-    x, y = leaf(t, 2), leaf(t, 2)
+    x, y = ramp(t, 2), ramp(t, 2)
 
     def check(forward, backward, *fail):
         modes = {"check_forward_ad": forward, "check_backward_ad": backward, "check_undefined_grad": backward}
@@ -214,7 +211,7 @@ def test_gradcheck_check_forward_or_backward_only(t, fast_mode):
 
 def test_gradcheck_contradicting_flags(t):
     """Flags that ask for what other flags leave out."""
-    x = leaf(t, 2)
+    x = ramp(t, 2)
     with pytest.raises(AssertionError, match="check_batched_grad=True requires check_backward_ad"):
         t.autograd.gradcheck(t.sin, (x,), check_forward_ad=True, check_backward_ad=False, check_batched_grad=True)
     with pytest.raises(AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"):
@@ -228,9 +225,9 @@ def test_gradcheck_forward_ad_respects_requires_grad(t):
     calls = []
     only_forward = {"check_forward_ad": True, "check_backward_ad": False, "check_batched_grad": False}
     for inputs, undefined, count in (
-        ((leaf(t, 1), leaf(t, 1)), False, 2),
-        ((leaf(t, 1), leaf(t, 1)), True, 6),
-        ((leaf(t, 1), leaf(t, 1).detach()), True, 2),
+        ((ramp(t, 1), ramp(t, 1)), False, 2),
+        ((ramp(t, 1), ramp(t, 1)), True, 6),
+        ((ramp(t, 1), ramp(t, 1).detach()), True, 2),
     ):
         calls.clear()
         assert t.autograd.gradcheck(
@@ -258,14 +255,14 @@ def test_gradcheck_undefined_tangents(t):
 
     with pytest.raises(RuntimeError, match="tangent value"):
         t.autograd.gradcheck(
-            Careless.apply, (leaf(t, 2), leaf(t, 2)), check_forward_ad=True, check_backward_ad=False, fast_mode=True
+            Careless.apply, (ramp(t, 2), ramp(t, 2)), check_forward_ad=True, check_backward_ad=False, fast_mode=True
         )
 
 
 def test_gradcheck_parts_of_complex_outputs(t):
     """The imaginary part of a complex output is told first, then the real one, each as what it is."""
     z = t.tensor([1 + 2j, -1j], dtype=t.complex128, requires_grad=True)
-    x = leaf(t, 2)
+    x = ramp(t, 2)
     for words, made, point in (
         ("imaginary part of complex outputs only, J", function(t, lambda z: z * 1, lambda g, z: g * 1.5), z),
         (

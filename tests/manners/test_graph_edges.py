@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.functions import parted
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
-
+from tests.leaves import leaf
 
 # ---------------------------------------------------------------------------------------------- edges
 

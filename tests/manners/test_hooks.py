@@ -8,14 +8,7 @@ import weakref
 import pytest
 
 from tests.functions import parted
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
-
-
-def ones(t, *shape):
-    return t.ones(*shape, dtype=t.float64)
+from tests.leaves import leaf, ones
 
 
 class Token:

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-
-def leaf(t, *shape, dtype=None):
-    size = int(np.prod(shape))
-    return t.tensor(np.arange(1.0, 1 + size).reshape(shape) / 4, dtype=dtype or t.float64, requires_grad=True)
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
+from tests.leaves import ramp, values
 
 
 def as_tensors(t, index):
@@ -89,17 +82,17 @@ def test_indexing(t):
 def test_indexing_duplicates(t):
     """An entry that is picked twice gets both gradients."""
     for index in ([1, 1, 3, 1], t.tensor([1, 1, 3, 1]), (t.tensor([1, 1, 3, 1]),)):
-        x = leaf(t, 4, 2)
+        x = ramp(t, 4, 2)
         (x[index] * t.tensor([[1.0], [10.0], [100.0], [1000.0]])).sum().backward()
         assert values(x.grad) == [[0.0] * 2, [1011.0] * 2, [0.0] * 2, [100.0] * 2]
-    x = leaf(t, 4, 2)
+    x = ramp(t, 4, 2)
     x[[[1, 1], [2, 1]], [[0, 0], [1, 0]]].sum().backward()
     assert values(x.grad) == [[0.0] * 2, [3.0, 0.0], [0.0, 1.0], [0.0] * 2]
 
 
 def test_index_backward_does_not_save_tensor(t):
     """Assigning under a mask what was picked under it needs no value that is overwritten."""
-    x = leaf(t, 6)
+    x = ramp(t, 6)
     y = x.clone()
     mask = t.tensor([True, False, True, False, False, True])
     y[mask] = y[mask]
@@ -109,7 +102,7 @@ def test_index_backward_does_not_save_tensor(t):
 
 
 def check_assignment(t, shape, index):
-    x, v = leaf(t, *shape), None
+    x, v = ramp(t, *shape), None
     y = x.clone()
     y[index] = 7.0
     assert (y[index] == 7).numpy().all()
@@ -121,7 +114,7 @@ def check_assignment(t, shape, index):
     y.sum().backward()
     assert values(x.grad) == (1 - hit).tolist()
 
-    x = leaf(t, *shape)
+    x = ramp(t, *shape)
     y = x * 1
     v = t.ones_like(y[index]).mul(5).requires_grad_()
     y[index] = v
@@ -139,9 +132,9 @@ def check_assignment(t, shape, index):
 def test_setitem(t, index):
     """What is assigned gets the gradient of its place, what it replaced gets none; numbers and tensors alike."""
     check_assignment(t, (4, 3), index)
-    x = leaf(t, 3, 2)
+    x = ramp(t, 3, 2)
     y = x * 1
-    row = leaf(t, 2)
+    row = ramp(t, 2)
     y[t.tensor([0, 2])] = row  # broadcast over the places
     y.sum().backward()
     assert values(row.grad) == [2.0, 2.0]
@@ -169,7 +162,7 @@ def test_where_functional(t):
     """``where`` has right derivatives of both orders, whatever is broadcast."""
     for a, b, c in (((3, 2), (3, 2), (3, 2)), ((3, 1), (3, 2), (2,)), ((2,), (1, 2), (3, 1)), ((3, 2), (), (1,))):
         condition = t.tensor(np.arange(int(np.prod(a))).reshape(a) % 2 == 0)
-        x, y = leaf(t, *b), leaf(t, *c)
+        x, y = ramp(t, *b), ramp(t, *c)
         chosen = lambda x, y: t.where(condition, x * x, y * 3)  # noqa: E731
         assert t.autograd.gradcheck(chosen, (x, y))
         assert t.autograd.gradgradcheck(chosen, (x, y))
@@ -178,7 +171,7 @@ def test_where_functional(t):
 def test_where_scalar(t):
     """A number may stand on either side."""
     condition = t.tensor([True, False, True])
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     for chosen in (lambda x: t.where(condition, x * x, 4.0), lambda x: t.where(condition, 4, x * x)):
         assert chosen(x).dtype == t.float64
         assert t.autograd.gradcheck(chosen, (x,))
@@ -240,7 +233,7 @@ def test_scatter_index_reduce_prod_gradgrad_error(t):
 
 def test_mv_grad_stride_0(t):
     """A matrix times a vector that is one number in many places."""
-    A = leaf(t, 3, 4)
+    A = ramp(t, 3, 4)
     one = t.tensor([2.0], dtype=t.float64, requires_grad=True)
 
     def product(matrix, number):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.leaves import values
+
 SAVED = "Inference tensors cannot be saved for backward"
 OUTSIDE = "Inplace update to inference tensor outside InferenceMode is not allowed"
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 def made_inside(t, requires_grad=False):

@@ -5,22 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.leaves import node, ramp
+
 CHANGED = "modified by an inplace operation"
 SEVERAL = "This view is the output of a function that returns multiple views"
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
 
-def leaf(t, *shape, dtype=None):
-    size = int(np.prod(shape))
-    return t.tensor(np.arange(1.0, 1 + size).reshape(shape) / 4, dtype=dtype or t.float64, requires_grad=True)
-
-
 def values(tensor) -> list:
     return tensor.detach().tolist()
-
-
-def node(tensor) -> str:
-    return tensor.grad_fn.name().rsplit("::", 1)[-1]
 
 
 def test_autograd_inplace_views_cross_dtype(t):
@@ -85,7 +78,7 @@ def test_saved_variable_saved_original_inplace_detach(t):
 
 def test_inplace_on_view_backprop_base(t):
     """A change of a part shows in the gradient of the whole."""
-    x = leaf(t, 3, 2)
+    x = ramp(t, 3, 2)
     y = x.clone()
     y.narrow(0, 1, 1).mul_(4)
     y.sum().backward()
@@ -94,7 +87,7 @@ def test_inplace_on_view_backprop_base(t):
 
 def test_inplace_on_view_backprop_view_of_view(t):
     """What is changed through one view is seen, and differentiated, through another."""
-    x = leaf(t, 4)
+    x = ramp(t, 4)
     y = x.clone()
     first, second = y[1:3], y[:2]
     first.mul_(3)
@@ -104,7 +97,7 @@ def test_inplace_on_view_backprop_view_of_view(t):
 
 def test_inplace_on_view_of_view(t):
     """A change through a view of a view reaches the base."""
-    x = leaf(t, 2, 3)
+    x = ramp(t, 2, 3)
     y = x.clone()
     y.t()[1:].select(0, 1).mul_(5)
     y.sum().backward()
@@ -113,7 +106,7 @@ def test_inplace_on_view_of_view(t):
 
 def test_inplace_on_view_then_no_grad(t):
     """After a change of the view its node may be read under ``no_grad``, and stays what it is."""
-    x = leaf(t, 3, 2)
+    x = ramp(t, 3, 2)
     y = x.clone()
     part = y.transpose(0, 1)
     part.mul_(2)
@@ -125,7 +118,7 @@ def test_inplace_on_view_then_no_grad(t):
 
 def test_inplace_on_view_gradcheck(t):
     """Two views changed by another tensor: first and second derivatives are right."""
-    a, b = leaf(t, 3, 4), leaf(t, 2, 2)
+    a, b = ramp(t, 3, 4), ramp(t, 2, 2)
 
     def function(whole, factor):
         x = whole.clone()
@@ -140,27 +133,27 @@ def test_inplace_on_view_gradcheck(t):
             a,
             b,
         ),
-        leaf(t, 3, 4),
+        ramp(t, 3, 4),
     )
 
 
 def test_inplace_on_view_multiple_outputs(t):
     """One of the views that ``unbind`` returned may not be changed."""
-    parts = (leaf(t, 3, 2) * 1).unbind()
+    parts = (ramp(t, 3, 2) * 1).unbind()
     with pytest.raises(RuntimeError, match=SEVERAL):
         parts[1].mul_(2)
 
 
 def test_inplace_on_view_of_multiple_output_view(t):
     """Nor may a view of such a view."""
-    part = (leaf(t, 3, 2) * 1).unbind(0)[0]
+    part = (ramp(t, 3, 2) * 1).unbind(0)[0]
     with pytest.raises(RuntimeError, match=SEVERAL):
         part.view_as(part).mul_(2)
 
 
 def test_inplace_multiple_output_view_of_view(t):
     """Nor one that ``unbind`` made of a view."""
-    whole = leaf(t, 3, 2) * 1
+    whole = ramp(t, 3, 2) * 1
     with pytest.raises(RuntimeError, match=SEVERAL):
         whole.view_as(whole).unbind(1)[1].mul_(2)
 
@@ -168,7 +161,7 @@ def test_inplace_multiple_output_view_of_view(t):
 def test_inplace_on_view_makes_base_require_grad(t):
     """A plain base requires grad once a part of it was multiplied by something that does."""
     base = t.ones(3, 2, dtype=t.float64)
-    factor = leaf(t, 2)
+    factor = ramp(t, 2)
     part = base[1]
     assert not base.requires_grad
     part.mul_(factor)
@@ -221,7 +214,7 @@ def doubling(t):
 def test_inplace_on_view_python(t):
     """A Function that changes a view it was given is as good as an in-place method."""
     AddInto = doubling(t)
-    a, b = leaf(t, 3, 3), leaf(t, 2)
+    a, b = ramp(t, 3, 3), ramp(t, 2)
 
     def function(whole, row):
         x = whole.clone()
@@ -240,7 +233,7 @@ def test_inplace_on_view_python(t):
 
 def test_inplace_on_view_non_contig(t):
     """The base may lie in memory any way it likes."""
-    x = leaf(t, 2, 3, 2)
+    x = ramp(t, 2, 3, 2)
     whole = x.permute(2, 0, 1).select(1, 1).t().clone().t()
     part = whole[:, 1:]
     part.mul_(3)
@@ -255,7 +248,7 @@ def test_inplace_on_view_multi_output_unsafe(t):
         lambda x: t.unsafe_split_with_sizes(x, [1, 3]),
         lambda x: t.unsafe_chunk(x, 2),
     ):
-        a, factor = leaf(t, 4), leaf(t, 1)
+        a, factor = ramp(t, 4), ramp(t, 1)
         first, second = split(a.clone())
         second.mul_(factor)
         (first.sum() + second.sum()).backward()
@@ -269,7 +262,7 @@ def test_inplace_on_view_multi_output_safe(t):
         (lambda x: t.split_with_sizes(x, [1, 3]), "SplitWithSizes"),
         (lambda x: x.chunk(2), "Split"),
     ):
-        parts = split(leaf(t, 4).clone())
+        parts = split(ramp(t, 4).clone())
         with pytest.raises(RuntimeError, match=f"Output 1 of {name}.* is a view and is being modified inplace"):
             parts[1].mul_(2)
 

@@ -9,28 +9,17 @@ import weakref
 import numpy as np
 import pytest
 
+from tests.leaves import ramp, values
+
 CHANGED = "modified by an inplace operation"
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 NO_GRAD = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
 
 
-def leaf(t, *shape, dtype=None):
-    size = int(np.prod(shape))
-    return t.tensor(np.arange(1.0, 1 + size).reshape(shape) / 4, dtype=dtype or t.float64, requires_grad=True)
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
-
-
-def node(tensor) -> str:
-    return tensor.grad_fn.name().rsplit("::", 1)[-1]
-
-
 def test_inplace(t):
     """A change spoils the graphs that saved the tensor, for good, and no others; each change is one version."""
-    x, w = leaf(t, 4), leaf(t, 4)
+    x, w = ramp(t, 4), ramp(t, 4)
     y = x * 3
     product, power, total, root = y * w, y**2, y + w, y.exp()
     y.add_(1)
@@ -71,7 +60,7 @@ def test_version_counter(t):
 
 def test_no_grad_modifies_version(t):
     """A change under ``no_grad`` spoils what was saved before it."""
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     y = (x * x).sum()
     before = x._version
     with t.no_grad():
@@ -83,7 +72,7 @@ def test_no_grad_modifies_version(t):
 
 def test_detach(t):
     """``detach`` cuts an alias off, ``detach_`` the tensor itself, and a view refuses the latter."""
-    x = leaf(t, 2, 3)
+    x = ramp(t, 2, 3)
     y = x.sin()
     cut = y.detach()
     assert not cut.requires_grad
@@ -107,8 +96,8 @@ def test_detach(t):
 
 def test_detach_base(t):
     """A view stays in the graph when its base leaves it, and still knows the base."""
-    x = leaf(t, 4, 2)
-    y = leaf(t, 4, 2)
+    x = ramp(t, 4, 2)
+    y = ramp(t, 4, 2)
     part = x[1:3]
     x.detach_()
     assert not x.requires_grad
@@ -124,7 +113,7 @@ def test_detach_base(t):
 
 def test_detach_then_inplace_raises_in_autograd(t):
     """A detached alias shares the memory, so changing it spoils what the graph saved."""
-    x = leaf(t, 5)
+    x = ramp(t, 5)
     y = (x**3).sum()
     x.detach().zero_()
     with pytest.raises(RuntimeError, match=CHANGED):
@@ -133,7 +122,7 @@ def test_detach_then_inplace_raises_in_autograd(t):
 
 def test_requires_grad_inplace(t):
     """What receives a tensor that requires grad requires grad, plain tensor or result."""
-    x = leaf(t, 3)
+    x = ramp(t, 3)
     plain = t.ones(3, dtype=t.float64)
     plain += x
     assert plain.requires_grad
@@ -175,8 +164,8 @@ def test_leaf_assignment(t):
 
 def test_no_grad_assignment(t):
     """Under ``no_grad`` a leaf takes new entries and stays the leaf it was."""
-    x = leaf(t, 4, 2)
-    source = leaf(t, 2)
+    x = ramp(t, 4, 2)
+    source = ramp(t, 2)
     with t.no_grad():
         x[2] = source
     assert x.requires_grad
@@ -187,7 +176,7 @@ def test_no_grad_assignment(t):
 
 def test_set_data_preserve_pyobj(t):
     """A tensor that gets another's data remains the object it was, and so does the other."""
-    x, other = leaf(t, 3), leaf(t, 3) * 2
+    x, other = ramp(t, 3), ramp(t, 3) * 2
     held = {"x": x, "other": other}
     x.data = other
     assert held["x"] is x
@@ -209,7 +198,7 @@ def test_set_data_self_requires_grad(t):
 
 def test_inplace_on_view_leaf_errors(t):
     """Views of a leaf refuse a change in fixed words, also views of views."""
-    x = leaf(t, 2, 3)
+    x = ramp(t, 2, 3)
     for view in (x[0], x.t(), x.view(-1)[2:], x.view_as(x)):
         with pytest.raises(RuntimeError, match=re.escape(LEAF_VIEW)):
             view.mul_(2)
@@ -227,7 +216,7 @@ def test_inplace_on_view_saved_output(t):
 
     def run():
         bell = Bell()
-        root = leaf(t, 2, 2)
+        root = ramp(t, 2, 2)
         copy = root.clone()
         copy.grad_fn.register_hook(bell)
         copy.view(4).relu_()
@@ -279,7 +268,7 @@ def test_copy_slices_graph_task_updates(t):
         return out + twice
 
     for function, slope in ((one, 1.0), (two, 3.0)):
-        x, y = leaf(t, 3), leaf(t, 3)
+        x, y = ramp(t, 3), ramp(t, 3)
         out = function(x, Trap.apply(y)).sum()
         (found,) = t.autograd.grad(out, x, retain_graph=True)
         assert values(found) == [slope] * 3
@@ -351,7 +340,7 @@ def test_autograd_simple_views_python(t, dtype):
             ran.append("pair")
             return t.cat([g, h]) * 2
 
-    x = leaf(t, 4, dtype=dtype)
+    x = ramp(t, 4, dtype=dtype)
     own = x.clone()
     view = Same.apply(own)
     assert view._is_view()
@@ -389,12 +378,12 @@ def test_autograd_inplace_views_creation_meta(t):
         lambda v: v.squeeze_(),
     ]
     for turn in methods:
-        base = (leaf(t, 2, 2)) * 1
+        base = (ramp(t, 2, 2)) * 1
         view = base[:2]
         turn(view)  # an ordinary view turns
         view.mul_(2)
         assert base.requires_grad
-        base = leaf(t, 2, 2) * 1
+        base = ramp(t, 2, 2) * 1
         with t.no_grad():
             silent = base[:2]
             turn(silent)  # and inside the block, too
@@ -406,7 +395,7 @@ def test_autograd_inplace_views_creation_meta(t):
 
 def test_autograd_inplace_view_of_view(t):
     """A view of a view that was made without grad is as good as made without grad itself."""
-    base = leaf(t, 3, 2) * 1
+    base = ramp(t, 3, 2) * 1
     with t.no_grad():
         silent = base[:2]
     later = silent.t()

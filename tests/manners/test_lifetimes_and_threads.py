@@ -10,10 +10,7 @@ import weakref
 import pytest
 
 from tests.functions import squaring
-
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
+from tests.leaves import leaf
 
 
 def test_retain_grad_cycle(t):

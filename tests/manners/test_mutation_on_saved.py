@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
+from tests.leaves import leaf
 
 
 def allowed(t):

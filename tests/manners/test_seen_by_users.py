@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad
+from tests.leaves import values
 
 
 @pytest.fixture(params=["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
@@ -24,10 +25,6 @@ def t(request):
 def text(value) -> str:
     """repr, with dtypes written the same way by both."""
     return repr(value).replace("dtype=torch.", "dtype=")
-
-
-def values(tensor) -> list:
-    return tensor.detach().numpy().tolist()
 
 
 def name(node) -> str:

@@ -6,10 +6,7 @@ import importlib
 
 import pytest
 
-
-def leaf(t, values):
-    return t.tensor(values, dtype=t.float64, requires_grad=True)
-
+from tests.leaves import leaf
 
 # ---------------------------------------------------------------------------------------------- answers of hooks
 
