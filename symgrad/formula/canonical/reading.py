@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.cases.branches import read_guard, read_where
 from symgrad.formula.canonical.chains import count_transposes, identity, is_truth
-from symgrad.formula.canonical.entries.blocks import read_narrow, read_select, read_sum
-from symgrad.formula.canonical.entries.places import (
-    is_identity,
-    read_gathered,
-    read_getitem,
-    read_put,
-    read_scattered,
-)
+from symgrad.formula.canonical.entries.blocks import read_joined, read_narrow, read_select, read_sum
+from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
+from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
@@ -408,6 +403,7 @@ READERS: dict[str, Reader] = {
     "scatter_into": read_scattered,
     "put": read_put,
     "index_put": read_written,
+    "cat": read_joined,
     "narrow": read_narrow,
     "select": read_select,
     "sum": read_sum,

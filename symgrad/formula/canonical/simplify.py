@@ -181,7 +181,7 @@ class Canonicaliser:
             whole = both_halves(found, self)
             if whole is not found:
                 return self.sum_of(whole, shape)
-        if sum(any(f.base.op.name in ("put", "embed") for f in p.factors) for p in found) > 1:
+        if sum(any(f.base.op.name in ("put", "embed", "cat") for f in p.factors) for p in found) > 1:
             row = side_by_side(found, shape, self)
             if row is not None:
                 return self.sum_of(row, shape)

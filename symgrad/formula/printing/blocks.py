@@ -44,10 +44,9 @@ def _framed(kind: str, rows: Sequence[Sequence[str]]) -> Piece:
 
 def _plain(w: Writer, *blocks: Term) -> bool:
     """Whether blocks are columns and matrices whose texts tell their sizes; zeros do so beside others."""
-    rest = [b for b in blocks if not _is_zero(b)]
-    blocks = tuple(rest)
+    rest = [b for b in blocks if not _is_zero(b) and b.shape]
     sized = all(kind_of(b.shape) in "cm" and not w.open[b] for b in rest)
-    return bool(rest) and sized and not any(1 in b.shape for b in blocks)
+    return bool(rest) and sized and not any(1 in b.shape for b in rest)
 
 
 def _is_zero(t: Term) -> bool:
@@ -93,11 +92,13 @@ def _row(w: Writer, t: Term) -> list[str]:
 
 def _block_text(w: Writer, t: Term, dim: int) -> str:
     line = _line_of(w, t, dim)
-    return text_of(exact(w, t) if line is t else exact(w, line) if dim else transposed(exact(w, line)))
+    return text_of(exact(w, line) if line is t or dim or not line.shape else transposed(exact(w, line)))
 
 
 def _line_of(w: Writer, t: Term, dim: int) -> Term:
-    """The column or row that a matrix of one column or row is, which blocks are written as."""
+    """The column or row that a matrix of one is, or the number of one entry, as which blocks are written."""
+    if t.shape == (1,) and t.op.name in ("unsqueeze", "reshape") and not t.args[0].shape:
+        return t.args[0]
     if t.ndim != 2 or t.shape[dim] != 1 or t.shape[1 - dim] == 1:
         return t
     line = t.args[0] if t.op.name == "unsqueeze" and t.args[0].ndim == 1 else lookup("squeeze")(t, dim=(dim,))
@@ -302,7 +303,7 @@ def _line(cells: Iterable[Any]) -> Term:
 
 
 def _joined_blocks(r: Any, blocks: Sequence[Any], dim: int) -> Term:
-    """Blocks side by side; a 0 among columns or matrices is one row or column of zeros."""
+    """Blocks side by side; a number among columns is one entry, and a 0 among matrices one row or column of zeros."""
     parts = [b if isinstance(b, Zeros) else _as_block(r.plain(b), b.kind, dim) for b in blocks]
     like = next((p for p in parts if isinstance(p, Term) and p.ndim), None)
     if like is None or like.ndim <= dim:
@@ -321,6 +322,8 @@ def _block(part: Any, like: Term, r: Any, dim: int) -> Term:
     if isinstance(part, Term) and part.ndim:
         return part
     if isinstance(part, Term) and part.number != 0:
-        raise r.tokens.error("a number among blocks can only be 0")
+        if like.ndim == 1:
+            return op("unsqueeze", part, dim=0)  # type: ignore[no-any-return]
+        raise r.tokens.error("a number among matrices can only be 0")
     size = part.size if isinstance(part, Zeros) else 1
     return full((*like.shape[:dim], size, *like.shape[dim + 1 :]), 0, like.dtype)

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.places import is_identity
+from symgrad.formula.canonical.entries.rows import Block, ends_of, part_of_part, range_of, row_of
+from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity
 from symgrad.formula.canonical.entries.written import row_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
 
 if TYPE_CHECKING:
@@ -55,13 +58,52 @@ def read_sum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
     return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), found)
 
 
-class _Range:
-    """One range of an axis, and whether blocks have met it."""
+def read_joined(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """Blocks of blocks are all of these blocks, and blocks of one number each a column of numbers, always."""
+    dim = term.params["dim"]
+    parts = [run.like(t, a) for t, a in zip(term.args, args, strict=True)]
+    flat: list[Term] = []
+    for a in parts:
+        if a.op.name == "cat" and a.params["dim"] == dim:
+            flat += a.args
+        elif a.op.name == "stack" and a.ndim == 1:
+            flat += [lookup("unsqueeze")(b, dim=0) for b in a.args]
+        else:
+            flat.append(a)
+    if term.shape == (len(flat),):
+        return run.opaque(lookup("stack")(*(run.term(run.form_of(a)) for a in flat), dim=0))
+    return run.opaque(term.op(*flat, dim=dim)) if len(flat) > len(parts) else None
 
-    def __init__(self, run: Canonicaliser, start: Any, length: Any):
+
+def ranges(run: Canonicaliser, form: Form, parts: Sequence[Any]) -> Form | None:
+    """The entries of an array at ranges and places of its axes, where blocks stand along one of them."""
+    met, made = False, set[Term]()
+    for axis in reversed(range(len(parts))):
+        part, size = parts[axis], form.shape[axis]
+        ends = None if part == slice(None) else ends_of(part, size)
+        if ends is None:
+            continue
+        cut = _Range(run, ends[0], total_size(ends, (-1, 1)), part, made)
+        found = cut.of(form, axis)
+        if found is None:
+            return None
+        met = met or cut.met
+        axes = [k for k in range(len(found.shape)) if k != axis]
+        form = found if isinstance(part, slice) else found.restricted(axes)
+    return form if met else None
+
+
+class _Range:
+    """One range of an axis, and whether blocks have met it; ``part`` is how an index says it."""
+
+    def __init__(self, run: Canonicaliser, start: Any, length: Any, part: Any = None, made: set[Term] | None = None):
         self.run = run
         self.start = start
         self.length = length
+        self.part = part
+        self.made = set[Term]() if made is None else made
+        """Ranges of arrays without blocks."""
+        self.met = False
 
     def of(self, form: Form, dim: int) -> Form | None:
         """The range of a form; None where some term of it has none."""
@@ -96,14 +138,19 @@ class _Range:
         return self.run.contract(forms, specs, p.out, shape).scaled(p.coef, p.decimal)
 
     def _base(self, base: Term, axis: int) -> Form | None:
-        inner = _BLOCKS.get(base.op.name)
-        if inner is not None:
-            return inner(self, base, axis)
+        row = row_of(base, axis)
+        if row is not None:
+            blocks = range_of(row, axis, self.start, self.length)
+            if blocks is not None:
+                self.met = True
+                return self._joined(blocks, base, axis)
+        elif base.op.name in ("cat", "stack", "put") and base.args[0].shape:
+            return self._beside(base, axis)
         inside = self.run.insides.get(base)
         if inside is not None:
             return self.of(inside, axis)
         if base.op.kind != "elementwise" or base not in self.run.arguments:
-            return None
+            return self._plain(base, axis)
         args = self.run.arguments[base]
         parts = [a if not a.shape else self.of(a, axis) for a in args]
         if any(a is None for a in parts):
@@ -111,32 +158,56 @@ class _Range:
         shape = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
         return self.run.elementwise(base.op, [a for a in parts if a is not None], base.params, shape)
 
-    def _stack(self, base: Term, axis: int) -> Form | None:
-        if base.params["dim"] != axis or self.length != 1 or not isinstance(self.start, int):
+    def _plain(self, base: Term, axis: int) -> Form | None:
+        """The range of an array without blocks, as an index names it."""
+        if self.part is None:
             return None
+        part = self.part
+        if self.length == 1 and isinstance(part, slice):
+            part = part.start or 0
+        entry = part_of_part(base, axis, part) if base.op.name == "getitem" else None
+        if entry is None:
+            entry = lookup("getitem")(base, index=Index((*[slice(None)] * axis, part)))
+        else:
+            self.met = self.met or base not in self.made
+        self.made.add(entry)
+        found = self.run.opaque(entry)
+        if isinstance(part, slice):
+            return found
         shape = (*base.shape[:axis], 1, *base.shape[axis + 1 :])
-        block = self.run.opaque(base.args[self.start])
-        return block.spread([k for k in range(base.ndim) if k != axis], shape)
+        return found.spread([k for k in range(base.ndim) if k != axis], shape)
 
-    def _pad(self, base: Term, axis: int) -> Form | None:
-        (block,), widths = base.args, base.params["widths"]
-        around = any(before or after for k, (before, after) in enumerate(widths) if k != axis)
-        whole = self.start == widths[axis][0] and self.length == block.shape[axis]
-        return self.run.opaque(block) if whole and not around else None
+    def _joined(self, blocks: Sequence[Block], base: Term, axis: int) -> Form:
+        shape = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
+        values = [b.value for b in blocks if b.value is not None]
+        if len(values) == len(blocks) > 1:
+            return self.run.form_of(lookup("cat")(*values, dim=axis))
+        if len(values) == len(blocks) == 1:
+            return self.run.form_of(values[0])
+        at, found = 0, []
+        for size, value in blocks:
+            stop = total_size((at, size))
+            if value is not None:
+                part = slice(at or None, None if stop == self.length else stop)
+                found.append(lookup("put")(value, index=Index((*[slice(None)] * axis, part)), shape=shape))
+            at = stop
+        return self.run.plus([self.run.form_of(t) for t in found], [1] * len(found), shape)
 
-    def _cat(self, base: Term, axis: int) -> Form | None:
-        if base.params["dim"] != axis:
-            parts = [self._base(a, axis) for a in base.args]
-            if any(a is None for a in parts):
+    def _beside(self, base: Term, axis: int) -> Form | None:
+        """The range of every array that was joined or put among zeros along other axes."""
+        params, own = dict(base.params), axis
+        if base.op.name == "put":
+            parts = index_of_axes(params["index"], base.ndim)
+            if parts is None or parts[axis] != slice(None) or len(base.args) > 1:
                 return None
-            return self.run.opaque(lookup("cat")(*(self.run.term(a) for a in parts if a is not None), **base.params))
-        at: Any = 0
-        for block in base.args:
-            if at == self.start and block.shape[axis] == self.length:
-                return self.run.opaque(block)
-            at = total_size((at, block.shape[axis]))
-        return None
-
-
-_BLOCKS = {"cat": _Range._cat, "stack": _Range._stack, "pad": _Range._pad}
-"""Ops that put arrays together, and a range of what they make."""
+            params["shape"] = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
+            own = sum(isinstance(p, slice) for p in parts[:axis])
+        elif base.op.name == "stack":
+            own = axis - (params["dim"] < axis)
+        values = []
+        for a in base.args:
+            found = self._base(a, own)
+            if found is None:
+                return None
+            values.append(lookup("expand")(whole(self.run.term(found), found.shape), shape=found.shape))
+        return self.run.form_of(base.op(*values, **params))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symgrad.formula.canonical.entries.places import index_of_axes
+from symgrad.formula.canonical.entries.rows import reaches, row_of
+from symgrad.formula.canonical.entries.slices import unit_place
 from symgrad.formula.canonical.normal import Form, Product
 from symgrad.formula.canonical.writing import whole
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, full
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import total_size
 
@@ -17,75 +18,128 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """Where a term of a sum stands along one axis; ``stop`` is None at the end."""
+    """Where terms of a sum stand along one axis, and their sum."""
 
-    term: int
-    axis: int
     start: Any
     stop: Any
-    value: Term
+    value: Form
+    terms: frozenset[int]
 
 
 def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonicaliser) -> list[Product] | None:
-    """The terms with those joined that fill an axis one after the other; None where there are none."""
-    ranges = [r for k, p in enumerate(terms) if (r := _range(k, p)) is not None]
-    for axis in dict.fromkeys(r.axis for r in ranges):
-        row = _filling([r for r in ranges if r.axis == axis])
-        if row is None:
+    """The terms with those joined that stand one after the other along an axis; None where there are none."""
+    arrays = [_array(p) for p in terms]
+    if all(t is None for t in arrays):
+        return None
+    for axis in range(len(shape)):
+        found = [_ranges(k, p, arrays[k], axis, shape, run) for k, p in enumerate(terms)]
+        row = (
+            _into_joined(found, run)
+            or _filling(found, shape[axis])
+            or _in_order([r for ranges in found for r in ranges])
+        )
+        gone = frozenset().union(*(r.terms for r in row))
+        if len(gone) < 2 or all(arrays[k] is None for k in gone):
             continue
-        parts = [_part(terms[r.term], r.value, run) for r in row]
-        made = lookup("cat")(*parts, dim=axis)
+        made = lookup("cat")(*_with_zeros(row, axis, shape, run), dim=axis)
         if made.shape != shape:
             continue
-        gone = {r.term for r in row}
         at = min(gone)
         rest = [p for k, p in enumerate(terms) if k not in gone]
         return [*rest[:at], *run.opaque(made).terms, *rest[at:]]
     return None
 
 
-def _range(k: int, p: Product) -> Range | None:
-    """The range of an axis that a term puts something in, with scalars in front of it."""
+def _array(p: Product) -> Term | None:
+    """An array that was joined, or put in a range, with nothing but scalars in front of it."""
     arrays = [f for f in p.factors if f.labels]
     if len(arrays) != 1 or arrays[0].labels != tuple(p.out) or arrays[0].power != 1:
         return None
-    place = _place(arrays[0].base)
-    return None if place is None else Range(k, *place)
+    base = arrays[0].base
+    return base if base.op.name in ("put", "embed", "cat") and unit_place(base) is None else None
 
 
-def _place(base: Term) -> tuple[int, Any, Any, Term] | None:
-    """The axis of a range, where it starts and stops, and what is put there beside zeros."""
-    if base.op.name == "embed":
-        axis, start, (value,) = base.params["dim"], base.params["start"], base.args
-        stop = total_size((start, value.shape[axis]))
-        return axis, start, None if stop == base.shape[axis] else stop, value
-    if base.op.name != "put" or len(base.args) != 1 or base.args[0].ndim != base.ndim:
-        return None
-    (value,), parts = base.args, index_of_axes(base.params["index"], base.ndim)
-    if parts is None or not all(isinstance(part, slice) and part.step in (None, 1) for part in parts):
-        return None
-    cut = [axis for axis, part in enumerate(parts) if part != slice(None)]
-    if len(cut) != 1 or any(value.shape[n] != base.shape[n] for n in range(base.ndim) if n != cut[0]):
-        return None
-    part = parts[cut[0]]
-    return cut[0], part.start or 0, None if part.stop == base.shape[cut[0]] else part.stop, value
-
-
-def _filling(ranges: Sequence[Range]) -> list[Range] | None:
-    """Ranges from the first place to the last, each of which begins where the one before it ends."""
-    starts: dict[Any, Range] = {}
-    for r in ranges:
-        starts.setdefault(r.start, r)
-    row: list[Range] = []
-    at: Any = 0
-    while at is not None:
-        if at not in starts:
-            return None
-        row.append(starts.pop(at))
-        at = row[-1].stop
-    return row if len(row) > 1 else None
-
-
-def _part(p: Product, value: Term, run: Canonicaliser) -> Term:
+def _ranges(
+    k: int, p: Product, base: Term | None, axis: int, shape: tuple[Any, ...], run: Canonicaliser
+) -> list[Range]:
+    """The ranges of an axis in which a term has something; a unit vector along the axis is one place."""
+    own, found = frozenset((k,)), list[Range]()
+    if base is None:
+        at = [f for f in p.factors if p.out[axis] in f.labels]
+        place = unit_place(at[0].base) if len(at) == 1 and at[0].power == 1 else None
+        if place is None or p.out.count(p.out[axis]) > 1:
+            return []
+        start = place if place >= 0 else total_size((shape[axis], place))
+        rest = Product(p.coef, [f for f in p.factors if f is not at[0]], p.out, p.decimal)
+        return [Range(start, total_size((start, 1)), Form([rest], (*shape[:axis], 1, *shape[axis + 1 :])), own)]
     scalars = Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ())
-    return whole(run.term(run.times(scalars, run.form_of(value))), value.shape)
+    first: Any = 0
+    for size, value in row_of(base, axis) or ():
+        last = total_size((first, size))
+        if value is not None:
+            found.append(Range(first, last, run.times(scalars, run.form_of(value)), own))
+        first = last
+    return found
+
+
+def _into_joined(found: Sequence[list[Range]], run: Canonicaliser) -> list[Range]:
+    """The ranges of an array that was joined, with what others add to one of them or put where it has zeros."""
+    row = next((ranges for ranges in found if len(ranges) > 1), [])
+    for other in found:
+        if not row or not other or other[0].terms == row[0].terms:
+            continue
+        wide = _in_order([*row, *(r for r in other if not any(r[:2] == old[:2] for old in row))])
+        adds = {r[:2]: r for r in other}
+        if wide:
+            row = [_sum(r, adds[r[:2]], run) if r[:2] in adds and r is not adds[r[:2]] else r for r in wide]
+    return row
+
+
+def _sum(a: Range, b: Range, run: Canonicaliser) -> Range:
+    value = run.plus([a.value, b.value], (1, 1), a.value.shape)
+    return Range(a.start, a.stop, value, a.terms | b.terms)
+
+
+def _filling(found: Sequence[list[Range]], size: Any) -> list[Range]:
+    """Ranges from the first place to the last, each of which begins where the one before it ends, as few as can be."""
+    rows: dict[Any, list[Range]] = {0: []}
+    queue: list[Any] = [0]
+    for at in queue:
+        for (r,) in (ranges for ranges in found if len(ranges) == 1):
+            if r.start == at and r.stop not in rows:
+                rows[r.stop] = [*rows[at], r]
+                queue.append(r.stop)
+    return rows.get(size, [])
+
+
+def _in_order(ranges: Sequence[Range]) -> list[Range]:
+    """Ranges none of which reaches into another, in order; none where one does."""
+    row: list[Range] = []
+    sizes = [total_size((r.stop, r.start), (1, -1)) for r in ranges]
+    for r in ranges:
+        before = [reaches(other.stop, r.start, sizes) for other in row]
+        after = [reaches(r.stop, other.start, sizes) for other in row]
+        at = sum(before)
+        if before != [k < at for k in range(len(row))] or after != [k >= at for k in range(len(row))]:
+            return []
+        row.insert(at, r)
+    return row
+
+
+def _with_zeros(row: Sequence[Range], axis: int, shape: tuple[Any, ...], run: Canonicaliser) -> list[Term]:
+    """The blocks of ranges, and zeros where there are none."""
+    blocks: list[Term] = []
+    at: Any = 0
+    for start, stop, value in (*((r.start, r.stop, r.value) for r in row), (shape[axis], None, None)):
+        if start != at:
+            zeros = (*shape[:axis], total_size((start, at), (1, -1)), *shape[axis + 1 :])
+            blocks.append(full(zeros, 0, "float64"))
+        if value is not None:
+            blocks.append(_block(value, run))
+            at = stop
+    return blocks
+
+
+def _block(form: Form, run: Canonicaliser) -> Term:
+    term = whole(run.term(form), form.shape)
+    return term if term.shape == form.shape else lookup("expand")(term, shape=form.shape)

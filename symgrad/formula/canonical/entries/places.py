@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from symgrad.formula.canonical.entries.slices import new_axes
+from symgrad.formula.canonical.entries.blocks import ranges
+from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity, new_axes
 from symgrad.formula.canonical.entries.written import entry_at, not_written, placed_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
 _ALL = slice(None)
-
-
-def index_of_axes(index: Index, ndim: int) -> list[Any] | None:
-    """What an index says of each axis; None where it adds axes, or has masks, or arrays that are constants."""
-    parts: list[Any] = []
-    for p in index.parts:
-        if p is None or isinstance(p, (bool, np.ndarray)):
-            return None
-        parts += [_ALL] * (ndim - len(index.parts) + 1) if p is Ellipsis else [p]
-    return parts + [_ALL] * (ndim - len(parts))
 
 
 def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -118,9 +107,10 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     written = placed_at(term.args[0], index, term.shape)
     if written is not None:
         return run.form_of(written)
-    if not term.shape and term.args[0].op is not SYMBOL:
-        other = not_written(term.args[0], index)
-        found = entry_at(run, form, index) if other is None else run.form_of(other)
+    if term.args[0].op is not SYMBOL and all(isinstance(p, (int, slice)) for p in parts):
+        other = None if term.shape else not_written(term.args[0], index)
+        found = ranges(run, form, parts) if other is None else run.form_of(other)
+        found = entry_at(run, form, index) if found is None and not term.shape else found
         if found is not None:
             return found
     at = [p for p in parts if p != _ALL]
@@ -142,14 +132,6 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         inner = run.form_of(lookup("getitem")(whole(run.term(inner), inner.shape), index=Index(rest)))
     shown = [k for k, p in enumerate(parts) if isinstance(p, slice)]
     return inner.spread([n for n, k in enumerate(shown) if k in kept], term.shape)
-
-
-def is_identity(form: Form) -> bool:
-    """Whether a form is a number times the identity."""
-    if len(form.terms) != 1:
-        return False
-    p = form.terms[0]
-    return not p.factors and len(p.out) == 2 and p.out[0] == p.out[1]
 
 
 def read_scattered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import Index
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -109,3 +112,21 @@ def new_axes(index: Any, ndim: int) -> list[bool] | None:
         else:
             return None
     return out + [False] * (ndim - out.count(False))
+
+
+def index_of_axes(index: Index, ndim: int) -> list[Any] | None:
+    """What an index says of each axis; None where it adds axes, or has masks, or arrays that are constants."""
+    parts: list[Any] = []
+    for p in index.parts:
+        if p is None or isinstance(p, (bool, np.ndarray)):
+            return None
+        parts += [slice(None)] * (ndim - len(index.parts) + 1) if p is Ellipsis else [p]
+    return parts + [slice(None)] * (ndim - len(parts))
+
+
+def is_identity(form: Form) -> bool:
+    """Whether a form is a number times the identity."""
+    if len(form.terms) != 1:
+        return False
+    p = form.terms[0]
+    return not p.factors and len(p.out) == 2 and p.out[0] == p.out[1]

@@ -1,7 +1,8 @@
 """Arrays that a program fills entry by entry: what is written at a place, times the unit vector of that place.
 
-``index_put(a, v; index=[k])`` is a − aₖ eₖ + v eₖ, and the entry k of a sum of multiples of unit vectors is the
-multiple of eₖ.  So a loop that fills zeros gives the vector of what it has written.
+What is written into zeros at a place k is v eₖ, and the entry k of a sum of multiples of unit vectors is the multiple
+of eₖ.  So a loop that fills zeros gives the vector of what it has written.  What is written into other arrays stands
+between what is left of them.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.slices import new_axes, unit_place
+from symgrad.formula.canonical.entries.rows import ends_of
+from symgrad.formula.canonical.entries.slices import index_of_axes, new_axes, unit_place
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.term import Term, apply, full
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
+from symgrad.ops.shapes.sizes import total_size
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
 MOST = 64
 """Terms of an array among which entries are looked for."""
-FEW = 3
-"""Terms of an array of which one entry is exchanged for another."""
 
 
 def place_of(index: Any, shape: Sequence[Any]) -> tuple[int, ...] | None:
@@ -57,7 +58,7 @@ def read_written(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
     for p in args[0].terms:
         found = _entry(p, dict(enumerate(place)))
         if found is None or (found.coef and len(found.factors) + len(place) > len(p.factors)):
-            return _exchanged(run, term, args, place)  # other entries of this term stay as they are
+            return _between(run, term, args)  # other entries of this term stay as they are
         if not found.coef:
             kept.append(p)
     return run.plus([Form(kept, term.shape), _alone(run, args[1], place, term.shape)], (1, 1), term.shape)
@@ -70,17 +71,46 @@ def _alone(run: Canonicaliser, value: Form, place: Sequence[int], shape: tuple[A
     return run.contract([value, *units], [(), *((k,) for k in axes)], axes, shape)
 
 
-def _exchanged(run: Canonicaliser, term: Term, args: Sequence[Form], place: Sequence[int]) -> Form | None:
-    """a − aₖ eₖ + v eₖ for one entry of an array that is not written into again and again."""
-    if len(args[0].terms) > FEW or any(f.base.op.name == "index_put" for p in args[0].terms for f in p.factors):
+def _between(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """What stands before a range of an axis, what is written there, and what stands after it, whatever stood there."""
+    (array, value, *places), parts = term.args, index_of_axes(term.params["index"], term.ndim)
+    if parts is None or places or not all(isinstance(part, (int, slice)) for part in parts):
         return None
-    entry = run.form_of(lookup("getitem")(term.args[0], index=Index(tuple(place))))
-    change = run.plus([args[1], entry], (1, -1), ())
-    return run.plus([args[0], _alone(run, change, place, term.shape)], (1, 1), term.shape)
+    axis = next(k for k, part in enumerate(parts) if part != slice(None))
+    part, size = parts[axis], term.shape[axis]
+    ends = ends_of(part, size)
+    if ends is None or (array.op.name == "cat" and len(array.args) > MOST):
+        return None
+    getitem, lead = lookup("getitem"), parts[:axis]
+    within = slice(part, part + 1 or None) if isinstance(part, int) else part
+    outside = [*[slice(within.start)] * (ends[0] != 0), *[slice(within.stop, None)] * (ends[1] != size)]
+    around = {p.start is None: getitem(array, index=Index((*lead, p))) for p in outside}
+    new = _written_at(array, value, parts, axis)
+    row = [t for t in (around.get(True), new, around.get(False)) if t is not None]
+    if total_size([t.shape[axis] for t in row]) != size:
+        return None
+    if args[1].terms or any(p != slice(None) for p in parts[axis + 1 :]):
+        return run.form_of(lookup("cat")(*row, dim=axis))
+    left = [run.form_of(_put(around[p.start is None], Index((*lead, p)), term)) for p in outside]
+    return run.plus(left, [1] * len(left), term.shape)
+
+
+def _written_at(array: Term, value: Term, parts: Sequence[Any], axis: int) -> Term:
+    """The range of an array along one axis after a value was written into it, which is narrower along later axes."""
+    lead, rest = parts[:axis], parts[axis + 1 :]
+    new = lookup("getitem")(array, index=Index((*lead, parts[axis])))
+    if any(p != slice(None) for p in rest):
+        inner = (*lead, *([] if isinstance(parts[axis], int) else [slice(None)]), *rest)
+        new = lookup("index_put")(new, value, index=Index(inner))
+    elif value.shape == new.shape:
+        new = value
+    else:
+        new = lookup("expand")(value, shape=new.shape)
+    return lookup("unsqueeze")(new, dim=axis) if isinstance(parts[axis], int) else new  # type: ignore[no-any-return]
 
 
 def _around(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """A range of an array that is one number everywhere else, which is mostly 0, or a range that becomes 0."""
+    """A range of an array that is one number everywhere else, which is mostly 0."""
     index, array = term.params["index"], term.args[0]
     if len(term.args) > 2 or not all(isinstance(part, (int, slice)) for part in index.parts):
         return None
@@ -90,11 +120,9 @@ def _around(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None
     if placed_at(old, index, before.shape) is not None:  # which is written over
         over = old.op.name == "put"
         return run.form_of(_put(value, index, term) if over else lookup("index_put")(old.args[0], value, index=index))
-    if not args[1].terms:
-        return run.plus([args[0], run.form_of(_put(before, index, term))], (1, -1), term.shape)
     constant = sum(p.coef for p in args[0].terms)
     if any(p.factors for p in args[0].terms) or not isinstance(constant, (int, Fraction)):
-        return None
+        return _between(run, term, args)
     written = run.form_of(_put(value, index, term))
     if not constant:
         return written
