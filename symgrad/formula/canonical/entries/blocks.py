@@ -71,7 +71,7 @@ def read_joined(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
         else:
             flat.append(a)
     if term.shape == (len(flat),):
-        return run.opaque(lookup("stack")(*(run.term(run.form_of(a)) for a in flat), dim=0))
+        return run.opaque(lookup("stack")(*(run.term(run.form_of(a).restricted(())) for a in flat), dim=0))
     return run.opaque(term.op(*flat, dim=dim)) if len(flat) > len(parts) else None
 
 

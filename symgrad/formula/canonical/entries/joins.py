@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
 
+MOST = 24
+"""Terms and ranges of a sum that are joined."""
+
+
 class Range(NamedTuple):
     """Where terms of a sum stand along one axis, and their sum."""
 
@@ -29,10 +33,12 @@ class Range(NamedTuple):
 def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonicaliser) -> list[Product] | None:
     """The terms with those joined that stand one after the other along an axis; None where there are none."""
     arrays = [_array(p) for p in terms]
-    if all(t is None for t in arrays):
+    if all(t is None for t in arrays) or len(terms) > MOST:
         return None
     for axis in range(len(shape)):
         found = [_ranges(k, p, arrays[k], axis, shape, run) for k, p in enumerate(terms)]
+        if sum(map(len, found)) > MOST:
+            continue
         row = (
             _into_joined(found, run)
             or _filling(found, shape[axis])

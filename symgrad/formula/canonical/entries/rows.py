@@ -99,6 +99,8 @@ def range_of(row: Sequence[Block], axis: int, start: Any, length: Any) -> list[B
 
 def reaches(a: Any, b: Any, known: Sequence[Any]) -> bool:
     """Whether a ≤ b, where some sizes are known not to be negative."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
     gap = total_size((b, a), (1, -1))
     if isinstance(gap, int):
         return gap >= 0
