@@ -222,3 +222,17 @@ def test_parts_of_parts_are_parts():
     f = {"rows": lambda A: A[1:][:, 0] @ A[1][:-1], "ends": lambda A: A[1:-1][1:, 2:][:, -1].sum()}
     assert sg.formula(f["rows"], (4, 4)).unicode() == "A[1:, 0]ᵀ A[1, :−1]"
     assert sg.formula(f["ends"], (4, 4)).unicode() == "𝟏ᵀ A[2:−1, −1]"
+
+
+def test_ends_that_are_written_after_each_other():
+    def f(u):
+        v = u.copy()
+        v[0] = 0
+        v[-1] = 0
+        v[1:-1] += 0.2 * (v[2:] - 2 * v[1:-1] + v[:-2])
+        return np.sum(v**3)
+
+    u = np.array([0.5, 1.5, -0.7, 0.9, 2.0, 0.3])
+    value, slope = sg.formula(f, u), sg.formula(f, u, wrt=0)
+    np.testing.assert_allclose(value.evaluate(u=u), f(u))
+    np.testing.assert_allclose(slope.evaluate(u=u), sg.func.grad(f)(u).numpy())

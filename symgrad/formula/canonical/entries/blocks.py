@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.rows import Block, ends_of, part_of_part, range_of, row_of
+from symgrad.formula.canonical.entries.rows import Block, ends_of, part_of_part, range_of, row_of, slice_of
 from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity
 from symgrad.formula.canonical.entries.written import row_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
@@ -177,18 +177,21 @@ class _Range:
         shape = (*base.shape[:axis], 1, *base.shape[axis + 1 :])
         return found.spread([k for k in range(base.ndim) if k != axis], shape)
 
-    def _joined(self, blocks: Sequence[Block], base: Term, axis: int) -> Form:
+    def _joined(self, blocks: Sequence[Block], base: Term, axis: int) -> Form | None:
         shape = (*base.shape[:axis], self.length, *base.shape[axis + 1 :])
         values = [b.value for b in blocks if b.value is not None]
         if len(values) == len(blocks) > 1:
             return self.run.form_of(lookup("cat")(*values, dim=axis))
         if len(values) == len(blocks) == 1:
             return self.run.form_of(values[0])
-        at, found = 0, []
+        found: list[Term] = []
+        at: Any = 0
         for size, value in blocks:
             stop = total_size((at, size))
             if value is not None:
-                part = slice(at or None, None if stop == self.length else stop)
+                part = slice_of(at, stop, self.length)
+                if part is None:
+                    return None
                 found.append(lookup("put")(value, index=Index((*[slice(None)] * axis, part)), shape=shape))
             at = stop
         return self.run.plus([self.run.form_of(t) for t in found], [1] * len(found), shape)

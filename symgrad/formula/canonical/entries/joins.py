@@ -57,12 +57,13 @@ def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonica
 
 
 def _array(p: Product) -> Term | None:
-    """An array that was joined, or put in a range, with nothing but scalars in front of it."""
+    """An array that was joined, or put in a range, with nothing but scalars in front of it; numbers are stacked."""
     arrays = [f for f in p.factors if f.labels]
     if len(arrays) != 1 or arrays[0].labels != tuple(p.out) or arrays[0].power != 1:
         return None
     base = arrays[0].base
-    return base if base.op.name in ("put", "embed", "cat") and unit_place(base) is None else None
+    numbers = base.op.name == "put" and (unit_place(base) is not None or base.args[0].op.name == "stack")
+    return base if base.op.name in ("put", "embed", "cat") and not numbers else None
 
 
 def _ranges(

@@ -78,6 +78,14 @@ def ends_of(part: Any, size: Any) -> tuple[Any, Any] | None:
     return tuple(total_size((size, k)) if isinstance(k, int) and k < 0 else k for k in (start, stop))  # type: ignore[return-value]
 
 
+def slice_of(start: Any, stop: Any, size: Any) -> slice | None:
+    """The slice from one place of an axis to another, each counted from an end; None where they are at neither."""
+    ends = [k if isinstance(k, int) else total_size((k, size), (1, -1)) for k in (start, stop)]
+    if not all(isinstance(k, int) for k in ends):
+        return None
+    return slice(ends[0] or None, None if stop == size else ends[1])
+
+
 def range_of(row: Sequence[Block], axis: int, start: Any, length: Any) -> list[Block] | None:
     """The blocks inside a range; None where it is not known which they are."""
     stop = total_size((start, length))
