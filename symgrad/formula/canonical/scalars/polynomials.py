@@ -87,6 +87,8 @@ def primitive(a: Polynomial, cleared: bool = True) -> tuple[Fraction, Monomial, 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     """a / b where b divides a, for polynomials without negative exponents; None otherwise."""
+    if not _may_divide(b, a):
+        return None
     order = sorted({x for poly in (a, b) for m in poly for x, _ in m})
 
     def rank(m: Monomial) -> list[Fraction]:
@@ -110,6 +112,21 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
             if not rest[k]:
                 del rest[k]
     return None
+
+
+def _may_divide(b: Polynomial, a: Polynomial) -> bool:
+    """Whether the value of b at some whole numbers divides that of a, as it must where b divides a (Gauss's lemma).
+
+    That holds for whole coefficients, of which those of b have no common divisor; others are not asked.
+    """
+    numbers = [c for poly in (a, b) for c in poly.values()] + [p for poly in (a, b) for m in poly for _, p in m]
+    if any(x.denominator != 1 for x in numbers) or math.gcd(*(c.numerator for c in b.values())) != 1:
+        return True
+    above, below = (
+        sum(c.numerator * math.prod((1009 + 30 * x) ** p.numerator for x, p in m) for m, c in poly.items())
+        for poly in (a, b)
+    )
+    return not below or above % below == 0
 
 
 def _bounded(poly: Polynomial) -> Polynomial:
