@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.special.interpolants import interpolated
 
 
 def hankel(x: Any, n: float) -> Any:
-    """H⁽¹⁾_n(x) for x >= 1: its integral (DLMF 10.9.10) on the path of steepest descent, Im sinh t = tanh Re t."""
+    """H⁽¹⁾_n(x) for x >= 1."""
+    real, imag = interpolated(hankel_share, x, n) if n <= 1 else hankel_share(x, n)
+    turned = (-1j) ** (n % 4) if n == int(n) else np.exp(-0.5j * np.pi * n)
+    return turned * np.exp(1j * x) / (1j * np.pi * np.sqrt(x)) * (real + 1j * imag)
+
+
+def hankel_share(x: Any, n: float) -> Any:
+    """πi√x i^n e^(-ix) H⁽¹⁾_n(x), both parts: DLMF 10.9.10 on the path of steepest descent, Im sinh t = tanh Re t."""
     total = np.empty(np.shape(x), np.complex128)
     near = x <= 11  # where all entries have the same nodes
     width = np.arccosh((48 / x + np.sqrt((48 / x) ** 2 + 4)) / 2)
@@ -29,8 +37,7 @@ def hankel(x: Any, n: float) -> Any:
             decay = np.exp(-x[where][:, None] * (np.sinh(t) * np.tanh(t)) - n * t)
         turn = np.exp(-1j * n * np.arctan(np.sinh(t))) * (1 + 1j / np.cosh(t))
         total[where] = step * (np.sum(decay * turn, -1) if np.ndim(step) else decay @ turn)
-    turned = (-1j) ** (n % 4) if n == int(n) else np.exp(-0.5j * np.pi * n)
-    return turned * np.exp(1j * x) / (1j * np.pi) * total
+    return np.sqrt(x) * np.stack((total.real, total.imag))
 
 
 def falling_share(x: Any, low: Any, n: int) -> Any:
@@ -129,40 +136,51 @@ def bessel_y(x: Any, n: int) -> Any:
     if x.size > 32768:
         return in_stretches(bessel_y, x, n)
     y = x.astype(np.float64)
-    low = np.clip(np.nan_to_num(y), 1e-300, 1)
-    high = np.where(np.isfinite(y), np.maximum(y, 1), 1)
+    low = (y > 0) & (y < 1)
+    high = (y >= 1) & np.isfinite(y)
+    near, far = np.maximum(y[low], 1e-300), y[high]
     rows = []
-    for k in (0, 1):
-        regular = 2 / np.pi * np.log(low / 2) * bessel_j(low, k)
-        series = regular - 2 / (np.pi * low) * k - (low / 2) ** k / np.pi * harmonic_series(low, k, -1)
-        rows.append(np.where(y < 1, series, hankel(high, k).imag))
-    out = climbed(rows[0], rows[1], np.maximum(y, 1e-300), n, -1)
+    for k in (0, 1)[: n + 1]:
+        regular = 2 / np.pi * np.log(near / 2) * bessel_j(near, k)
+        row = np.zeros_like(y)
+        row[low] = regular - 2 / (np.pi * near) * k - (near / 2) ** k / np.pi * harmonic_series(near, k, -1)
+        row[high] = hankel(far, k).imag
+        rows.append(row)
+    out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, -1)
     out = np.where(y == 0, -np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
 
 
 def bessel_ke(x: Any, n: int) -> Any:
-    """e^x K_n(x): its series (DLMF 10.31.1) below 1, its integral (10.32.9) above; inf at 0, nan below."""
+    """e^x K_n(x): its series (DLMF 10.31.1) below 1, interpolants of its integral above; inf at 0, nan below."""
     x = np.asarray(x)
     if x.size > 32768:
         return in_stretches(bessel_ke, x, n)
     y = x.astype(np.float64)
-    low = np.clip(np.nan_to_num(y), 1e-300, 1)
-    high = np.where(np.isfinite(y), np.maximum(y, 1), 1)
-    step = np.minimum(0.2, 0.6 / np.sqrt(high))
-    count = int(np.max(np.ceil(np.arccosh(1 + 48 / high) / step), initial=0))
-    t = np.arange(-count, count + 1) * step[..., None]
-    with np.errstate(over="ignore"):
-        decay = np.exp(-high[..., None] * 2 * np.sinh(t / 2) ** 2)
+    low = (y > 0) & (y < 1)
+    high = (y >= 1) & np.isfinite(y)
+    near, far = np.maximum(y[low], 1e-300), y[high]
     rows = []
-    for k in (0, 1):
-        regular = (-1) ** (k + 1) * np.log(low / 2) * modified_series(low, k)
-        beside = (-1) ** k * (low / 2) ** k / 2 * harmonic_series(low, k, 1)
-        series = np.exp(low) * (regular + k / low + beside)
-        rows.append(np.where(y < 1, series, step / 2 * np.sum(decay * np.cosh(k * t), -1)))
-    out = climbed(rows[0], rows[1], np.maximum(y, 1e-300), n, 1)
+    for k in (0, 1)[: n + 1]:
+        regular = (-1) ** (k + 1) * np.log(near / 2) * modified_series(near, k)
+        beside = (-1) ** k * (near / 2) ** k / 2 * harmonic_series(near, k, 1)
+        row = np.zeros_like(y)
+        row[low] = np.exp(near) * (regular + k / near + beside)
+        row[high] = interpolated(ke_derivative, far, k, 0)[0] / np.sqrt(far)
+        rows.append(row)
+    out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, 1)
     out = np.where(y == 0, np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))
     return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+
+
+def ke_derivative(x: Any, n: int, k: int) -> Any:
+    """The k-th derivative of e^x K_n(x) times x^(k + 1/2) for x >= 1: by its integral (DLMF 10.32.9)."""
+    step = np.minimum(0.2 if n + k < 3 else 0.12, (0.6 if n + k < 3 else 0.45) / np.sqrt(x))
+    count = int(np.max(np.ceil(np.arccosh(1 + 100 / x) / step)))
+    t = np.arange(-count, count + 1) * step[:, None]
+    away = -2 * np.sinh(t / 2) ** 2
+    with np.errstate(over="ignore", under="ignore"):
+        return step * x ** (k + 0.5) / 2 * np.sum(away**k * np.exp(x[:, None] * away) * np.cosh(n * t), -1)
 
 
 def bessel_ke_slope(x: Any, n: int, k: int = 1) -> Any:
@@ -183,12 +201,9 @@ def bessel_ke_slope(x: Any, n: int, k: int = 1) -> Any:
     high = (y > max(1.0, n * n / 8)) & np.isfinite(y)
     if high.any():
         far = y[high]
-        step = np.minimum(0.2 if n + k < 3 else 0.12, (0.6 if n + k < 3 else 0.45) / np.sqrt(far))
-        count = int(np.max(np.ceil(np.arccosh(1 + 100 / far) / step)))
-        t = np.arange(-count, count + 1) * step[:, None]
-        away = -2 * np.sinh(t / 2) ** 2
-        with np.errstate(over="ignore", under="ignore"):
-            out[high] = step / 2 * np.sum(away**k * np.exp(far[:, None] * away) * np.cosh(n * t), -1)
+        scaled = interpolated(ke_derivative, far, n, k)[0] if n < 3 else ke_derivative(far, n, k)
+        with np.errstate(under="ignore"):
+            out[high] = scaled / far**k / np.sqrt(far)
     return out.astype(x.dtype, copy=False)[()]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.entries.elementwise import erf_ratio, erfc, erfc_scaled, in_stretches
+from symgrad.kernels.special.interpolants import interpolated
 from symgrad.kernels.special.jets import jet_linear, jet_over, jet_top
 
 
@@ -106,6 +107,14 @@ def half_line() -> tuple[list[float], list[float]]:
     return nodes.tolist(), (0.1 * nodes * (1 + np.exp(-v))).tolist()
 
 
+def erfcx_integral(x: Any, n: int) -> Any:
+    """The integral of t^n e^(-t² - 2(x-1)t), times x^(n+1), for x >= 1."""
+    total = np.zeros_like(x)
+    for t, weight in zip(*half_line(), strict=True):
+        total = total + weight * t**n * np.exp(-((t / x) ** 2) - 2 * ((x - 1) / x) * t)
+    return total
+
+
 def erfcx_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of e^(x²) erfc(x), n > 0: for x >= 0 the integral of (-2t)^n e^(-t² - 2xt), times 2/√π.
 
@@ -117,12 +126,9 @@ def erfcx_slope(x: Any, n: int = 1) -> Any:
         return in_stretches(erfcx_slope, x, n)
     y = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        size = np.abs(y)
-        scale = 1 / (1 + size)
-        total = np.zeros_like(size)
-        for t, weight in zip(*half_line(), strict=True):
-            total = total + weight * t**n * np.exp(-((scale * t) ** 2) - 2 * (size * scale) * t)
-        right = 2 / math.sqrt(math.pi) * (-2 * scale) ** n * scale * total
+        away = 1 + np.minimum(np.abs(np.where(np.isnan(y), 0.0, y)), 1e300)
+        total = interpolated(erfcx_integral, away.ravel(), n)[0].reshape(away.shape)
+        right = 2 / math.sqrt(math.pi) * (-2 / away) ** n / away * total
         coefs = np.ones(1)  # of the polynomial, the highest power first: the next is its derivative and 2x times it
         for _ in range(n):
             coefs = np.polyadd(np.polyder(coefs), np.append(2 * coefs, 0))

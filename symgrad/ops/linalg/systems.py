@@ -144,8 +144,8 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Named:
 
 @within("linalg", "cholesky")
 def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
-    """Lower triangular L with A = L Lᴴ, or upper triangular with A = Uᴴ U."""
-    return mH(cholesky(A)) if upper else cholesky(A)
+    """Lower triangular L with A = L Lᴴ, or upper triangular with A = Uᴴ U; only that triangle of ``A`` is read."""
+    return mH(cholesky(mH(A))) if upper else cholesky(A)
 
 
 @front("cholesky")

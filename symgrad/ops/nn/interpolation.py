@@ -21,10 +21,10 @@ from symgrad.ops.indexing.getitem import gather_op, index_select
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from symgrad.ops.nn.weighing import weighed
-from symgrad.ops.reductions.sums import cast
+from symgrad.ops.reductions.sums import cast, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.joining import unbind
+from symgrad.ops.shapes.joining import stack, unbind
 from symgrad.ops.shapes.shaping import mT, reshape, spread, unsqueeze
 
 
@@ -299,15 +299,19 @@ def grid_sample(
         # Zero times the grid: its gradient is zero, not absent.
         return _read(input, [np.rint(values_of(p)) for p in places]) + 0 * unsqueeze(floor(places[0]), 1)
     lows = [np.floor(values_of(p)) for p in places]
-    total: Any = 0
-    for corner in itertools.product((0, 1), repeat=len(sizes)):
-        weight: Any = 1
-        for place, low, side in zip(places, lows, corner, strict=True):
-            weight = weight * (place - low if side else low + 1 - place)
-        total = total + _read(input, [low + side for low, side in zip(lows, corner, strict=True)]) * unsqueeze(
-            weight, 1
-        )
-    return total
+    return _mixed(
+        input,
+        [(low, low + 1) for low in lows],
+        [(low + 1 - place, place - low) for low, place in zip(lows, places, strict=True)],
+    )
+
+
+def _mixed(x: Any, places: Sequence[Sequence[Any]], weights: Sequence[Sequence[Any]]) -> Any:
+    """The sum of entries around points, each by the product of its weights; for every axis its places and weights."""
+    corners = list(itertools.product(*(range(len(row)) for row in places)))
+    chosen = [stack([row[c] for c in along], 1) for row, along in zip(weights, zip(*corners, strict=True), strict=True)]
+    whole = [np.stack([row[c] for c in along], 1) for row, along in zip(places, zip(*corners, strict=True), strict=True)]
+    return sum_(_read(x, whole) * unsqueeze(math.prod(chosen[1:], start=chosen[0]), 1), 2)
 
 
 def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> Any:
@@ -319,10 +323,7 @@ def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> 
         [values_of(_brought_inside(low + k - 1, n, padding, align)) for k in range(4)]
         for low, n in zip(lows, sizes, strict=True)
     )
-    total: Any = 0
-    for i, j in itertools.product(range(4), repeat=2):
-        total = total + _read(x, (rows[i], columns[j])) * unsqueeze(weights[0][i] * weights[1][j], 1)
-    return total
+    return _mixed(x, (rows, columns), weights)
 
 
 @within("nn.functional")
