@@ -117,3 +117,26 @@ def test_systems_from_factors_of_stacks() -> None:
     got = sg.linalg.lu_solve(*sg.linalg.lu_factor(sg.tensor(x)), sg.tensor(b))
     want = torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor(x)), torch.tensor(b))
     alike(got, want, 1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_reads_one_triangle(upper: bool, dtype: str) -> None:
+    x = whole((2, 4, 4), 0, dtype) + 9 * np.eye(4)
+    for call in ("cholesky", "cholesky_ex"):
+        found = []
+        for m, tensor in ((sg, sg.tensor), (torch, torch.tensor)):
+            a = tensor(x, requires_grad=True)
+            factor = getattr(m.linalg, call)(a, upper=upper)
+            factor = factor[0] if call == "cholesky_ex" else factor
+            (abs(factor) ** 2).sum().backward()
+            found.append((factor, a.grad))
+        for got, want in zip(*found, strict=True):
+            alike(got, want, 1e-12)
+    spoilt = np.eye(3)
+    spoilt[(0, 1) if upper else (1, 0)] = 2  # in the triangle that is read
+    for turned in (spoilt, spoilt.T):
+        got, want = (
+            m.linalg.cholesky_ex(t(turned), upper=upper)[1] for m, t in ((sg, sg.tensor), (torch, torch.tensor))
+        )
+        assert int(got) == int(want)

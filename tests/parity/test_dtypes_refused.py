@@ -145,3 +145,11 @@ PARTS = {
 def test_parts(name):
     for dtype, shape in cases(name):
         compared(lambda t, x=sample(dtype, shape): PARTS[name](t, t.tensor(x)), (name, dtype, shape))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
+def test_means_over_cells_are_of_floats(dtype):
+    for rank in (1, 2, 3):
+        x = sample(dtype, (1, 1, *(3,) * rank))
+        compared(lambda t, x=x, n=rank: getattr(t.nn.functional, f"adaptive_avg_pool{n}d")(t.tensor(x), 2), rank)
+        compared(lambda t, x=x: t.nn.functional.interpolate(t.tensor(x), size=2, mode="area"), rank)

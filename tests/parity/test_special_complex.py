@@ -61,6 +61,7 @@ def test_voigt_profile_has_slopes_by_all():
     p, q = x.detach().numpy(), gamma.detach().numpy()
     np.testing.assert_allclose(gamma.grad, (p**2 - q**2) / (np.pi * (p**2 + q**2) ** 2), rtol=1e-14)
     assert sg.special.voigt_profile(sg.tensor([1.0]), 1.0, 0.5).dtype == sg.float32
+    assert sg.special.voigt_profile(sg.tensor([np.inf, -np.inf]), 1.0, 0.5).tolist() == [0, 0]
 
 
 def test_gradients_of_complex_numbers():

@@ -167,7 +167,8 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> N
     There the factor is nan, and ``check_errors`` raises a ``LinAlgError``, as :func:`cholesky` does.
     """
     places = functools.partial(_first, _no_factor)
-    return named("linalg_cholesky_ex")(_tried(lambda A: linalg_cholesky(A, upper=upper), A, places, check_errors))
+    factor, info = _tried(cholesky, mH(A) if upper else A, places, check_errors)
+    return named("linalg_cholesky_ex")((mH(factor) if upper else factor, info))
 
 
 @front("cholesky_inverse")

@@ -310,7 +310,9 @@ def _mixed(x: Any, places: Sequence[Sequence[Any]], weights: Sequence[Sequence[A
     """The sum of entries around points, each by the product of its weights; for every axis its places and weights."""
     corners = list(itertools.product(*(range(len(row)) for row in places)))
     chosen = [stack([row[c] for c in along], 1) for row, along in zip(weights, zip(*corners, strict=True), strict=True)]
-    whole = [np.stack([row[c] for c in along], 1) for row, along in zip(places, zip(*corners, strict=True), strict=True)]
+    whole = [
+        np.stack([row[c] for c in along], 1) for row, along in zip(places, zip(*corners, strict=True), strict=True)
+    ]
     return sum_(_read(x, whole) * unsqueeze(math.prod(chosen[1:], start=chosen[0]), 1), 2)
 
 

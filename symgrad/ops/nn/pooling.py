@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, shape_of
+from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -215,6 +215,7 @@ def _target(name: str, output_size: Any, x: Any, rank: int) -> tuple[int, ...]:
 def _adaptive_avg(rank: int) -> Any:
     name = f"adaptive_avg_pool{rank}d"
 
+    @refusing({"bui": name})
     @rounded_once
     def call(input: Any, output_size: Any) -> Any:
         target = _target(name, output_size, input, rank)

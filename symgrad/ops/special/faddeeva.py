@@ -89,4 +89,4 @@ def _cauchy(x: Any, gamma: Any) -> Any:
 
 def _mixed(x: Any, sigma: Any, gamma: Any) -> Any:
     width = sigma * sqrt(exact(2))
-    return real(wofz((x + 1j * gamma) / width)) / (width * sqrt(PI))
+    return real(wofz(x / width + 1j * (gamma / width))) / (width * sqrt(PI))  # NumPy's ∞ + i over 2 is nan
