@@ -21,6 +21,7 @@ from symgrad.kernels.special.exponential_integrals import *  # noqa: F403
 from symgrad.kernels.special.faddeeva import *  # noqa: F403
 from symgrad.kernels.special.gamma import *  # noqa: F403
 from symgrad.kernels.special.gamma_integrals import *  # noqa: F403
+from symgrad.kernels.special.interpolants import *  # noqa: F403
 from symgrad.kernels.special.jacobi import *  # noqa: F403
 from symgrad.kernels.special.jets import *  # noqa: F403
 from symgrad.kernels.special.lambert import *  # noqa: F403

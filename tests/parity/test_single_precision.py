@@ -213,3 +213,13 @@ def test_a_derivative_of_one_kernel_is_rounded_once(name: str, dtype: str) -> No
         getattr(t.nn.functional, name)(x).backward(t.tensor(seed, dtype=getattr(t, dtype)))
         grads.append(x.grad.float().numpy())
     np.testing.assert_array_equal(*grads)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_gradient_of_logaddexp2_where_one_operand_is_far_below(dtype: str) -> None:
+    found = []
+    for module in (sg, torch):
+        x = module.tensor([-100.0, -10.0, 3.0, 7.0], dtype=getattr(module, dtype), requires_grad=True)
+        module.logaddexp2(x, module.tensor([10.0, 3.0, 3.0, -20.0], dtype=getattr(module, dtype))).sum().backward()
+        found.append(x.grad.to(getattr(module, "float64")).numpy())
+    np.testing.assert_allclose(*found, rtol={"float16": 1e-3, "bfloat16": 1e-2, "float32": 3e-7}[dtype])

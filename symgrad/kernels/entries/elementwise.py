@@ -17,6 +17,12 @@ def sigmoid(x: Any) -> Any:
         return 1 / (1 + np.exp(-x))
 
 
+def sigmoid2(x: Any) -> Any:
+    """1/(1 + 2^-x) without overflow."""
+    power = np.exp2(-np.abs(x))
+    return np.where(x < 0, power, np.ones_like(power)) / (1 + power)
+
+
 def sigmoid_slope(g: Any, y: Any) -> Any:
     """g (1 - y) y."""
     return g * (1 - y) * y

@@ -129,11 +129,22 @@ def _nan_aware(name: str, kernel: Any, wins: Any) -> Op:
 
 fmax = _nan_aware("fmax", np.fmax, lambda x, y: x >= y)
 fmin = _nan_aware("fmin", np.fmin, lambda x, y: x <= y)
+sigmoid2: Op = _extra(
+    "sigmoid2",
+    kernels.sigmoid2,
+    lambda out, x: log(exact(2)) * out * sigmoid2(-x),
+    public=(),
+    refuses="c",
+    domain="real",
+    define=lambda x: sigmoid(x * log(exact(2))),
+    expanded=True,
+    doc="1/(1 + 2^-x), of which σ(x log 2) has as many digits less as x log 2 is large.",
+)
 logaddexp2 = _extra(
     "logaddexp2",
     np.logaddexp2,
-    lambda out, x, y: sigmoid((x - y) * log(exact(2))),
-    lambda out, x, y: sigmoid((y - x) * log(exact(2))),
+    lambda out, x, y: sigmoid2(x - y),
+    lambda out, x, y: sigmoid2(y - x),
     refuses="buic",
     refuses_back=refusals.differences,
     domain="real",
