@@ -223,3 +223,15 @@ def test_the_gradient_of_logaddexp2_where_one_operand_is_far_below(dtype: str) -
         module.logaddexp2(x, module.tensor([10.0, 3.0, 3.0, -20.0], dtype=getattr(module, dtype))).sum().backward()
         found.append(x.grad.to(getattr(module, "float64")).numpy())
     np.testing.assert_allclose(*found, rtol={"float16": 1e-3, "bfloat16": 1e-2, "float32": 3e-7}[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+def test_losses_of_logits_far_out_keep_their_digits(dtype: str) -> None:
+    x = sg.tensor([-40.0, -10.0, 40.0, 10.0], dtype=getattr(sg, dtype), requires_grad=True)
+    target = sg.tensor([0.0, 0.0, 1.0, 1.0], dtype=x.dtype)
+    value = sg.nn.functional.binary_cross_entropy_with_logits(x, target, reduction="none")
+    value.sum().backward()
+    far = np.exp([-40.0, -10.0, -40.0, -10.0])
+    tolerance = {"bfloat16": 1e-2, "float32": 3e-7, "float64": 1e-15}[dtype]
+    np.testing.assert_allclose(value.detach().to(sg.float64).numpy(), np.log1p(far), rtol=tolerance)
+    np.testing.assert_allclose(x.grad.to(sg.float64).numpy(), far / (1 + far) * [1, 1, -1, -1], rtol=tolerance)

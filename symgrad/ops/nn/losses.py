@@ -19,7 +19,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.arithmetic import squared_error
 from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
-from symgrad.ops.elementwise.smooth import exp, log, logsigmoid, softplus
+from symgrad.ops.elementwise.smooth import exp, log, softplus
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.reductions.sums import mean, sum_
@@ -248,10 +248,8 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
     _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
-    if pos_weight is None:
-        value = (1 - target) * input - logsigmoid(input)
-    else:
-        value = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
+    share = target if pos_weight is None else pos_weight * target
+    value = share * softplus(-input) + (1 - target) * softplus(input)  # of one sign, so that no digits are lost
     value = in_dtype_of(value if weight is None else value * weight, target)
     return reduced(value, reduction_of(reduction, size_average, reduce))
 
