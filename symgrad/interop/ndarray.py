@@ -138,6 +138,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         self._base: Array | None = None  # of a view: the array whose memory it reads, ...
         self._read: Any = None  # ... how it reads the tensor of that, ...
         self._from: Any = None  # ... and which tensor it has read
+        self._is_item = False  # a number by item(), which has no item() itself: libraries in C ask until there is none
 
     @property
     def tensor(self) -> Any:
@@ -290,10 +291,16 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def item(self, *place: Any) -> Any:
         """One entry: without axes where derivatives may follow it, else a number."""
+        if self._is_item:
+            raise AttributeError("'float' object has no attribute 'item'")
         one = self[np.unravel_index(*place, self.shape) if len(place) == 1 else place] if place else self
         if one.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return one._number().item() if self._gives_numbers() else one.reshape(())
+        if self._gives_numbers():
+            return one._number().item()
+        found = one.reshape(())
+        found._is_item = True
+        return found
 
     def _gives_numbers(self) -> bool:
         """Whether ``item()`` and ``tolist()`` give plain numbers, as those of tensors do."""

@@ -96,3 +96,22 @@ def test_whole_numbers_become_double_ones_as_in_numpy(weight):
     assert report
     assert "exact" in report.method
     assert sg.get_default_dtype() == np.float32
+
+
+def test_a_number_has_no_item_and_libraries_that_ask_until_there_is_none_come_to_an_end():
+    def unwrapped(number):  # as converters in C do
+        for _ in range(3):
+            if not hasattr(number, "item"):
+                return number
+            number = number.item()
+        raise RecursionError("items all the way down")
+
+    def f(x):
+        try:
+            return x[0] * unwrapped(x[1])
+        except AttributeError:
+            return x[0] * x[1]
+
+    assert check(f, lambda x: x[::-1], np.array([0.3, 0.7]))
+    with pytest.raises(AttributeError, match="'float' object has no attribute 'item'"):
+        Array(sg.tensor(2.0)).item().item()
