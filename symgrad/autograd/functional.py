@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians.columns import pushed_columns
-from symgrad.autograd.jacobians.recorded import with_entries
+from symgrad.autograd.jacobians.recorded import check_real, with_entries
 from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, AutogradError
@@ -242,7 +242,8 @@ def jacobian(
 
     ``strategy="forward-mode"`` computes all columns in one run of ``func``, which is cheap where there are more outputs
     than inputs; ``vectorize`` does not change the result.  With ``return_expr=True`` the formula comes along, as a
-    SymPy expression.
+    SymPy expression.  Raises ``RuntimeError`` for complex outputs, of which forward mode gives the derivative where
+    the function is holomorphic and ``autograd.wirtinger`` both derivatives.
 
     >>> import symgrad as sg
     >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]))
@@ -259,6 +260,7 @@ def jacobian(
         return _pushed(func, inputs, strict)
     with enable_grad():
         row, several, outputs, many = _call(func, inputs, "jacobian", create_graph, strict)
+        check_real(outputs, "output", "jacobian")
         blocks = tuple(_rows(j, out, row, create_graph, strict) for j, out in enumerate(outputs))
     shaped = tuple(_out(block, several, create_graph) for block in blocks)
     return shaped if many else shaped[0]

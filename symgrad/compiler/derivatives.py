@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.autograd.jacobians.recorded import check_real
 from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, trace
 from symgrad.compiler.transforms import Transform
 from symgrad.errors import CompileError
@@ -139,6 +140,8 @@ def _jacobian(function: Any, args: Sequence[Any], argnums: Any, has_aux: bool) -
 
 def _rows_of(inner: Trace, argnums: Any, has_aux: bool) -> Trace:
     outputs, structure, extra, aux = _split(inner, has_aux)
+    check_real(targets_of(inner, argnums), "input", "jacobian")
+    check_real(outputs, "output", "jacobian")
     rows, name = [], f"jacobian_{inner.name}"
     for k, out in enumerate(outputs):
         rows += _jacobian_terms(inner, out, argnums, k)
@@ -154,6 +157,7 @@ def _hessian(function: Any, args: Sequence[Any], argnums: Any, _: bool) -> Trace
 
 
 def _hessian_of(inner: Trace, scalar: Output, argnums: Any) -> Trace:
+    check_real(targets_of(inner, argnums), "input", "hessian")
     first = _gradients(inner, scalar, argnums)
     inner_structure = target_structure(inner, argnums)
     rows = [o for k, g in enumerate(first) for o in _jacobian_terms(inner, g, argnums, k)]

@@ -92,7 +92,12 @@ def vmap(
             chunks = [[_part(x, dim, k, chunk_size) for x, dim in zip(leaves, dims, strict=True)]
                       for k in range(0, size, chunk_size)]  # fmt: skip
             of_part = vmap(lambda *row: run([*row]), tuple(dims), out_dims, randomness)
-            return _end_to_end([of_part(*chunk) for chunk in chunks], out_dims, name)
+            parts = []
+            with drawing(randomness) as start:
+                for chunk in chunks:
+                    start()
+                    parts.append(of_part(*chunk))
+            return _end_to_end(parts, out_dims, name)
         batch = _Batch(func, run, leaves, dims, size, in_dims, out_dims, randomness)
         if not size:
             return batch.one_by_one()

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import autograd
 from symgrad.autograd.jacobians.columns import pushed_columns
-from symgrad.autograd.jacobians.recorded import with_entries
+from symgrad.autograd.jacobians.recorded import check_real, with_entries
 from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
 from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
@@ -173,28 +173,32 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the Jacobian: axes (output…, input…), nested as outputs of arguments.
 
+    Raises ``RuntimeError`` for complex arguments and results, which have no one Jacobian.
+
     >>> import symgrad as sg, numpy as np
     >>> sg.func.jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]], dtype=float64)
     """
-    return _pulled_back(func, argnums, has_aux)
+    return _pulled_back(func, argnums, has_aux, "jacobian")
 
 
 def _pulled_back(
-    func: Callable[..., Any], argnums: Argnums, has_aux: bool, chunk_size: int | None = None
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """:func:`jacobian`, of which ``chunk_size`` rows are computed at once."""
-    check_function(func, "jacobian")
+    """:func:`jacobian`, of which ``chunk_size`` rows are computed at once; ``name`` is what the user called."""
+    check_function(func, name)
 
     @functools.wraps(func)
     @overwriting
     def rows(*args: Any, **kwargs: Any) -> Any:
         with deriving():
             bound = Bound(func, args, argnums)
+            check_real(bound.variables, "input", name)
             with bound.closed():
                 result, aux = run(func, bound.args, kwargs, has_aux, _VJP, bound.of_arrays)
             leaves, structure = results(result, _VJP)
+            check_real(leaves, "output", name)
             outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
             found = [bound.nested(iter(_rows(leaf, bound.variables, outer, chunk_size))) for leaf in leaves]
             bound.close()
@@ -220,7 +224,7 @@ def jacrev(
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ArgumentError("jacrev: `chunk_size` should be greater than 0.")
-    return _pulled_back(func, argnums, has_aux, chunk_size)
+    return _pulled_back(func, argnums, has_aux, "jacrev", chunk_size)
 
 
 def jacfwd(
@@ -253,7 +257,7 @@ def jacfwd(
             return second
         with deriving():
             bound = Bound(func, args, argnums, pulled=False)
-            _check_real(bound.variables, "input")
+            check_real(bound.variables, "input", "jacfwd")
             structures: list[Any] = []
 
             def moved(row: list[Any]) -> tuple[list[Any], Any]:
@@ -261,7 +265,7 @@ def jacfwd(
                     start()
                     result, aux = run(func, bound.given(row), kwargs, has_aux, JVP, bound.of_arrays)
                 leaves, structure = results(result, JVP)
-                _check_real(leaves, "output")
+                check_real(leaves, "output", "jacfwd")
                 structures.append(structure)
                 return leaves, functools.partial(_mapped, aux)
 
@@ -302,15 +306,6 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
 
 def _mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
     return containers.tree_map(function, tree)
-
-
-def _check_real(values: Sequence[Any], what: str) -> None:
-    for k, value in enumerate(values):
-        if value.dtype.kind == "c":
-            raise AutogradError(
-                f"jacfwd: Expected all {what}s to be real but received complex tensor at flattened input idx: {k}; "
-                "sg.autograd.wirtinger gives both derivatives by a complex variable."
-            )
 
 
 def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | None) -> list[Any]:

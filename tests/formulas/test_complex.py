@@ -139,13 +139,40 @@ def test_forward_mode_agrees_with_reverse_mode(name):
 )
 def test_second_derivatives_conjugate_complex_constants_each_time(function):
     """The conjugate of i counted as real, as it has no dtype, and was not conjugated back."""
-    second = sg.func.hessian(function)
+    second = sg.func.grad(lambda z: (sg.func.grad(function)(z) * (1 - 2j)).real.sum())
     np.testing.assert_allclose(sg.compile(second, Z)(Z), second(sg.tensor(Z)).numpy(), rtol=1e-12)
 
 
-def test_the_hessian_of_one_complex_entry_has_a_formula():
+def test_the_second_derivative_by_one_complex_entry_has_a_formula():
     """A number stood for an array of one entry, and the search for lowest terms took its axes for those of a matrix."""
     z = np.array([1 + 0.5j])
-    program = sg.compile(sg.func.hessian(lambda z: (z.abs() ** 3).sum() + (z * z).real.sum()), z).program
+    first = sg.func.grad(lambda z: (z.abs() ** 3).sum() + (z * z).real.sum())
+    program = sg.compile(sg.func.grad(lambda z: (first(z) * (1 - 2j)).real.sum()), z).program
     assert "z" in program.formula
     np.testing.assert_allclose(evaluate(canonical(program.terms[0]), {"z": z}), program(z).item(), rtol=1e-12)
+
+
+Z_OF = {
+    "of a complex argument": (lambda z: z.abs().sum(), Z),
+    "holomorphic": (lambda z: z.sin(), Z),
+    "of a real argument": (lambda x: x * (1 + 1j), Z.real),
+}
+
+
+@pytest.mark.parametrize(("function", "at"), Z_OF.values(), ids=Z_OF)
+@pytest.mark.parametrize("transform", [sg.func.jacobian, sg.func.jacrev, sg.func.jacfwd, sg.func.hessian])
+def test_complex_functions_have_no_one_jacobian(function, at, transform):
+    """Rows of reverse mode gave the conjugate of it, and of a real argument the real part alone."""
+    with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
+        transform(function)(sg.tensor(at))
+    with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
+        sg.compile(transform(function), at)
+
+
+@pytest.mark.parametrize(("function", "at"), [Z_OF["holomorphic"], Z_OF["of a real argument"]])
+def test_rows_of_complex_results_are_refused(function, at):
+    with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
+        sg.autograd.functional.jacobian(function, sg.tensor(at))
+    x = sg.tensor(at, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
+        sg.autograd.jacobian(function(x), x)

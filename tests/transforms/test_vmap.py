@@ -117,6 +117,8 @@ def test_random_numbers_as_asked_for(draw):
         vmap(draw)(X)
     same = vmap(draw, randomness="same")(X)
     assert (same == same[0]).all()
+    parts = vmap(draw, randomness="same", chunk_size=1)(X)
+    assert (parts == parts[0]).all()  # every chunk drew numbers of its own
     other = vmap(draw, randomness="different")(X)
     assert not (other[0] == other[1]).all()
     nested = vmap(vmap(draw, randomness="same"), randomness="different")(X[:, :, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     Both are recorded tensors (for functions see ``autograd.functional.jacobian`` and ``func.jacobian``).  The numbers
     come from a backward pass for every entry of ``outputs``, together where they can be, the formula from one
     derivation for all of them.  The graph is kept; with ``create_graph`` the result can be differentiated again.
-    Raises ``RuntimeError`` when ``outputs`` or ``inputs`` does not require grad.
+    Raises ``RuntimeError`` when ``outputs`` or ``inputs`` does not require grad, and for complex ``outputs``, which
+    have no one Jacobian (see :func:`wirtinger`).
 
     >>> import symgrad as sg
     >>> A = sg.tensor([[1.0, 2.0], [3.0, 4.0]], name="A")
@@ -34,6 +36,7 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     >>> J.shape, J.latex()
     (torch.Size([2, 2]), '\\operatorname{diag}\\left(1 - \\tanh^{2}\\left(A x\\right)\\right) A')
     """
+    check_real([outputs], "output", "jacobian")
     shape, wrt = outputs._value.shape, inputs._value.shape
     stacks = None if create_graph else pulled_rows(outputs, [inputs])
     if stacks is not None:
@@ -54,6 +57,16 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
         raise AutogradError(NO_GRAD.format(0))
     value = np.array([r._value for r in rows], inputs.dtype).reshape(shape + wrt)[()]
     return _attached(value, "jacobian", outputs, inputs)
+
+
+def check_real(values: Iterable[Any], what: str, name: str) -> None:
+    """Refuses what has no one Jacobian: rows of vector-Jacobian products are its conjugate, or half of two."""
+    for k, value in enumerate(values):
+        if value.dtype.kind == "c":
+            raise AutogradError(
+                f"{name}: Expected all {what}s to be real but received complex tensor at flattened input idx: {k}; "
+                "sg.autograd.wirtinger gives both derivatives of complex tensors."
+            )
 
 
 def with_entries(found: Any, outputs: Any, inputs: Any, pulled: str = "jacobian") -> Any:
