@@ -67,7 +67,7 @@ def _contracted(
     if not dims or term.dtype not in DOUBLE:
         return None
     scalars, arrays = _factors(x, once)
-    if any(t.dtype is None or t.dtype != term.dtype for t in (*scalars, *arrays)) or not arrays:
+    if any(t.dtype != term.dtype and t.op is not NUMBER for t in (*scalars, *arrays)) or not arrays:
         return None
     if broadcast_shapes(*(a.shape for a in arrays)) != x.shape:
         return None

@@ -26,7 +26,7 @@ _THROUGH = ("sum", "permute", "unsqueeze", "squeeze", "expand", "reshape", "eins
 
 def with_singles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """The outputs, whose terms are in ``order``, with the rewrites of this module."""
-    if not any(_turn(term) is not None or _scale(term) is not None for term in order):
+    if not any(turn_of(term) is not None or _scale(term) is not None for term in order):
         return list(outputs)
     return _Singles(outputs, order).done()
 
@@ -49,7 +49,7 @@ class _Singles:
             found = None
             if term.op.name == "mul":
                 found = self._product(term, args)
-            elif (dims := _turn(term)) is not None:
+            elif (dims := turn_of(term)) is not None:
                 found = self._transposed(term, args[0], dims)
             elif term.op.name == "sum":
                 found = self._outside(term, args[0])
@@ -170,7 +170,7 @@ class _Singles:
         return None
 
 
-def _turn(term: Term) -> tuple[int, ...] | None:
+def turn_of(term: Term) -> tuple[int, ...] | None:
     """The order in which a term has the axes of its operand, where it does nothing but turn them."""
     if term.op.name == "permute":
         return term.params["dims"]  # type: ignore[no-any-return]

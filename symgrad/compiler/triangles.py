@@ -3,6 +3,9 @@
 X is a sum of what the readers of L gave.  Of a diagonal matrix D the triangle is the diagonal of L times that of D; of
 a triangle of Y it is that of Lᵀ Y, as the rows above do not reach it; and where X is L⁻ᵀ B, from a system that was
 solved, it is that of B.  So a likelihood's gradient neither solves that system nor multiplies matrices for it.
+
+Systems that are left have right sides without numbers, so that one whose right side is half of another's is not solved
+again.  They stay systems though L⁻¹ is computed, too: of smooth data, L⁻¹ b by the product has but half the digits.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.term import Term, make, rebuilt
+from symgrad.compiler.singles import turn_of
+from symgrad.formula.term import NUMBER, Term, full, make, rebuilt
 from symgrad.op import lookup
 from symgrad.ops.linalg.contraction import einsum_op
 
@@ -30,11 +34,32 @@ def with_triangles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]
         if term.op.name == "matmul" and term not in asked and _turned_factor(args[0]):
             alone = readers[term.args[1]] == [term] and term.args[1] not in asked
             found = _lower(term, *args) if alone and all(map(_below, readers[term])) else None
+        if term.op.name == "solve_triangular":
+            found = _once(term, args)
         if found is None and args is not term.args:
             found = make(term.op, args, term.params, term.shape, term.dtype)
         return term if found is None else found
 
     return rebuilt(outputs, change, order)
+
+
+def _once(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The number of the right side times the solution without it; None where there is no such number."""
+    right, scale = _unscaled(args[1])
+    if scale is None:
+        return None
+    found = make(term.op, (args[0], right), term.params, term.shape, term.dtype)
+    return make(lookup("mul"), (scale, found), {}, term.shape, term.dtype)
+
+
+def _unscaled(x: Term) -> tuple[Term, Term | None]:
+    """What is multiplied by a number, and that number or None; also below a new axis."""
+    inner = x.args[0] if x.op.name == "unsqueeze" else x
+    if inner.op.name == "mul" and inner.dtype == x.dtype:
+        for scale, rest in (inner.args, inner.args[::-1]):
+            if scale.op is NUMBER and rest.shape == inner.shape and rest.dtype == inner.dtype:
+                return (rest if inner is x else make(x.op, (rest,), x.params, x.shape, x.dtype)), scale
+    return x, None
 
 
 def _is_factor(term: Term) -> bool:
@@ -91,7 +116,21 @@ def _joined(total: Term | None, minus: bool, part: Term) -> Term:
 
 
 def _stripped(x: Term) -> Term:
-    return x.args[0] if x.op.name == "tril" and x.params["k"] == 0 else x
+    """What has the triangle of X: that of which it is the triangle, or the transpose of the upper one."""
+    if x.op.name == "tril" and x.params["k"] == 0:
+        return x.args[0]
+    if turn_of(x) == (1, 0) and x.args[0].op.name == "triu" and x.args[0].params["k"] == 0:
+        return _turned(x.args[0].args[0])
+    return x
+
+
+def _turned(x: Term) -> Term:
+    """The transpose of a matrix; that of a product is the product of those."""
+    if turn_of(x) == (1, 0):
+        return x.args[0]
+    if x.op.name == "matmul" and x.ndim == 2 and all(a.ndim == 2 and turn_of(a) == (1, 0) for a in x.args[1:]):
+        return make(x.op, tuple(map(_turned, x.args[::-1])), x.params, x.shape[::-1], x.dtype)
+    return make(lookup("permute"), (x,), {"dims": (1, 0)}, x.shape[::-1], x.dtype)
 
 
 def _short(turned: Term, x: Term) -> Term | None:
@@ -101,7 +140,10 @@ def _short(turned: Term, x: Term) -> Term | None:
     if y.op is einsum_op and len(y.args) == 1 and y.params["inputs"] == ((0,),) and y.params["output"] == (0, 0):
         d = y.args[0]
         own = lookup("diagonal")(factor, offset=0, dim1=0, dim2=1)
-        scaled = make(lookup("mul"), (own, d), {}, d.shape, factor.dtype)
+        if d.op.name == "div" and d.args[1] is own and d.args[0].op is NUMBER:  # of log |A|
+            scaled = full(d.shape, d.args[0].number, d.dtype)
+        else:
+            scaled = make(lookup("mul"), (own, d), {}, d.shape, factor.dtype)
         return make(y.op, (scaled,), y.params, y.shape, y.dtype)
     if y.op.name == "matmul" and (b := _solved(turned, y.args[0])) is not None:
         return make(y.op, (b, y.args[1]), y.params, y.shape, y.dtype)
@@ -109,7 +151,9 @@ def _short(turned: Term, x: Term) -> Term | None:
 
 
 def _solved(turned: Term, x: Term) -> Term | None:
-    """B of L⁻ᵀ B."""
-    if x.op.name == "solve_triangular" and x.args[0] is turned and x.params["upper"] and not x.params["unit"]:
-        return x.args[1]
-    return None
+    """B of L⁻ᵀ B, and of numbers times that."""
+    x, scale = _unscaled(x)
+    if x.op.name != "solve_triangular" or x.args[0] is not turned or not x.params["upper"] or x.params["unit"]:
+        return None
+    b = x.args[1]
+    return b if scale is None else make(lookup("mul"), (scale, b), {}, b.shape, b.dtype)

@@ -124,6 +124,44 @@ def test_triangles_are_inverted_as_such():
     np.testing.assert_allclose(found(K), np.linalg.inv(K) / 2, atol=1e-12)
 
 
+def _likelihood(K, y):
+    L = sg.linalg.cholesky(K)
+    return 0.5 * (y @ sg.cholesky_solve(y[:, None], L)[:, 0]) + sg.log(sg.diagonal(L)).sum()
+
+
+def _whitened(K, y):
+    z = sg.linalg.solve_triangular(sg.linalg.cholesky(K), 3 * y[:, None], upper=False)
+    return (z**3).sum() + (sg.linalg.solve_triangular(sg.linalg.cholesky(K), y[:, None], upper=False) ** 2).sum()
+
+
+def _weighted(K, y):
+    L = sg.linalg.cholesky(K)
+    return sg.triu(sg.linalg.inv(K) * sg.outer(y, y)).sum() + (sg.cholesky_solve(2 * sg.diag(y), L) ** 2).sum()
+
+
+@pytest.mark.parametrize(("f", "systems"), [(_likelihood, 2), (_whitened, 3), (_weighted, 4)])
+def test_gradients_through_factors_solve_no_system_twice(f, systems):
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((7, 7)), rng.standard_normal(7)
+    K = A @ A.T + np.eye(7)
+    gradient = sg.func.grad(f, argnums=(0, 1))
+    compiled = sg.compile(gradient, K, y)
+    for ours, wanted in zip(compiled(K, y), gradient(sg.tensor(K), sg.tensor(y)), strict=True):
+        np.testing.assert_allclose(ours, wanted.numpy(), rtol=1e-9, atol=1e-9)
+    text = compiled.source[compiled.source.index("def grad") :]
+    assert text.count("solve_triangular(") == systems
+    hessian = sg.compile(sg.func.hessian(f, argnums=1), K, y)
+    np.testing.assert_allclose(
+        hessian(K, y), sg.func.hessian(f, argnums=1)(sg.tensor(K), sg.tensor(y)).numpy(), atol=1e-9
+    )
+
+
+def test_numbers_do_not_keep_sums_from_being_products():
+    f = sg.func.grad(lambda c, A, B: (A * (-0.5 * sg.exp(c) * B)).sum())
+    source = sg.compile(f, np.float64(0.3), np.ones((3, 4)), np.ones((3, 4))).source
+    assert "A.ravel() @ B.ravel()" in source
+
+
 def test_a_distribution_of_scalars_is_not_spread_out_first():
     f = sg.func.grad(lambda s, x: (sg.exp(s) * (x[:, None] - s) ** 2).sum(1).mean())
     source = sg.compile(f, np.ones(3), np.ones(5)).source
