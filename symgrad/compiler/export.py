@@ -223,7 +223,7 @@ def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample
     else:
         lines.append("\n")
     code = "".join(lines)
-    return f'"""{_docstring(program)}"""\n\n{_imports(code)}{code}{test}{_END.format()}'
+    return f"{docstring(program, 'NumPy source', 'python -I')}\n\n{_imports(code)}{code}{test}{_END.format()}"
 
 
 def _guarded(program: Any) -> str:
@@ -292,10 +292,12 @@ def _without_repeats(body: str) -> str:
     return "\n\n\n".join(blocks) + "\n"
 
 
-def _docstring(program: Any) -> str:
-    lines = [f"{program.name}: NumPy source written by symgrad.", "", *described(program)]
-    lines += ["", "`python -I <this file> --selftest` compares it with stored values.", ""]
-    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+def docstring(program: Any, kind: str, python: str = "python") -> str:
+    """The text on top of a file: what it is, what it computes, and how it is tested."""
+    lines = [f"{program.name}: {kind} written by symgrad.", "", *described(program)]
+    lines += ["", f"`{python} <this file> --selftest` compares it with stored values.", ""]
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{text}"""'
 
 
 def described(program: Any) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.export import _SMALL, _made, _nested, _shape_source, _steady, described, samples
+from symgrad.compiler.export import _SMALL, _made, _nested, _shape_source, _steady, docstring, samples
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, rewritten
@@ -235,8 +235,13 @@ def _text(program: Any, framework: Framework, body: Any, sample: tuple[Any, ...]
     lines.append(_SELFTEST[framework.name].format(name=name))
     config = '        jax.config.update("jax_enable_x64", True)\n' if wide and not torch else ""
     code = "".join(lines) + _END.format(wide=config)
+    return headed(program, f"{framework.name} source", framework, code)
+
+
+def headed(program: Any, kind: str, framework: Framework, code: str) -> str:
+    """A file: its docstring, what it imports, and the code."""
     imports = "".join(f"import {m}\n" for m in ("base64", "math") if f"{m}." in code)
-    return f'"""{_docstring(program, framework)}"""\n\n{imports}{chr(10) if imports else ""}{framework.imports}\n{code}'
+    return f"{docstring(program, kind)}\n\n{imports}{chr(10) if imports else ''}{framework.imports}\n{code}"
 
 
 def _guarded(program: Any, source: str) -> str:
@@ -292,9 +297,3 @@ def _pair(value: Any) -> str:
     array = np.asarray(value)
     numbers = _list(array, "math") if array.size else "[]"
     return f"({numbers}, {array.dtype.name!r})"
-
-
-def _docstring(program: Any, framework: Framework) -> str:
-    lines = [f"{program.name}: {framework.name} source written by symgrad.", "", *described(program)]
-    lines += ["", "`python <this file> --selftest` compares it with stored values.", ""]
-    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")

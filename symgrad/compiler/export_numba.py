@@ -20,9 +20,9 @@ from symgrad.compiler.export import (
     _made,
     _steady,
     array_text,
-    described,
     samples,
 )
+from symgrad.compiler.export_frameworks import headed
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
 from symgrad.compiler.targets.frameworks.rewriting import Missing, Rewritten, rewritten
 from symgrad.errors import CompileError
@@ -121,17 +121,10 @@ def _text(program: Any, body: Rewritten, sample: tuple[Any, ...]) -> str:
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):
         lines.append(f"{title} = [\n{''.join(f'    {array_text(v)},{chr(10)}' for v in values)}]\n")
     code = "".join(lines) + f"_RTOL = {loose[0]}\n\n" + _SELFTEST.format(name=program.name) + _END.format()
-    imports = "".join(f"import {m}\n" for m in ("base64", "math") if f"{m}." in code)
-    return f'"""{_docstring(program)}"""\n\n{imports}{chr(10) if imports else ""}{NUMBA.imports}\n{code}'
+    return headed(program, "NumPy source for Numba,", NUMBA, code)
 
 
 def _renamed(source: str, name: str, names: list[str]) -> str:
     """The function as the one that Numba compiles: without defaults, as it is given all of its arguments."""
     _, _, body = source.split("\n", 2)
     return f"def _compiled({', '.join(names)}):\n{body}".replace(f"def {name}(", "def _compiled(", 1)
-
-
-def _docstring(program: Any) -> str:
-    lines = [f"{program.name}: NumPy source for Numba, written by symgrad.", "", *described(program)]
-    lines += ["", "`python <this file> --selftest` compares it with stored values.", ""]
-    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from symgrad.compiler.trace import argument_names
@@ -20,7 +20,38 @@ from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
 
-class Adjoint:
+class Equations:
+    """What is shown as its ``latex()``: in text and in notebooks."""
+
+    def latex(self) -> str:
+        """The equations in LaTeX."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return spelled(self.latex(), "unicode")
+
+    __repr__ = __str__
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+
+def jacobian_text(function: Callable[..., Any], name: str, names: Sequence[str], values: Sequence[Any], k: int) -> str:
+    """The formula of the Jacobian by argument ``k`` of a function whose arguments have these names, in one line."""
+
+    def called(*args: Any) -> Any:
+        return function(*args)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    called.__signature__ = named  # type: ignore[attr-defined]
+    try:
+        return formula(jacobian(called, k), *(plain(Tensor, v) for v in values)).latex().replace("\n", " ")
+    except SymgradError:
+        return rf"\text{{without formula: {name} needs values}}"
+
+
+class Adjoint(Equations):
     """What :func:`symgrad.implicit.theorem` gives for a solution of ``odeint``: ``latex()`` and text.
 
     ``steps`` is how many steps were taken.
@@ -88,24 +119,9 @@ class Adjoint:
         def function(y: Any, t: Any, *leaves: Any) -> Any:
             return flow.slope(t, y, leaves)
 
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        named = inspect.Signature([inspect.Parameter(name, kind) for name in self._names])
-        function.__signature__ = named  # type: ignore[attr-defined]
         values = [self._values[0], self._values[1][0], *self._values[2:]]
-        try:
-            shown = formula(jacobian(function, k), *(plain(Tensor, v) for v in values))
-            text = shown.latex().replace("\n", " ")
-        except SymgradError:
-            return rf"\text{{without formula: {flow.__name__} needs values}}"
+        text = jacobian_text(function, flow.__name__, self._names, values, k)
         return r"\text{of several lines: ask sg.latex for it}" if r"\begin{aligned}" in text else text
-
-    def __str__(self) -> str:
-        return spelled(self.latex(), "unicode")
-
-    __repr__ = __str__
-
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex()}\n$$"
 
 
 def _names(flow: Flow) -> list[str]:

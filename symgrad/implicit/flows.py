@@ -210,6 +210,18 @@ def _nested(flow: Flow, function: Callable[..., Any], state: Any, times: Any, pa
     return rows_of(layout, Odeint.apply(other, start, times, *Given.leaves(params)))
 
 
+def _across(flow: Flow, t: Any, leaves: Sequence[Any], moving: Sequence[int]) -> Callable[..., Any]:
+    """The slope at a time as a function of the state and of the ``moving`` ones among the leaves."""
+
+    def across(y: Any, *rest: Any) -> Any:
+        row = list(leaves)
+        for k, value in zip(moving, rest, strict=True):
+            row[k] = value
+        return flow.slope(t, y, row)
+
+    return across
+
+
 def _by_adjoint(flow: Flow, g: Any, path: Any, args: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
     """Backwards in time by the adjoint equation; y begins anew at every time where it is known."""
     _, times, *leaves = args
@@ -218,13 +230,7 @@ def _by_adjoint(flow: Flow, g: Any, path: Any, args: Sequence[Any], wanted: Sequ
     def adjoint(state: Any, t: Any, *leaves: Any) -> Any:
         y, pulled, *_ = state
 
-        def across(y: Any, *rest: Any) -> Any:
-            row = list(leaves)
-            for k, value in zip(moving, rest, strict=True):
-                row[k] = value
-            return flow.slope(t, y, row)
-
-        value, pull = vjp(across, y, *(leaves[k] for k in moving))
+        value, pull = vjp(_across(flow, t, leaves, moving), y, *(leaves[k] for k in moving))
         return (value, *(-part for part in pull(pulled)))
 
     count = int(times._value.shape[0])
@@ -255,14 +261,8 @@ def _by_variation(flow: Flow, path: Any, args: Sequence[Any], moves: dict[int, A
 
     def variation(state: Any, t: Any, *params: Any) -> Any:
         y, v = state
-        leaves, tangents = list(params[:count]), params[count:]
-
-        def across(y: Any, *rest: Any) -> Any:
-            row = list(leaves)
-            for k, value in zip(moving, rest, strict=True):
-                row[k] = value
-            return flow.slope(t, y, row)
-
+        leaves, tangents = params[:count], params[count:]
+        across = _across(flow, t, leaves, moving)
         return jvp(across, (y, *(leaves[k] for k in moving)), (v, *tangents))
 
     first = moves.get(0)

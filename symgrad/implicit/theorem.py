@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,19 +9,15 @@ import numpy as np
 
 from symgrad.compiler.trace import argument_names
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, SymgradError
-from symgrad.formula.printing.formats import spelled
+from symgrad.errors import ArgumentError
 from symgrad.formula.printing.names import name_latex
-from symgrad.formulas import formula
-from symgrad.func import jacobian
-from symgrad.implicit.adjoints import Adjoint
+from symgrad.implicit.adjoints import Adjoint, Equations, jacobian_text
 from symgrad.implicit.equations import Solution
 from symgrad.implicit.flows import Odeint
 from symgrad.implicit.problems import Problem
 from symgrad.sources.running import head_latex
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded, plain
-from symgrad.tensor import Tensor
+from symgrad.tape.record import Recorded
 
 _EQUATIONS = {
     "root": r"{f}\left({args}\right) = 0",
@@ -38,7 +33,7 @@ _DERIVATIVES = {
 }
 
 
-class Theorem:
+class Theorem(Equations):
     """What :func:`theorem` gives: ``latex()``, text, the residual and the condition number of the solution."""
 
     def __init__(self, problem: Problem, values: Sequence[Any]):
@@ -94,29 +89,10 @@ class Theorem:
 
     def _shown(self, k: int) -> str:
         problem = self._problem
-        across = problem.mapped if problem.kind in ("fixed_point", "linear") else problem.residual
-
-        def function(*args: Any) -> Any:
-            return across(*args)
-
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        named = inspect.Signature([inspect.Parameter(name, kind) for name in self._names])
-        function.__signature__ = named  # type: ignore[attr-defined]
         if not problem.layout.direct:
             return r"\text{not written out: the unknown is nested}"
-        try:
-            shown = formula(jacobian(function, k), *(plain(Tensor, v) for v in self._values))
-            return shown.latex().replace("\n", " ")
-        except SymgradError:
-            return rf"\text{{without formula: {self._problem.__name__} needs values}}"
-
-    def __str__(self) -> str:
-        return spelled(self.latex(), "unicode")
-
-    __repr__ = __str__
-
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex()}\n$$"
+        across = problem.mapped if problem.kind in ("fixed_point", "linear") else problem.residual
+        return jacobian_text(across, problem.__name__, self._names, self._values, k)
 
 
 def theorem(x: Any) -> Theorem | Adjoint:
