@@ -31,7 +31,15 @@ def test_naive_formulas_keep_their_digits_at_many_points(name):
     assert (max(errors) <= LIMIT) == (name not in BEYOND), errors
 
 
-ALSO = {
+LISTED = {
+    # of naive_first
+    "1 - cos(x)^2": "the square of a sine",
+    "log(1-e^x)": "1 - e^w is -(e^w - 1)",
+    "1 - erf x": "the other tail",
+    "acos(1-x)": "the inverse cosine by 1 - u and 1 + u",
+    "1/x - 1/y": "a quotient by the larger number first",
+    "log(e^x+e^y) - y": "an exponent that is added to a logarithm of several",
+    # of naive_more
     "(x - sin(x)) / x^3": "the series holds farther out where three terms cancel",
     "log(x) / (x - 1)": "a series about 1, in (x - 1)/(x + 1)",
     "log(sinh(x) / x)": "the exponential is added to the logarithm before it overflows",
@@ -45,42 +53,55 @@ ALSO = {
     "(x^2 + y^2) / 2 - ((x + y) / 2)^2": "three terms that are a square",
     "atan(y) - atan(x)": "the angle between any two",
     "x / (x^2 + y^2)": "a scale that meets a factor before that overflows",
+    # of naive_fifth
+    "1 - p^3": "a difference of cubes has the factor p - 1",
+    "tan(x) - sin(x)": "the same in its derivative, of the cosine",
+    "1 - cos(x) - sin(x)^2/2": "a square of 1 - cos x",
+    "log(sqrt(x))^2": "half of the logarithm",
+    "x log x - (x - 1)": "a series about the zero of the logarithm",
+    "log(e^x - 1) - log x": "a series of two logarithms at once",
+    "tanh(x/2) - x/2": "an activation that meets a multiple of its argument, compiled",
+    "x sigmoid(x) - x": "the same with the argument for a factor",
+    # of naive_sixth
+    "log(1 - e^-x^2)": "the logarithm of x where its square is 0",
+    "log(1 + 1/x^2)": "the logarithm of x where 1/x^2 overflows",
+    "sqrt(1 + e^x)": "e^(x/2) is taken out of the root",
+    "sqrt(1 + e^x) - 1": "the conjugate, where it does not overflow",
+    "e^x sqrt(1 + e^-2x)": "an exponential that meets one of the root",
+    "e^x / sqrt(1 + e^2x)": "the same in a quotient",
+    "1 - erf(x)^2": "both tails",
+    "4 / (e^x + e^-x)^2": "a square of exponentials",
+    "x / tanh(x) - 1": "a series about 0",
 }
-"""More of them, of :mod:`tests.values.naive_more`, and what keeps their digits."""
-assert {*ALSO} <= {*MORE_ONE, *MORE_TWO}
+"""Some of the lists of formulas beside this file, and what keeps their digits."""
+assert {*LISTED} <= {*FIRST_ONE, *FIRST_TWO, *MORE_ONE, *MORE_TWO, *FIFTH_ONE, *FIFTH_TWO, *SIXTH_ONE, *SIXTH_TWO}
+ONLY_AT_MANY_POINTS = {
+    "1 - erf x",
+    "log(x) / (x - 1)",
+    "log(sinh(x) / x)",
+    "log(1 + e^x) - log(1 + e^-x)",
+    "log(1 + e^-x^2)",
+    "tanh(x) / x",
+    "(1 - e^-x^2) / x^2",
+    "(x^2 + y^2) / 2 - ((x + y) / 2)^2",
+    "atan(y) - atan(x)",
+    "tan(x) - sin(x)",
+    "log(sqrt(x))^2",
+    "log(e^x - 1) - log x",
+    "x sigmoid(x) - x",
+    "4 / (e^x + e^-x)^2",
+    "x / tanh(x) - 1",
+}
 
 
-@pytest.mark.parametrize("name", [n for k, n in enumerate(ALSO) if k % 3 == 0])
-def test_more_formulas_keep_their_digits(name):
+@pytest.mark.parametrize("name", [name for name in LISTED if name not in ONLY_AT_MANY_POINTS])
+def test_listed_formulas_keep_their_digits(name):
     _check(Case(name, many=False))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALSO)
-def test_more_formulas_keep_their_digits_at_many_points(name):
-    _check(Case(name))
-
-
-FIRST = {
-    "1 - cos(x)^2": "the square of a sine",
-    "log(1-e^x)": "1 - e^w is -(e^w - 1)",
-    "1 - erf x": "the other tail",
-    "acos(1-x)": "the inverse cosine by 1 - u and 1 + u",
-    "1/x - 1/y": "a quotient by the larger number first",
-    "log(e^x+e^y) - y": "an exponent that is added to a logarithm of several",
-}
-"""Some of :mod:`tests.values.naive_first`, and what keeps their digits."""
-assert {*FIRST} <= {*FIRST_ONE, *FIRST_TWO}
-
-
-@pytest.mark.parametrize("name", [n for k, n in enumerate(FIRST) if k != 2])
-def test_formulas_typed_first_keep_their_digits(name):
-    _check(Case(name, many=False))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FIRST)
-def test_formulas_typed_first_keep_their_digits_at_many_points(name):
+@pytest.mark.parametrize("name", LISTED)
+def test_listed_formulas_keep_their_digits_at_many_points(name):
     _check(Case(name))
 
 
@@ -292,31 +313,6 @@ def test_exponentials_of_exponentials_are_compiled_in_time():
         np.testing.assert_allclose(sg.compile(f, *args)(*args), sg.compile(f, *args, stable=False)(*args), rtol=1e-14)
 
 
-FIFTH = {
-    "1 - p^3": "a difference of cubes has the factor p - 1",
-    "tan(x) - sin(x)": "the same in its derivative, of the cosine",
-    "1 - cos(x) - sin(x)^2/2": "a square of 1 - cos x",
-    "log(sqrt(x))^2": "half of the logarithm",
-    "x log x - (x - 1)": "a series about the zero of the logarithm",
-    "log(e^x - 1) - log x": "a series of two logarithms at once",
-    "tanh(x/2) - x/2": "an activation that meets a multiple of its argument, compiled",
-    "x sigmoid(x) - x": "the same with the argument for a factor",
-}
-"""Some of :mod:`tests.values.naive_fifth`, and what keeps their digits."""
-assert {*FIFTH} <= {*FIFTH_ONE, *FIFTH_TWO}
-
-
-@pytest.mark.parametrize("name", [n for k, n in enumerate(FIFTH) if k % 2 == 0])
-def test_formulas_of_the_fifth_list_keep_their_digits(name):
-    _check(Case(name, many=False))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FIFTH)
-def test_formulas_of_the_fifth_list_keep_their_digits_at_many_points(name):
-    _check(Case(name))
-
-
 @pytest.mark.parametrize("which", ["of 1 + x^2", "of cosh"])
 def test_logarithms_over_what_they_are_the_square_of(which):
     """Near 0 the logarithm is 0 before its quotient by x is; it is x, or half of it."""
@@ -324,33 +320,6 @@ def test_logarithms_over_what_they_are_the_square_of(which):
     x = sg.tensor([1e-224, -1e-170, 1e-9], dtype=sg.float64)
     f = lambda x: sg.log(1 + x**2 if part == 1 else sg.cosh(x)) / x  # noqa: E731
     np.testing.assert_allclose(sg.compile(f, x)(x.numpy()), part * x.numpy(), rtol=1e-15)
-
-
-SIXTH = {
-    "log(1 - e^-x^2)": "the logarithm of x where its square is 0",
-    "log(1 + 1/x^2)": "the logarithm of x where 1/x^2 overflows",
-    "sqrt(1 + e^x)": "e^(x/2) is taken out of the root",
-    "sqrt(1 + e^x) - 1": "the conjugate, where it does not overflow",
-    "e^x sqrt(1 + e^-2x)": "an exponential that meets one of the root",
-    "e^x / sqrt(1 + e^2x)": "the same in a quotient",
-    "1 - erf(x)^2": "both tails",
-    "4 / (e^x + e^-x)^2": "a square of exponentials",
-    "log(sinh(x) / x)": "the exponential is added to the logarithm",
-    "x / tanh(x) - 1": "a series about 0",
-}
-"""Some of :mod:`tests.values.naive_sixth`, and what keeps their digits."""
-assert {*SIXTH} <= {*SIXTH_ONE, *SIXTH_TWO}
-
-
-@pytest.mark.parametrize("name", list(SIXTH)[:7])
-def test_formulas_of_the_sixth_list_keep_their_digits(name):
-    _check(Case(name, many=False))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SIXTH)
-def test_formulas_of_the_sixth_list_keep_their_digits_at_many_points(name):
-    _check(Case(name))
 
 
 def test_roots_of_forms_of_second_order_do_not_overflow():
