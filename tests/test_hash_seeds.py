@@ -15,7 +15,7 @@ import json, sys, warnings
 import numpy as np
 import symgrad as sg
 from tests.formulas.generator import Generator
-from symgrad.compiler.export_c import text_of as written_in_c
+from symgrad.compiler.exports.c import text_of as written_in_c
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.sympy.expressions import to_sympy
 warnings.simplefilter("ignore")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from symgrad.compiler.exports.stored import load
 from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
 from symgrad.compiler.specialise import Specialised
-from symgrad.compiler.stored import load
 from symgrad.compiler.trace import collection_paused, trace_recorded
 from symgrad.errors import ArgumentError
 from symgrad.ops.rules.kinks import keeps_nan

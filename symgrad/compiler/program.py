@@ -293,7 +293,7 @@ class Compiled:
         functions such as Bessel's, which it names; for torch, JAX, Numba and Octave branches on values and functions
         without a form there.  Raises ``ArgumentError`` for other targets, and for a path where no file can be written.
         """
-        from symgrad.compiler.export import save
+        from symgrad.compiler.exports.alone import save
 
         self._needs_text("saved")
         save(self, path, target)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.export import SUFFIXES
+from symgrad.compiler.exports.alone import SUFFIXES
 from symgrad.errors import ArgumentError
 from symgrad.guide.arguments import add_point, floating, point_of
 from symgrad.guide.loading import module_of, named

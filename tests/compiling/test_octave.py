@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.compiler.export_octave import _array, text_of
+from symgrad.compiler.exports.octave import _array, text_of
 from symgrad.errors import ArgumentError, CompileError
 from symgrad.op.record import TABLE
 from tests.compiling.every_op import programs_of

@@ -13,9 +13,9 @@ import pytest
 
 import symgrad as sg
 from symgrad.compiler import load
+from symgrad.compiler.exports.stored import text_of
 from symgrad.compiler.program import build
 from symgrad.compiler.specialise import same_bits
-from symgrad.compiler.stored import text_of
 from symgrad.compiler.trace import trace
 from symgrad.errors import ArgumentError, CompileError, ShapeError
 from symgrad.op import TABLE

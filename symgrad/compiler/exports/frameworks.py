@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.export import _SMALL, _made, _nested, _shape_source, _steady, docstring, samples
+from symgrad.compiler.exports.alone import _SMALL, _made, _nested, _shape_source, _steady, docstring, samples
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, rewritten

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler import schedule
-from symgrad.compiler.export import described, sample_for
-from symgrad.compiler.export_shared import (
+from symgrad.compiler.exports.alone import described, sample_for
+from symgrad.compiler.exports.shared import (
     check_seen,
     in_lines,
     inputs_of,

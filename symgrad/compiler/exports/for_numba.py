@@ -12,7 +12,7 @@ import re
 import warnings
 from typing import Any
 
-from symgrad.compiler.export import (
+from symgrad.compiler.exports.alone import (
     _CHECKED,
     _END,
     _SELFTEST,
@@ -22,7 +22,7 @@ from symgrad.compiler.export import (
     array_text,
     samples,
 )
-from symgrad.compiler.export_frameworks import headed
+from symgrad.compiler.exports.frameworks import headed
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
 from symgrad.compiler.targets.frameworks.rewriting import Missing, Rewritten, rewritten
 from symgrad.errors import CompileError

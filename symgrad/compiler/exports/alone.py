@@ -132,23 +132,23 @@ def save(program: Any, path: Any, target: str | None = None) -> None:
 
 def _text_for(program: Any, path: Path, target: str | None) -> str:
     if target == "numba":
-        from symgrad.compiler.export_numba import text_of as jitted
+        from symgrad.compiler.exports.for_numba import text_of as jitted
 
         return jitted(program)
     if target not in (None, "numpy"):
-        from symgrad.compiler.export_frameworks import text_of as translated
+        from symgrad.compiler.exports.frameworks import text_of as translated
 
         return translated(program, str(target))
     if path.suffix == ".c":
-        from symgrad.compiler.export_c import text_of as written
+        from symgrad.compiler.exports.c import text_of as written
 
         return written(program)
     if path.suffix == ".m":
-        from symgrad.compiler.export_octave import text_of as on_arrays
+        from symgrad.compiler.exports.octave import text_of as on_arrays
 
         return on_arrays(program, path.stem)
     if path.suffix == ".json":
-        from symgrad.compiler.stored import text_of as stored
+        from symgrad.compiler.exports.stored import text_of as stored
 
         return stored(program)
     return text_of(program)
