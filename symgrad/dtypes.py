@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -394,13 +395,30 @@ def promote(a: Any, b: Any) -> np.dtype[Any]:
     if da == db:
         return da  # type: ignore[no-any-return]
     if (a.ndim == 0) != (b.ndim == 0):
-        small, large = (da, db) if a.ndim == 0 else (db, da)
-        if kind_order(small) <= kind_order(large):
-            return large  # type: ignore[no-any-return]
-        if small.kind == "c" and is_real_floating(large):
-            return complex128 if large == float64 else complex64
-        return small  # type: ignore[no-any-return]
+        return _beside(db, da) if a.ndim == 0 else _beside(da, db)
     return result_type(da, db)
+
+
+def _beside(large: np.dtype[Any], small: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of arrays with axes, of ``large``, beside such without, of ``small``."""
+    if kind_order(small) <= kind_order(large):
+        return large
+    if small.kind == "c" and is_real_floating(large):
+        return complex128 if large == float64 else complex64
+    return small
+
+
+def shared(operands: Sequence[Any]) -> np.dtype[Any]:
+    """The dtype of an operation of arrays: those with axes, and those without, agree among themselves first.
+
+    >>> shared([np.ones(2, np.bool_), np.float64(1.0), np.ones(2, np.float32)])
+    dtype('float32')
+    """
+    if len(operands) == 2:
+        return promote(*operands)
+    large, small = ([x.dtype for x in operands if bool(x.ndim) is axes] for axes in (True, False))
+    common = [functools.reduce(result_type, kinds) for kinds in (large, small) if kinds]
+    return _beside(*common) if len(common) == 2 else common[0]
 
 
 def result_type(da: np.dtype[Any], db: np.dtype[Any]) -> np.dtype[Any]:

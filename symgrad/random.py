@@ -15,7 +15,7 @@ from symgrad import dtypes
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.kernels.randomness.streams import Generator, by_memory, normal_in_turn
 from symgrad.op import refusal, shape_of
-from symgrad.ops.noise import SOURCE, dense_steps, drawn
+from symgrad.ops.noise import SOURCE, check_bound, dense_steps, drawn
 from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import filled, finished, laid_like, like, whole_sizes
@@ -190,6 +190,8 @@ def randint(
     shape, source, kind = whole_sizes((size,)), drawn(generator), dtypes.as_dtype(dtype or dtypes.int64)
     if kind.kind == "c":
         raise DtypeError("check_random_bounds handles only integral, floating-point and boolean types")
+    check_bound("from", low, kind)
+    check_bound("to - 1", high - 1, kind)
     value = by_memory(dense_steps(_like), shape, lambda shape: source.integers(high - low, shape)) + low
     value = laid_like(value.astype(kind), _like)
     return finished("randint", value, requires_grad, None, options)
@@ -220,5 +222,8 @@ def randperm(
     kind = dtypes.as_dtype(dtype or dtypes.int64)
     if kind.kind in "bc":
         raise refusal("randperm", "randperm", kind)
+    most = np.iinfo(kind).max if kind.kind in "ui" else 2 ** (int(dtypes.finfo(kind).nmant) + 1) + 1
+    if count > most + (kind.kind in "ui"):
+        raise ArgumentError(f"n cannot be greater than {most} for {dtypes.torch_name(kind)} type.")
     value = drawn(generator).permutation(count).astype(kind)
     return finished("randperm", value, requires_grad, None, options)

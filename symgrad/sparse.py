@@ -24,7 +24,8 @@ from symgrad.op import Op, lookup, register_carrier
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tensor import FUNCTIONS, Tensor
-from symgrad.tensor.creation import as_tensor, full
+from symgrad.tensor.borrowed import as_tensor
+from symgrad.tensor.creation import full
 from symgrad.tensor.facts import Shape
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]

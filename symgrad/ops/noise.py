@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import get_default_dtype, torch_name
+from symgrad.dtypes import finfo, get_default_dtype, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.kernels.arrays.copies import kept_order
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
@@ -46,6 +46,14 @@ def drawn(generator: Any) -> Any:
     if isinstance(generator, np.random.Generator):
         return NumpyNumbers(generator)
     return TorchNumbers(generator) if type(generator).__module__.startswith("torch") else generator
+
+
+def check_bound(what: str, bound: float, dtype: Any) -> None:
+    """Raise torch's error for a bound of random numbers that their dtype does not reach."""
+    limits = np.iinfo(dtype) if dtype.kind in "ui" else None if dtype.kind == "b" else finfo(dtype)
+    low, high = (limits.min, limits.max) if limits else (0, 1)
+    if not low <= bound <= high:
+        raise AutogradError(f"{what} is out of bounds for {dtype.name}: {bound} is not from {low} to {high}")
 
 
 def _probability(p: float, name: str) -> None:

@@ -15,7 +15,7 @@ from symgrad.dtypes import (
     get_default_dtype,
     int64,
     is_number,
-    promote,
+    shared,
     weak_with,
 )
 from symgrad.errors import ArgumentError, NotAnOperand
@@ -64,16 +64,12 @@ def promoted(op: Op, values: list[Any]) -> list[Any]:
     arrays = [(i, v) for i, v in enumerate(values) if isinstance(v, (np.ndarray, np.generic)) and i != aside]
     if not arrays:
         return [np.asarray(v)[()] for v in values] if aside < 0 else values
-    first = arrays[0][1]
-    dtype = first.dtype
+    dtype = arrays[0][1].dtype
     uniform = True
-    wide: Any = first
     for _, v in arrays[1:]:
         if v.dtype != dtype:
-            uniform = False
-            dtype = promote(wide, v) if wide.dtype != v.dtype else v.dtype
-            wide = v if v.ndim >= wide.ndim else wide
-            wide = np.empty((0,) * wide.ndim, dtype)
+            uniform, dtype = False, shared([v for _, v in arrays])
+            break
     target = dtype
     for i, v in enumerate(values):
         if not isinstance(v, (np.ndarray, np.generic)) and i != aside:

@@ -1,6 +1,7 @@
 """Making tensors: from data, and from constants.
 
-Ranges are made in :mod:`symgrad.tensor.ranges`, random numbers in :mod:`symgrad.random`.
+Ranges are made in :mod:`symgrad.tensor.ranges`, random numbers in :mod:`symgrad.random`, tensors in memory that is
+there already in :mod:`symgrad.tensor.borrowed`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.devices import Options, accept, on_cpu
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.devices import Options, accept
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
 from symgrad.notices import notice
@@ -26,25 +27,18 @@ from symgrad.ops.shapes.shaping import size_args
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
-from symgrad.tape.memory.versions import Foreign, apart
 from symgrad.tape.record import Recorded, call_site, plain
-from symgrad.tape.standins import StandIn
 from symgrad.tape.watching.watch import WATCH, note_read
 from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape, with_gradient
 
 __all__ = [
-    "as_tensor",
-    "asarray",
     "e",
     "empty",
     "empty_like",
     "empty_permuted",
     "empty_strided",
     "eye",
-    "from_dlpack",
-    "from_numpy",
-    "frombuffer",
     "full",
     "full_like",
     "inf",
@@ -191,55 +185,6 @@ def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
 _PYTHON = {bool, int, float, complex}
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor sharing memory with ``data`` where that is possible.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> a = np.zeros(2)
-    >>> t = sg.as_tensor(a)
-    >>> a[0] = 1.0
-    >>> t
-    tensor([1., 0.], dtype=float64)
-    """
-    on_cpu(device)
-    data = data.tensor if isinstance(data, StandIn) else data
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype) == data.dtype):
-        return _sharing(data)
-    return tensor(data, dtype=dtype)
-
-
-def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Tensor:
-    """A tensor of ``obj``, sharing its memory where that is possible; ``copy`` forces a copy, or (False) forbids one.
-
-    A tensor of the dtype is its own array.  With ``requires_grad`` the result is a leaf.
-
-    >>> asarray([1, 2])
-    tensor([1, 2])
-    """
-    found = as_tensor(obj, dtype, device)
-    alone = not isinstance(obj, (Tensor, np.ndarray)) or (dtype is not None and found.dtype != obj.dtype)
-    if copy is False and alone:
-        raise ArgumentError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__} has to be copied.")
-    made = found.detach() if requires_grad else found
-    made = made.clone() if copy and not alone else made
-    return with_gradient(made)._require() if requires_grad else made
-
-
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A tensor in the memory of an object with Python's buffer interface.
-
-    >>> frombuffer(bytearray(b"ab"), dtype=np.uint8)
-    tensor([97, 98], dtype=uint8)
-    """
-    made = _sharing(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
-    return with_gradient(made)._require() if requires_grad else made
-
-
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Unpack[Options]) -> Tensor:
     """A 0-d tensor of a number, in the default dtype.
 
@@ -248,56 +193,6 @@ def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, **o
     tensor(2.)
     """
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad, **options)
-
-
-def from_numpy(array: Any) -> Tensor:
-    """A tensor sharing the memory of a NumPy array.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.from_numpy(np.arange(3))
-    tensor([0, 1, 2])
-    """
-    if not isinstance(array, np.ndarray):
-        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
-    if array.dtype.kind not in "fciub" and not dtypes.is_floating(array.dtype):
-        raise ArgumentError(
-            f"can't convert np.ndarray of type {array.dtype.type.__module__}.{array.dtype.type.__name__}. Tensors have "
-            "floating and complex numbers, integers and bools."
-        )
-    return _sharing(array)
-
-
-def _sharing(array: Any) -> Tensor:
-    """A tensor in the memory of an array, with a version number of its own."""
-    made = plain(Tensor, apart(array, Foreign))
-    if not array.size:
-        made.more().strides = tuple(step // array.itemsize for step in array.strides)
-    return made  # type: ignore[no-any-return]
-
-
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor sharing the memory of another library's array or tensor (torch, JAX, CuPy on the CPU, NumPy …).
-
-    Whatever has ``__dlpack__`` and ``__dlpack_device__`` will do.  What it refuses (torch: a tensor that requires grad)
-    it refuses in its own words; a dtype that NumPy does not have is a ``BufferError``.
-
-    >>> from_dlpack(np.array([1.0, 2.0]))
-    tensor([1., 2.], dtype=float64)
-    """
-    if isinstance(ext_tensor, Tensor):
-        if ext_tensor._requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return _sharing(ext_tensor._array())
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise ArgumentError(f"from_dlpack() takes an object with __dlpack__, not {type(ext_tensor).__name__}.")
-    try:
-        array = np.from_dlpack(ext_tensor)
-    except RuntimeError as error:
-        raise BufferError(
-            f"from_dlpack(): {error}  Cast it to a dtype that NumPy has (bfloat16: .float()) or move it to the CPU."
-        ) from error
-    return plain(Tensor, array)  # type: ignore[no-any-return]
 
 
 def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **options: Any) -> Tensor:
@@ -348,7 +243,7 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
         **options: Any,
     ) -> Tensor:
         shape = whole_sizes((options.pop("size"),) if "size" in options else size)
-        array = fill(shape, dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
+        array = fill(shape, made_in(dtype, options))
         recipe = _constant(array, value)
         return finished(make.__name__, array, requires_grad, name, options, recipe, _depth, dtype is None)
 
@@ -357,9 +252,29 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
     return make
 
 
+def made_in(dtype: Any, options: Options | dict[str, Any], default: Any = None) -> Any:
+    """The dtype of what is made: the one asked for, that of ``out=``, or the default one.
+
+    Raises ``DtypeError`` in torch's words where the first two differ.
+    """
+    out = options.get("out")
+    kind = dtypes.as_dtype(dtype) if dtype is not None else out.dtype if out is not None else None
+    if kind is None:
+        return dtypes.as_dtype(default or dtypes.get_default_dtype())
+    if out is not None and kind != out.dtype:
+        raise DtypeError(
+            f"dtype {dtypes.torch_name(kind)} does not match dtype of out parameter ({dtypes.torch_name(out.dtype)})"
+        )
+    return kind
+
+
 def _constant(array: Any, value: Any) -> Any:
     """How formulas make a constant array; None for values that are data."""
     return None if value is None else ("full", {"shape": array.shape, "value": value, "dtype": array.dtype.name})
+
+
+_IN_ITS_SHAPE = ("arange", "linspace", "logspace", "range")
+"""Functions that write their row into an ``out=`` of as many entries as that lies, whatever its shape."""
 
 
 def finished(
@@ -377,6 +292,8 @@ def finished(
     out = options.get("out")
     if out is not None:  # and numbers are made in its dtype, whatever it is
         value = value.astype(out.dtype)
+        if factory in _IN_ITS_SHAPE and memory(out).size == value.size:
+            value = value.reshape(memory(out).shape)
     made = plain(Tensor, value if value.ndim else value[()])
     if out is not None:
         had = memory(out).size
@@ -442,7 +359,7 @@ def full(
     shape = whole_sizes((size,))
     fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
-    array = _full(shape, fill_value, dtypes.as_dtype(dtype or kind))
+    array = _full(shape, fill_value, made_in(dtype, options, kind))
     return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
 
 
@@ -465,7 +382,7 @@ def eye(
     for letter, count in (("n", n), ("m", n if m is None else m)):
         if count < 0:
             raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
-    array = np.eye(n, m, dtype=dtypes.as_dtype(dtype or dtypes.get_default_dtype()))
+    array = np.eye(n, m, dtype=made_in(dtype, options))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
     return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
 
@@ -479,11 +396,18 @@ def empty_strided(
     (1, 2)
     """
     if len(size) != len(stride):
-        raise ArgumentError(f"empty_strided(): {len(size)} sizes and {len(stride)} strides; give one stride per axis.")
-    kind = dtypes.as_dtype(dtype or dtypes.get_default_dtype())
+        raise ArgumentError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    size, kind = whole_sizes((size,)), made_in(dtype, options)
+    if any(step < 0 for step in stride):
+        raise AutogradError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}: strides are not "
+            "negative"
+        )
     span = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     memory = np.zeros(span if all(size) else 0, kind)
-    array = np.lib.stride_tricks.as_strided(memory, tuple(size), tuple(step * kind.itemsize for step in stride))
+    array = np.lib.stride_tricks.as_strided(memory, size, tuple(step * kind.itemsize for step in stride))
     return finished("empty_strided", array, requires_grad, None, options)
 
 

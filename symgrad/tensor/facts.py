@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
-from symgrad.errors import ArgumentError, DeviceError, DtypeError
+from symgrad.errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.forward.dual import Dual
@@ -518,7 +518,10 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     for s in shapes:
         if not isinstance(s, (int, tuple, list)):
             raise ArgumentError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
-    return Shape(op.broadcast_shapes(*((s,) if isinstance(s, int) else tuple(map(operator.index, s)) for s in shapes)))
+    sizes = [(s,) if isinstance(s, int) else tuple(map(operator.index, s)) for s in shapes]
+    if any(n < 0 for shape in sizes for n in shape):
+        raise ShapeError(f"Attempting to broadcast a dimension with negative length! The shapes are {sizes}")
+    return Shape(op.broadcast_shapes(*sizes))
 
 
 def get_device(input: Any) -> int:

@@ -11,10 +11,10 @@ import numpy as np
 
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
-from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.tape.formulas.constants import counted
 from symgrad.tensor import Tensor
-from symgrad.tensor.creation import finished
+from symgrad.tensor.creation import finished, made_in
 
 __all__ = [
     "arange",
@@ -63,12 +63,8 @@ def arange(
     start, end, step = _plain(start), _plain(end), _plain(step)
     if any(isinstance(e, complex) for e in (start, end, step)):
         raise DtypeError("value cannot be converted to type double without overflow: arange() takes real numbers")
-    if dtype is None and options.get("out") is not None:
-        dtype = options["out"].dtype
-    if dtype is None:
-        integers = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
-        dtype = np.int64 if integers else dtypes.get_default_dtype()
-    kind = dtypes.as_dtype(dtype)
+    integers = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
+    kind = made_in(dtype, options, dtypes.int64 if integers else None)
     whole = kind == np.int64 and math.isfinite(start) and math.isfinite(end)
     if not step or (whole and not int(step)):
         raise ArgumentError("step must be nonzero")
@@ -118,7 +114,7 @@ def range(
     if (end - start) * step < 0:
         raise AutogradError(f"upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})")
     count = math.floor((end - start) / step) + 1
-    value = (start + step * np.arange(count)).astype(_dtype(dtype))
+    value = (start + step * np.arange(count)).astype(made_in(dtype, options))
     return finished("range", value, requires_grad, name, options)
 
 
@@ -138,7 +134,8 @@ def linspace(
     >>> sg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    value = _spaced(*_ends("linspace", start, end, steps), int(steps), _dtype(dtype))
+    ends = _ends("linspace", start, end, steps)
+    value = _spaced(*ends, int(steps), _of_ends("linspace", ends, dtype, options))
     return finished("linspace", value, requires_grad, name, options)
 
 
@@ -188,7 +185,8 @@ def logspace(
     >>> logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    kind, ends = _dtype(dtype), _ends("logspace", start, end, steps)
+    ends = _ends("logspace", start, end, steps)
+    kind = _of_ends("logspace", ends, dtype, options)
     if kind.kind in "ui" and steps > 1:  # as in torch
         ends = int(ends[0]), int(ends[1])
     exponents = np.linspace(*ends, int(steps))
@@ -196,8 +194,16 @@ def logspace(
     return finished("logspace", value.astype(kind), requires_grad, name, options)
 
 
-def _dtype(dtype: Any) -> Any:
-    return dtypes.as_dtype(dtype or dtypes.get_default_dtype())
+def _of_ends(name: str, ends: tuple[Any, Any], dtype: Any, options: Options) -> Any:
+    """The dtype of numbers between two ends: complex where one of them is.  ``DtypeError`` where it may not be."""
+    between = next(
+        (dtypes.for_python_number(complex(x)) for x in ends if isinstance(x, (complex, np.complexfloating))), None
+    )
+    kind = made_in(dtype, options, between)
+    if between is not None and kind.kind != "c":
+        inferred, given = dtypes.torch_name(between), dtypes.torch_name(kind)
+        raise DtypeError(f"torch.{name}(): inferred dtype {inferred} can't be safely cast to passed dtype {given}")
+    return kind
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
@@ -207,7 +213,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **op
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _triangle("tril_indices", np.tril_indices(row, offset, col), dtype, options)
+    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, options)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
@@ -218,11 +224,16 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **op
     tensor([[0, 0, 0, 1, 1],
             [0, 1, 2, 1, 2]])
     """
-    return _triangle("triu_indices", np.triu_indices(row, offset, col), dtype, options)
+    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, options)
 
 
-def _triangle(name: str, places: Any, dtype: Any, options: Any) -> Tensor:
-    value = np.stack(places).astype(dtypes.as_dtype(dtype or dtypes.int64))
+def _triangle(name: str, places: Any, row: Any, col: Any, offset: Any, dtype: Any, options: Any) -> Tensor:
+    for what, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise ShapeError(f"{what} must be non-negative, got {size}")
+    if not hasattr(offset, "__index__"):
+        raise TypeError(f"{name}(): argument 'offset' (position 3) must be int, not {type(offset).__name__}")
+    value = np.stack(places(row, offset, col)).astype(made_in(dtype, options, dtypes.int64))
     return finished(name, value, False, None, options, depth=3)
 
 
@@ -236,7 +247,7 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
     ) -> Tensor:  # fmt: skip
         numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
         numbers.update({key: options.pop(key) for key in parameters if key in options})
-        kind = _dtype(dtype)
+        kind = made_in(dtype, options)
         if window_length < 2:
             value = np.ones(window_length, kind)
         else:

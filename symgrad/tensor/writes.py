@@ -13,7 +13,7 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.kernels.randomness.streams import by_memory, normal_in_turn
 from symgrad.op import refusing
-from symgrad.ops.noise import drawn
+from symgrad.ops.noise import check_bound, drawn
 from symgrad.ops.reductions.sums import cast
 from symgrad.tape.memory.inplace import inplace, overwrite
 from symgrad.tape.memory.writing import WHOLE, put
@@ -84,9 +84,16 @@ class Writes(Recorded):
         >>> bool(((t >= 5) & (t < 6)).all())
         True
         """
+        dtype = self._value.dtype
+        check_bound("from", a, dtype)
+        check_bound("to", b, dtype)
         if a > b:
             raise AutogradError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-        dtype = self._value.dtype
+        if b - a > dtypes.finfo(dtype).max:
+            raise AutogradError(
+                "uniform_ expects to-from <= std::numeric_limits<dtype>::max(), but found "
+                f"to={b} and from={a} which result in to-from to exceed the limit"
+            )
         if dtype.itemsize == 2:  # rounded once; what is rounded to the end, which is not in the range, begins anew
             low, high = np.float32(a), np.float32(b)
             places = np.asarray(self._uniform(generator, dtypes.float32)).astype(_FLOAT)
@@ -179,6 +186,8 @@ class Writes(Recorded):
             low, high = 0, low
         if low >= high:
             raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        check_bound("from", low, self._value.dtype)
+        check_bound("to - 1", high - 1, self._value.dtype)
         source = drawn(generator)
         values = self._by_memory(lambda shape: source.integers(high - low, shape, wide)) + low
         return self._drawn(values, f"RandomBackward{number}")

@@ -28,7 +28,7 @@ from symgrad.compiler.targets.literals import (
     typed_number,
 )
 from symgrad.compiler.trace import Input, Output
-from symgrad.dtypes import get_default_dtype, is_floating, promote, weak_with
+from symgrad.dtypes import get_default_dtype, is_floating, shared, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import Op
@@ -235,20 +235,13 @@ class Writer:
 
     def _common(self, terms: Sequence[Term]) -> Any:
         """The dtype in which operands meet, by the library's category rule."""
-        dtype: Any = None
-        widest: Any = None
+        strong = [a for a in terms if a not in self.weak]
+        if not strong:
+            return None
+        dtype = shared(strong)
         for a in terms:
             if a in self.weak:
-                continue
-            if widest is None:
-                dtype, widest = a.dtype, a
-            elif a.dtype != dtype:
-                dtype = promote(_Kind(dtype, widest.ndim), a)
-                widest = a if a.ndim >= widest.ndim else widest
-        if dtype is not None:
-            for a in terms:
-                if a in self.weak:
-                    dtype = weak_with(sample(a), dtype)
+                dtype = weak_with(sample(a), dtype)
         return dtype
 
     def _cast_text(self, term: Term, text: str) -> str:
@@ -340,14 +333,6 @@ class Plain:
             text = op.code(*marks, **self.writer._params(op, term.params))
             self.known[key] = text.count(marks[i]) == 1
         return self.known[key]
-
-
-class _Kind:
-    """A dtype and a rank, as promotion looks at them."""
-
-    def __init__(self, dtype: Any, ndim: int):
-        self.dtype = dtype
-        self.ndim = ndim
 
 
 def _is_view(term: Term) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import finfo, is_narrow, real_part, result_type
+from symgrad.dtypes import finfo, is_narrow, real_part, result_type, torch_name
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
 from symgrad.op.partials import over
@@ -406,6 +406,11 @@ def view_as_complex(input: Any) -> Any:
     """The last axis (of size 2) read as real and imaginary part, as a view where these lie side by side."""
     if is_complex(input):
         raise DtypeError("view_as_complex is only supported for floating point tensors, but got a complex one")
+    if getattr(getattr(input, "dtype", None), "kind", "f") in "bui":
+        raise DtypeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{torch_name(input.dtype)}"
+        )
     if shape_of(input)[-1:] != (2,):
         raise ShapeError(f"Tensor must have a last dimension of size 2, got shape {tuple(shape_of(input))}")
     return view_as_complex_op(input)

@@ -444,8 +444,13 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
     if dim is None:
         return gather_op(reshape(input, -1), reshape(indices, -1), dim=0)
-    axis = axis_of(dim, len(shape_of(input)))
     old, places = tuple(shape_of(input)), tuple(shape_of(indices))
+    if len(old) != len(places):
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(old)} dimensions for input, and {len(places)} dimensions for indices"
+        )
+    axis = axis_of(dim, len(old))
     common = broadcast_shapes((*old[:axis], *old[axis + 1 :]), (*places[:axis], *places[axis + 1 :]))
     wide = spread(input, (*common[:axis], old[axis], *common[axis:]))
     return gather_op(wide, spread(indices, (*common[:axis], places[axis], *common[axis:])), dim=axis)

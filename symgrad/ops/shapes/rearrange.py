@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
@@ -242,6 +242,8 @@ def column_stack(tensors: Sequence[Any]) -> Any:
 @front("block_diag", method=False)
 def block_diag(*tensors: Any) -> Any:
     """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    if not tensors:
+        raise ArgumentError("block_diag() takes at least one tensor")
     for k, x in enumerate(tensors):
         if len(shape_of(x)) > 2:
             raise ShapeError(
@@ -265,7 +267,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if indexing is None:
         notice_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
-    given = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
+    given = tensors[0] if tensors and isinstance(tensors[0], (tuple, list)) else tensors
+    if not given:
+        raise ArgumentError("meshgrid expects a non-empty TensorList")
+    if len({x.dtype for x in given if hasattr(x, "dtype")}) > 1:
+        raise DtypeError("meshgrid expects all tensors to have the same dtype")
     for x in given:
         if len(shape_of(x)) > 1:
             raise ShapeError(
@@ -348,6 +354,8 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     if set(named) - set(_CUTS):
         raise TypeError(f"tensor_split() got an unexpected keyword argument {min(set(named) - set(_CUTS))!r}")
     cuts = next((named[word] for word in _CUTS if word in named), indices_or_sections)
+    if not len(shape_of(input)):
+        raise ShapeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = axis_of(dim, len(shape_of(input)))
     total = shape_of(input)[axis]
     if not isinstance(cuts, (int, tuple, list)):

@@ -452,6 +452,9 @@ def flip(input: Any, *axes: Any, dims: Any = ()) -> Any:
     ndim = len(shape_of(input))
     chosen = size_args(axes) or ((dims,) if isinstance(dims, int) else dims)
     axes = tuple(axis_of(d, ndim) for d in chosen)
+    for axis in axes:
+        if axes.count(axis) > 1:
+            raise ShapeError(f"dim {axis} appears multiple times in the list of dims")
     return flip_op(input, dims=axes if ndim else ())
 
 

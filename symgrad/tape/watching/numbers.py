@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import get_default_dtype, promote, weak_with
+from symgrad.dtypes import get_default_dtype, promote, shared, weak_with
 from symgrad.op import Op, lookup
 from symgrad.tape.graph import Node
 from symgrad.tape.watching.watch import WATCH
@@ -26,9 +26,7 @@ def as_numbers(op: Op, args: tuple[Any, ...], values: list[Any]) -> tuple[Any, .
     others = [values[k] for k in arrays if k not in places]
     if not places or not others:
         return args
-    wide = others[0]
-    for other in others[1:]:
-        wide = np.empty((0,) * max(wide.ndim, other.ndim), promote(wide, other))
+    wide = np.empty((0,) * max(x.ndim for x in others), shared(others))
     row = list(args)
     for k in places:
         dtype = weak_with(values[k].item(), wide.dtype)
