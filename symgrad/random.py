@@ -18,7 +18,7 @@ from symgrad.op import refusal, shape_of
 from symgrad.ops.noise import SOURCE, check_bound, dense_steps, drawn
 from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
-from symgrad.tensor.creation import filled, finished, laid_like, like, whole_sizes
+from symgrad.tensor.creation import filled, finished, laid_like, like, model_of, whole_sizes
 
 __all__ = [
     "Generator",
@@ -205,7 +205,8 @@ def randint_like(input: Any, *bounds: int, dtype: Any = None, **options: Any) ->
     >>> sg.randint_like(sg.zeros(4), 0, 10)
     tensor([4., 9., 3., 0.])
     """
-    return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, _like=input, **options)
+    model = model_of(input, options)
+    return randint(*bounds, size=shape_of(input), dtype=dtype or input.dtype, _like=model, **options)
 
 
 def randperm(

@@ -14,6 +14,8 @@ from symgrad.tensor import Tensor
 __all__ = ["assert_close"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_ALIKE = {"allow_subclasses", "check_device", "check_layout"}
+"""torch's arguments about what all tensors have in common here."""
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
@@ -27,13 +29,13 @@ def assert_close(
     check_dtype: bool = True,
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
-    **_: Any,
+    **others: bool,
 ) -> None:
     """Raise ``AssertionError`` unless ``|actual - expected| <= atol + rtol |expected|`` in every entry.
 
     Tensors, arrays, numbers, and sequences and mappings of them.  The tolerances go by the dtype (the coarser one of
     the two), with torch's values; give both or neither.  The shapes must agree and, unless ``check_dtype=False``, the
-    dtypes.  ``msg`` replaces the message, or makes it from the one there would be.
+    dtypes, or the types of two numbers.  ``msg`` replaces the message, or makes it from the one there would be.
 
     >>> import symgrad as sg
     >>> assert_close(sg.tensor([1.0, 2.0]), sg.tensor([1.0, 2.1]))
@@ -45,6 +47,8 @@ def assert_close(
     Greatest absolute difference: 0.09999990463256836 at index (1,) (up to 1e-05 allowed)
     Greatest relative difference: 0.0476190...
     """
+    if others.keys() - _ALIKE:
+        raise ArgumentError(f"assert_close() got an unexpected keyword argument {min(others.keys() - _ALIKE)!r}")
     if (rtol is None) != (atol is None):
         raise ArgumentError(
             f"rtol and atol must both be specified or both be unspecified; got rtol={rtol}, atol={atol}"
@@ -88,6 +92,8 @@ def _array_difference(actual: Any, expected: Any, where: str, options: dict[str,
     if actual is None and expected is None:
         return None
     numbers = not hasattr(actual, "dtype") and not hasattr(expected, "dtype")
+    if numbers and options["dtype"] and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}.{where}"
     a, b = _array(actual), _array(expected)
     if a.shape != b.shape:
         return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.{where}"
@@ -97,7 +103,9 @@ def _array_difference(actual: Any, expected: Any, where: str, options: dict[str,
         return f"The values for attribute 'stride()' do not match: {a.strides} != {b.strides} (in bytes).{where}"
     rtol, atol = _tolerances(a.dtype, b.dtype) if options["rtol"] is None else (options["rtol"], options["atol"])
     wide = np.result_type(a, b, np.float64)
-    close = np.isclose(a.astype(wide), b.astype(wide), rtol, atol, options["equal_nan"])
+    close = a == b  # all digits of whole numbers, which float64 has not
+    if rtol or atol or options["equal_nan"]:
+        close |= np.isclose(a.astype(wide), b.astype(wide), rtol, atol, options["equal_nan"])
     if close.all():
         return None
     what = "Scalars" if not a.ndim else "Tensor-likes"

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.devices import Options, accept
+from symgrad.devices import Options, accept, contiguous_format
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
@@ -438,6 +438,11 @@ def empty_permuted(
     return empty_strided(size, stride, dtype=dtype, requires_grad=requires_grad, **options)
 
 
+def model_of(input: Any, options: Options | dict[str, Any]) -> Any:
+    """Whose layout a new tensor takes over: that of ``input``, unless a ``memory_format`` has it lie row by row."""
+    return None if options.get("memory_format") is contiguous_format else input
+
+
 def laid_like(array: Any, input: Any) -> Any:
     """``array`` in the layout of a tensor of the same shape, where that is dense and not row by row."""
     value = getattr(input, "_value", None)
@@ -453,10 +458,11 @@ def like(name: str, make: Callable[..., Tensor], *, told: bool = False) -> Calla
 
     def call(input: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
         kind = dtype or input.dtype
+        model = model_of(input, options)
         if told:
-            options["_like"] = input
+            options["_like"] = model
         made = make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
-        made._value = laid_like(made._value, input)
+        made._value = laid_like(made._value, model)
         return made
 
     call.__name__ = call.__qualname__ = name
@@ -479,5 +485,7 @@ def full_like(
     tensor([7., 7.])
     """
     fill_value = _number("full_like", fill_value)
-    array = laid_like(_full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), input)
+    array = laid_like(
+        _full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), model_of(input, options)
+    )
     return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))

@@ -248,6 +248,10 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
         numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
         numbers.update({key: options.pop(key) for key in parameters if key in options})
         kind = made_in(dtype, options)
+        if kind.kind in "bui":
+            raise DtypeError(f"{name} expects floating point dtypes, got: {dtypes.torch_name(kind)}")
+        if window_length < 0:
+            raise ArgumentError(f"{name} requires non-negative window_length, got window_length={window_length}")
         if window_length < 2:
             value = np.ones(window_length, kind)
         else:

@@ -88,6 +88,10 @@ t.broadcast_shapes((1,), (-12,))
 t.take_along_dim(t.ones(2, 3), t.zeros(3, dtype=t.int64), 0)
 t.view_as_complex(t.ones(2, 2, dtype=t.int32))
 t.tensor_split(t.tensor(3), 2)
+t.hann_window(5, dtype=t.int64)
+t.kaiser_window(-1)
+t.combinations(t.ones(2), r=-1)
+t.renorm(t.ones(2, 3), 2, 0, -1.0)
 t.flip(t.ones(2, 2), (0, 0))
 """.strip().splitlines()
 
@@ -123,6 +127,30 @@ def test_a_row_is_written_into_a_view_of_as_many_entries(t: Any) -> None:
     whole = t.zeros(2, 3)
     t.linspace(0, 3, 4, out=whole[:, 1:])
     assert whole.tolist() == [[0, 0, 1], [0, 2, 3]]
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_a_memory_format_goes_before_the_layout_of_what_it_is_like(t: Any) -> None:
+    turned = t.ones(2, 3).t()
+    for make in (
+        t.zeros_like,
+        t.rand_like,
+        lambda x, **k: t.full_like(x, 2, **k),
+        lambda x, **k: t.randint_like(x, 2, **k),
+    ):
+        assert make(turned).stride() == (1, 3)
+        assert make(turned, memory_format=t.contiguous_format).stride() == (2, 1)
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_tests_tell_large_whole_numbers_and_types_of_numbers_apart(t: Any) -> None:
+    for a, b in ((t.tensor([2**60]), t.tensor([2**60 + 1])), (1, 1.0), (1.0, 1 + 0j)):
+        with pytest.raises(AssertionError):
+            t.testing.assert_close(a, b)
+    t.testing.assert_close(1, 1.0, check_dtype=False)
+    t.testing.assert_close(t.tensor([2**60]), t.tensor([2**60]))
+    with pytest.raises(TypeError):
+        t.testing.assert_close(t.ones(2), t.ones(2), rtoll=1e-3)
 
 
 @pytest.mark.parametrize("copy", [False, None, True])

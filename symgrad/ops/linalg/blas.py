@@ -241,10 +241,12 @@ def _unit(x: Any, axis: int, eps: float) -> Any:
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``.
 
-    Raises ``ArgumentError`` for p <= 0 and ``ShapeError`` for fewer than two axes.
+    Raises ``ArgumentError`` for p <= 0 or a negative ``maxnorm`` and ``ShapeError`` for fewer than two axes.
     """
     if p <= 0:
         raise ArgumentError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise ArgumentError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if len(shape_of(input)) < 2:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {len(shape_of(input))} dimensions")
     axis = axis_of(dim, len(shape_of(input)))

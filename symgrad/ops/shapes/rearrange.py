@@ -309,6 +309,8 @@ def cartesian_prod(*tensors: Any) -> Any:
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, as rows."""
     _vector(input)
+    if r < 0:
+        raise ArgumentError(f"Expect a non-negative number, but got {r}")
     n = shape_of(input)[0]
     if not r:
         return getitem(input, np.zeros(0, np.int64))
