@@ -75,6 +75,7 @@ class Inquiry:
             self.arguments[i].diagnosis = (
                 second_look(self.subject, self.given, self.arguments, i)
                 or _of_sample(cases[i])
+                or _of_two(self.arguments, i)
                 or _of_function(self.given, self.subject, cases[i], diagnose(cases[i]))
             )
         for case in cases:  # a mistake found for one argument may be that of those before it
@@ -110,6 +111,22 @@ def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -
         "values.",
         f"out={given.changed[0]}, or an operation in place on an argument; a copy keeps the old values",
     )
+
+
+def _of_two(arguments: Sequence[ArgumentReport], i: int) -> Diagnosis | None:
+    """What to say of a gradient that is given for two arguments, to the last digit, and is that of neither."""
+    mine = arguments[i]
+    for other in arguments:
+        if other is mine or other.ok or other.given.shape != mine.given.shape or mine.exact.shape != other.exact.shape:
+            continue
+        apart = np.abs(mine.exact - other.exact) > mine.tolerance + other.tolerance
+        if np.any(mine.given) and np.array_equal(mine.given, other.given) and np.any(apart):
+            return Diagnosis(
+                "same array",
+                f"The same is given for {mine.name} and {other.name}, to the last digit, but they differ.",
+                "one array under two names, a = b = np.zeros(n), to which both are added",
+            )
+    return None
 
 
 def _of_sample(case: Case) -> Diagnosis | None:

@@ -259,3 +259,35 @@ def test_a_path_that_is_missing_where_the_sum_of_a_softmax_is_taken_for_right():
     assert report.diagnosis.kind == "term", report
     assert "is missing" in report.diagnosis.sentence
     assert "logaddexp" in report.diagnosis.sentence
+
+
+def test_a_mean_over_another_size_is_named_by_both():
+    ids, y = np.array([0, 1, 1, 2, 3, 4, 5]), np.array([1.0, 0.5, -1.0])
+    starts = [(0, 2), (2, 3), (3, 7)]
+
+    def f(E, ids, y):
+        return ((np.stack([E[ids[a:b]].sum() for a, b in starts]) - y) ** 2).sum() / len(y)
+
+    def grad(E, ids, y):
+        g = np.zeros_like(E)
+        for (a, b), t in zip(starts, y, strict=True):
+            np.add.at(g, ids[a:b], 2 * (E[ids[a:b]].sum() - t) / len(ids))
+        return g
+
+    report = check(f, grad, RNG.normal(size=(6, 2)), ids, y, argnums=0)
+    assert "3/7 (= y.shape[0]/ids.shape[0]) times" in report.diagnosis.sentence
+
+
+def test_one_array_under_two_names_is_told():
+    def f(u, v, a, b):
+        return (a * u**2).sum() + (b * v**3).sum()
+
+    def grad(u, v, a, b):
+        gu = gv = np.zeros_like(u)
+        gu += 2 * a * u
+        gv += 3 * b * v**2
+        return gu, gv
+
+    report = check(f, grad, *RNG.normal(size=(4, 5)), argnums=(0, 1))
+    assert {a.diagnosis.kind for a in report.arguments} == {"same array"}
+    assert "u and v" in report.diagnosis.sentence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def _near(a: float, b: float) -> bool:
 
 
 def _size_name(value: float, case: Case) -> str | None:
-    """``value`` as a size of an argument, its inverse or double, or as Bessel's n/(n-1); the plainest form first."""
+    """``value`` as a size of an argument, its inverse or double, as Bessel's n/(n-1), or as one size over another."""
     sizes = {}
     for k in case.subject.data:
         array, name = case.subject.args[k], case.subject.names[k]
@@ -62,7 +62,21 @@ def _size_name(value: float, case: Case) -> str | None:
             if n > 2 and _near(value, of(n)):
                 plain = str(Fraction(form.format(n))) if form in ("{}/2", "2/{}") else form.format(n)
                 return f"{plain} (= {form.format(text)})"
-    return None
+    return _two_sizes(value, sizes, [case.subject.names[k] for k in case.subject.positions])
+
+
+def _two_sizes(value: float, sizes: dict[str, int], derived: Sequence[str]) -> str | None:
+    """``value`` as one size over another, which stands for it: of what is no parameter first, and along first axes."""
+    ratio = Fraction(value).limit_denominator(max(sizes.values(), default=1))
+    if min(ratio.numerator, ratio.denominator) < 3 or not _near(value, float(ratio)):
+        return None  # halves and thirds have other reasons as well
+
+    def rank(text: str) -> tuple[bool, bool]:
+        return text.partition(".")[0] in derived, not text.endswith("[0]")
+
+    pairs = [(a, b) for a, n in sizes.items() for b, m in sizes.items() if m and Fraction(n, m) == ratio]
+    best = min(pairs, key=lambda pair: [rank(text) for text in pair[::-1]], default=None)
+    return None if best is None else f"{ratio} (= {best[0]}/{best[1]})"
 
 
 _OF_SIZES: dict[str, Callable[[int], float]] = {
