@@ -97,6 +97,34 @@ def test_views_of_a_base_that_changed_its_shape(t, recording):
         assert by_y.tolist() == [[[20.0, 6.0], [40.0, 8.0]]]
 
 
+@pytest.mark.parametrize(
+    "turn", ["v.t_()", "v.transpose_(0, 1)", "v.as_strided_((3, 2), (1, 3))", "v.unsqueeze_(0).mT"]
+)
+def test_view_whose_shape_changed_unrecorded(t, turn):
+    """It is another part of its base from then on: for gradients through it, and for what is written into it."""
+    x = t.ones(2, 3, requires_grad=True)
+    y = x * 1
+    v = y.view_as(y)
+    with t.no_grad():
+        eval(turn, {"v": v})
+    factors = t.arange(6.0).reshape(3, 2) if v.ndim == 2 else t.arange(6.0).reshape(1, 3, 2).mT
+    (got,) = t.autograd.grad((v * factors).sum(), x, retain_graph=True)
+    assert got.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+    v.mul_(factors)
+    assert y.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+    (got,) = t.autograd.grad((y * t.arange(6.0).reshape(2, 3)).sum(), x)
+    assert got.tolist() == [[0.0, 2.0, 8.0], [3.0, 12.0, 25.0]]
+
+
+def test_part_without_entries_of_a_view_changed_unrecorded(t):
+    y = t.ones(2, 3, requires_grad=True) * 1
+    v = y.view_as(y)
+    with t.no_grad():
+        v.as_strided_((1, 0), (2, 2))
+    v.add_(1)
+    assert y.tolist() == [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+
+
 LOST = "is a view and its base or another view of its base has been modified inplace"
 
 

@@ -524,6 +524,11 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         tensor.more().strides = made.stride()
     if not recording() and not _traced(root):
         tensor._value = made._value  # the history stays what it was
+        if view is not None and made is not tensor:  # but it is another part of its base
+            tensor._extra.view = view_of(made).instead_of(view)
+            if tensor._node.__class__ is Node:
+                with inference_mode(False):
+                    _retake(tensor, root)
         _spoil(root)
     elif made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad

@@ -71,6 +71,12 @@ class View:
         self.kind, self.inherited = kind, False
         self.place = self.place if place is None else place
 
+    def instead_of(self, old: View) -> View:
+        """What ``old`` became, which shows its memory in another order: of the kind that it was."""
+        for field in ("before", "inherited", "kind", "leaf", "place"):
+            setattr(self, field, getattr(old, field))
+        return self
+
     def refusal(self, how: str = "is being", recorded: bool = True, node: Any = None) -> str:
         """torch's sentence for a change of this view, which ``node`` made, or of its base (``how``)."""
         which = f"Output {self.place[0]} of {self._word(node).removesuffix('0').removesuffix('Backward')} is a view"
