@@ -29,6 +29,10 @@ from symgrad.tensor import Tensor
 
 Argnums = int | Sequence[int]
 NUMBERS = (bool, int, float, complex)
+NOT_KNOWN = (
+    ". A number does not know what it was computed from (float() and .item() give one): return the tensor, or "
+    "zeros(()) for a constant."
+)
 
 
 @contextmanager
@@ -340,9 +344,10 @@ def results(output: Any, api: str) -> tuple[list[Any], Any]:
     if output is None or not leaves:
         raise ArgumentError(f"{api}: Expected f to be a function that has non-empty output (got output = {output})")
     for leaf in leaves:
-        if not isinstance(leaf, NUMBERS) and not hasattr(leaf, "shape"):
+        if not hasattr(leaf, "shape"):
             raise ArgumentError(
                 f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+                f"{NOT_KNOWN * isinstance(leaf, NUMBERS)}"
             )
     return [as_result(leaf) for leaf in leaves], structure
 

@@ -16,6 +16,7 @@ from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.func.bound import (
+    NOT_KNOWN,
     NUMBERS,
     Argnums,
     Bound,
@@ -88,10 +89,7 @@ def _scalar(out: Any) -> Any:
         rest = ". For the derivatives of several results take func.jacrev; for a gradient, return their sum." * several
         raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}{rest}")
     if isinstance(out, NUMBERS):
-        raise ArgumentError(
-            f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}. A number does not know what it was "
-            "computed from (float() and .item() give one): return the tensor, or zeros(()) for a constant."
-        )
+        raise ArgumentError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(out)}{NOT_KNOWN}")
     out = as_result(out)
     shape = tuple(shape_of(out))
     if shape:

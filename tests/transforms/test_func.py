@@ -78,6 +78,15 @@ def test_numbers_have_no_gradient():
         grad(lambda x: (x.sum().item(), x), has_aux=True)(sg.ones(2))
 
 
+@pytest.mark.parametrize("given", ["3.0", "{'a': x, 'b': x.sum().item()}"])
+@pytest.mark.parametrize(
+    "transform", ["vjp(f, x)", "jvp(f, (x,), (x,))", "jacrev(f)(x)", "jacfwd(f)(x)", "linearize(f, x)"]
+)
+def test_numbers_among_results_have_no_derivative(given, transform):
+    with pytest.raises(ArgumentError, match=r"to return only tensors, got unsupported type <class 'float'>. A number"):
+        eval(f"t.func.{transform}", {"t": sg, "x": sg.ones(2), "f": eval(f"lambda x: {given}")})
+
+
 ORDERS = {"tanh": (sg.tanh, mpmath.tanh), "x**x": (lambda x: x**x, lambda x: x**x)}
 
 
@@ -225,7 +234,11 @@ def test_transforms_inside_compiled_functions():
             r"\(\*,\) and tangents with structure \[\*\]",
         ),
         (lambda: jvp(lambda x: x, ((),), ((),)), ArgumentError, "at least one Tensor"),
-        (lambda: jvp(lambda x: 2.0, (1.0,), (1.0,), strict=True), AutogradError, "output of f is independent of the"),
+        (
+            lambda: jvp(lambda x: sg.tensor(2.0), (1.0,), (1.0,), strict=True),
+            AutogradError,
+            "output of f is independent of the",
+        ),
         (lambda: jvp(lambda x: None, (1.0,), (1.0,)), ArgumentError, "that has non-empty output"),
         (lambda: jvp(lambda x: x, (1.0,), (1.0, 2.0)), ArgumentError, "the same python structure"),
         (

@@ -153,7 +153,7 @@ def test_inside_and_outside_of_other_transforms():
 
 
 def test_results_have_the_structure_and_dtype_of_the_function():
-    found = taylor(lambda x: {"a": x * x, "b": [x, 3.0]}, np.float32(1.0), 1.0, 2)
+    found = taylor(lambda x: {"a": x * x, "b": [x, sg.tensor(3.0)]}, np.float32(1.0), 1.0, 2)
     assert [c["a"].item() for c in found] == [1.0, 2.0, 1.0]
     assert [c["b"][1].item() for c in found] == [3.0, 0.0, 0.0]
     assert found[2]["a"].dtype == np.float32
