@@ -423,20 +423,18 @@ def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], retu
             for k in range(len(node.saved)):
                 ctx.let_go(k)
     ctx._node = weakref.ref(node)
-    done: dict[int, Any] = {}
-    results = []
+    results: list[Any] = []
     for k, out in enumerate(outputs):
-        if not isinstance(out, Recorded):
+        if not isinstance(out, Recorded) or (id(out) in dirty and any(out is r for r in results)):
             results.append(out)
             continue
-        if id(out) not in done:
-            place = output_node(node, k, out._value) if several else node
-            if several:
-                run.places[k] = weakref.ref(place)
-            done[id(out)] = attached(out, place, tensors, dirty, id(out) in plain_ids)
-            if len(outputs) > 1 and (view := view_of(done[id(out)])) is not None:
-                view.marked("several", (k, cls.__name__))
-        results.append(done[id(out)])
+        place = output_node(node, k, out._value) if several else node
+        if several:
+            run.places[k] = weakref.ref(place)
+        made = attached(out, place, tensors, dirty, id(out) in plain_ids)
+        if len(outputs) > 1 and (view := view_of(made)) is not None:
+            view.marked("several", (k, cls.__name__))
+        results.append(made)
     ctx.to_save = ctx.non_differentiable = ctx.dirty_tensors = ()
     return tuple(results) if several else results[0]
 

@@ -156,6 +156,55 @@ def test_return_duplicate(t):
     assert t.autograd.gradgradcheck(function, [x])
 
 
+def test_gradient_of_what_is_returned_twice(t):
+    """It comes to the last place of a result, and to both of an input, of which there are two views."""
+
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, copied):
+            out = x * 1 if copied else x
+            return out, out
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g + 10 * h, None
+
+    x = leaf(t, [1.0, 2.0])
+    a, b = Twice.apply(x, True)
+    assert a is b
+    assert t.autograd.grad((a * 3 + b).sum(), x)[0].tolist() == [40.0, 40.0]
+    a, b = Twice.apply(x, False)
+    assert a is not b
+    assert a._base is b._base is x
+    assert t.autograd.grad((a * 3 + b).sum(), x)[0].tolist() == [13.0, 13.0]
+    with t.no_grad():
+        a, b = Twice.apply(x, False)
+    assert a is not b
+
+
+def test_input_marked_as_without_derivative(t):
+    """Handed back it is detached: in the memory of the input, and without a way to it."""
+
+    class Marked(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_non_differentiable(x)
+            return x, x * 2
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return 2 * h
+
+    x = leaf(t, [1.0, 2.0])
+    fixed, doubled = Marked.apply(x)
+    assert not fixed.requires_grad
+    assert not fixed._is_view()
+    assert fixed.data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+        fixed.sum().backward()
+    assert t.autograd.grad(doubled.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
 def test_return_duplicate_inplace(t):
     """The same for an input that was changed; a leaf, or a view among several outputs, is refused."""
 

@@ -68,8 +68,13 @@ def check_dirty(dirty: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[A
 
 
 def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed: bool) -> Any:
-    """An output as a tensor of the graph: the same object, or a view of it where an input was handed back."""
-    out = _own(out, inputs, dirty)
+    """An output as a tensor of the graph: the same object, or a view of it where an input was handed back.
+
+    An input that is handed back ``fixed``, that is without a derivative, is detached.
+    """
+    given, out = out, _own(out, inputs, dirty)
+    if fixed and out is not given:
+        return given.detach()
     if fixed or not is_floating(out.dtype):
         return out
     if id(out) in dirty:
@@ -86,8 +91,7 @@ def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed
 def unrecorded(returned: Any, inputs: Sequence[Any], dirty: set[int], name: str) -> Any:
     """What a function of which no graph is kept returns: inputs as views of themselves, and views that say so."""
     outputs = returned if isinstance(returned, tuple) else (returned,)
-    made = {id(out): _own(out, inputs, dirty) for out in outputs if isinstance(out, Recorded)}
-    results = tuple(made.get(id(out), out) for out in outputs)
+    results = tuple(_own(out, inputs, dirty) if isinstance(out, Recorded) else out for out in outputs)
     if is_grad_enabled():
         for k, out in enumerate(results):
             view = view_of(out) if isinstance(out, Recorded) and id(out) not in dirty else None

@@ -524,8 +524,9 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         tensor.more().strides = made.stride()
     if not recording() and not _traced(root):
         tensor._value = made._value  # the history stays what it was
-        if view is not None and made is not tensor:  # but it is another part of its base
-            tensor._extra.view = view_of(made).instead_of(view)
+        step = view_of(made)
+        if view is not None and step is not None and step is not view:  # but it is another part of its base
+            tensor._extra.view = view.then(step)
             if tensor._node.__class__ is Node:
                 with inference_mode(False):
                     _retake(tensor, root)

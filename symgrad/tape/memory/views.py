@@ -71,11 +71,11 @@ class View:
         self.kind, self.inherited = kind, False
         self.place = self.place if place is None else place
 
-    def instead_of(self, old: View) -> View:
-        """What ``old`` became, which shows its memory in another order: of the kind that it was."""
+    def then(self, step: View) -> View:
+        """What this view became when its memory was shown in another order: ``step``, of the kind that this one was."""
         for field in ("before", "inherited", "kind", "leaf", "place"):
-            setattr(self, field, getattr(old, field))
-        return self
+            setattr(step, field, getattr(self, field))
+        return step
 
     def refusal(self, how: str = "is being", recorded: bool = True, node: Any = None) -> str:
         """torch's sentence for a change of this view, which ``node`` made, or of its base (``how``)."""
