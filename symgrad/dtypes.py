@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,8 @@ cfloat, cdouble = complex64, complex128
 short, long = int16, int64
 
 _default = float32
+
+_OF_CALL: ContextVar[np.dtype[Any] | None] = ContextVar("the default dtype inside of one call", default=None)
 
 TYPE_NAMES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
@@ -222,7 +226,7 @@ class finfo:  # noqa: N801  (torch's name)
 
     def __init__(self, dtype: Any = None):
         """Of the default dtype, unless told otherwise."""
-        dtype = _default if dtype is None else as_dtype(dtype)
+        dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
         limits: Any
         if is_bfloat16(dtype):
             import ml_dtypes
@@ -288,7 +292,18 @@ def get_default_dtype() -> np.dtype[Any]:
     >>> sg.get_default_dtype()
     dtype('float32')
     """
-    return _default
+    inside = _OF_CALL.get()
+    return _default if inside is None else inside
+
+
+@contextmanager
+def default_dtype(dtype: np.dtype[Any]) -> Iterator[None]:
+    """Inside, Python floats have this dtype, in this thread alone."""
+    before = _OF_CALL.set(dtype)
+    try:
+        yield
+    finally:
+        _OF_CALL.reset(before)
 
 
 def set_default_dtype(dtype: Any) -> None:
@@ -305,6 +320,7 @@ def set_default_dtype(dtype: Any) -> None:
     if not is_real_floating(new):
         raise DtypeError(f"set_default_dtype() needs a floating dtype, got {new}; use float32 or float64.")
     _default = new
+    _OF_CALL.set(None)  # whoever says it inside of a call means what follows
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
@@ -337,9 +353,10 @@ def for_python_number(value: complex | float | bool) -> np.dtype[Any]:
         return bool_
     if isinstance(value, int):
         return int64
+    default = get_default_dtype()
     if isinstance(value, float):
-        return _default
-    return complex128 if _default == float64 else complex64
+        return default
+    return complex128 if default == float64 else complex64
 
 
 def as_python_number(scalar: Any) -> complex | float | int:

@@ -39,17 +39,13 @@ class Manners(NamedTuple):
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Inside, they are in force."""
-        before = dtypes.get_default_dtype()
-        dtypes.set_default_dtype(self.dtype)
-        try:
-            with ExitStack() as inside:
-                inside.enter_context(kinks.under(self.convention))
-                inside.enter_context(np.errstate(**self.floating))
-                if not self.recording:
-                    inside.enter_context(no_grad())
-                yield
-        finally:
-            dtypes.set_default_dtype(before)
+        with ExitStack() as inside:
+            inside.enter_context(dtypes.default_dtype(self.dtype))
+            inside.enter_context(kinks.under(self.convention))
+            inside.enter_context(np.errstate(**self.floating))
+            if not self.recording:
+                inside.enter_context(no_grad())
+            yield
 
 
 class Arguments(NamedTuple):

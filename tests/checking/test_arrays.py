@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from numpy import asarray
@@ -96,6 +98,30 @@ def test_whole_numbers_become_double_ones_as_in_numpy(weight):
     assert report
     assert "exact" in report.method
     assert sg.get_default_dtype() == np.float32
+
+
+def test_whole_numbers_are_double_ones_in_the_thread_of_the_check_alone():
+    seen = set()
+
+    def f(x, k):
+        other = threading.Thread(target=lambda: seen.add(sg.tensor(1.0).dtype))
+        other.start()
+        other.join()
+        return (x * np.sqrt(k)).sum()
+
+    k = np.array([3, 0, 2])
+    assert check(f, lambda x, k: np.sqrt(k) + 0 * x, np.array([0.3, 0.7, 1.1]), k, argnums=0)
+    assert seen == {np.dtype(np.float32)}
+
+
+def test_a_default_dtype_that_is_set_while_a_check_runs_is_that_of_all_that_follows():
+    def f(x):
+        sg.set_default_dtype(sg.float16)
+        assert sg.tensor(1.0).dtype == np.float16
+        return (x**2).sum()
+
+    assert check(f, lambda x: 2 * x, np.array([0.3, 0.7, 1.1]))
+    assert sg.get_default_dtype() == np.float16
 
 
 def test_a_number_has_no_item_and_libraries_that_ask_until_there_is_none_come_to_an_end():

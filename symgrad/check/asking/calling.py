@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.asking.arrays import as_array
-from symgrad.dtypes import finfo, get_default_dtype, is_floating, set_default_dtype
+from symgrad.dtypes import finfo, is_floating
 from symgrad.tape.record import Recorded
 
 
@@ -46,17 +46,6 @@ def epsilon_of(value: Any) -> float:
         return float(sys.modules["torch"].finfo(value.dtype).eps) if value.is_floating_point() else 0.0
     dtype = as_array(value).dtype
     return float(finfo(dtype).eps) if is_floating(dtype) else 0.0
-
-
-@contextmanager
-def numbers_of_arrays() -> Iterator[None]:
-    """Whole numbers become double ones inside, as NumPy's do: ``np.sqrt(k)``, ``k / 3``, ``2.0**k``."""
-    before = get_default_dtype()
-    set_default_dtype(np.float64)
-    try:
-        yield
-    finally:
-        set_default_dtype(before)
 
 
 @contextmanager

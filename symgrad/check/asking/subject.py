@@ -11,9 +11,10 @@ import numpy as np
 
 from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
-from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like, numbers_of_arrays
+from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.torch_calls import torch_followed
+from symgrad.dtypes import default_dtype, float64
 from symgrad.interop.array_calls import followed
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
@@ -74,11 +75,11 @@ class Subject:
             return self._run(values), [values[k] for k in self.positions]
 
     def _run(self, values: Sequence[Any]) -> Any:
-        """``f`` of tensors, as they are or with the methods of arrays."""
+        """``f`` of tensors, as they are or with the methods of arrays, whose whole numbers become double ones."""
         if self.is_foreign:
             with torch_followed():
                 return self.f(*values)
-        with warnings.catch_warnings(), numbers_of_arrays() if self.is_of_arrays else nullcontext():
+        with warnings.catch_warnings(), default_dtype(float64) if self.is_of_arrays else nullcontext():
             warnings.filterwarnings("ignore", _NUMBER_MADE)
             return followed(self.f, values) if self.as_arrays else self.f(*values)
 
