@@ -7,36 +7,55 @@ tensor([1., 2.])
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from symgrad.devices import Options
 from symgrad.dtypes import get_default_dtype
 from symgrad.ops.calls.naming import SPACES
-from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import finished
 
 globals().update(SPACES["fft"])
 
 
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
     """The frequencies of ``fft`` for ``n`` samples ``d`` apart.
 
     >>> import symgrad as sg
     >>> sg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return plain(Tensor, np.fft.fftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
+    value = np.fft.fftfreq(n, d).astype(dtype or get_default_dtype())
+    return finished("fft_fftfreq", value, requires_grad, name, options)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
     """The frequencies of ``rfft`` for ``n`` samples ``d`` apart.
 
     >>> import symgrad as sg
     >>> sg.fft.rfftfreq(4, d=0.5)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    return plain(Tensor, np.fft.rfftfreq(n, d).astype(dtype or get_default_dtype()))  # type: ignore[no-any-return]
+    value = np.fft.rfftfreq(n, d).astype(dtype or get_default_dtype())
+    return finished("fft_rfftfreq", value, requires_grad, name, options)
 
 
 __all__ = sorted({"fftfreq", "rfftfreq", *SPACES["fft"]})  # noqa: PLE0605

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float32, is_narrow
-from symgrad.formula.term import SYMBOL, Term, make, rebuilt
+from symgrad.formula.term import SYMBOL, Term, make, number, rebuilt
 from symgrad.ops.reductions.sums import cast_op
 
 
@@ -23,6 +23,14 @@ def _constant(term: Term) -> Term:
     if "dtype" in params:
         params["dtype"] = "float32"
     return make(term.op, (), params, term.shape, float32)
+
+
+def _few_digits(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers beside narrow operands as the op takes them, where it rounds them first: x <= 0.3 is decided so."""
+    narrow = {a.dtype for a in term.args if a.dtype is not None}
+    if not term.op.rounds or len(narrow) != 1 or not is_narrow(*narrow):
+        return args
+    return tuple(number(np.asarray(a.params["value"]).astype(*narrow).item()) if a.dtype is None else a for a in args)
 
 
 def in_float32(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
@@ -38,7 +46,7 @@ def in_float32(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
         if not term.args and term.op is not SYMBOL and is_narrow(term.dtype):
             return _constant(term)
         same = all(a is b for a, b in zip(args, term.args, strict=True))
-        made = term if same else term.op(*args, **term.params)
+        made = term if same else term.op(*_few_digits(term, args), **term.params)
         return cast_op(made, dtype="float32") if is_narrow(made.dtype) else made
 
     return rebuilt(roots, change, order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import subprocess
 import sys
@@ -373,3 +374,27 @@ def test_gelu_keeps_its_digits_far_to_the_left():
     with mpmath.workdps(30):
         want = [float(v * mpmath.ncdf(v)) for v in map(mpmath.mpf, x)]
     np.testing.assert_allclose(sg.nn.functional.gelu(sg.tensor(x)).numpy(), want, rtol=5e-13)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_numbers_are_compared_as_half_precision_holds_them(name):
+    """0.3 is the nearest number of the dtype beside its entries, here, in formulas and in programs."""
+    x = sg.tensor([0.3, 0.2, 0.4], dtype=getattr(sg, name), name="x")
+    for call, want in [
+        (lambda v: v == 0.3, [True, False, False]),
+        (lambda v: v <= 0.3, [True, True, False]),
+        (lambda v: 0.3 >= v, [True, True, False]),
+        (lambda v: v > 0.3, [False, False, True]),
+        (lambda v: sg.nn.functional.hardshrink(v, 0.3) != 0, [False, False, True]),
+    ]:
+        assert call(x).tolist() == want
+        assert sg.compile(call, x)(x).tolist() == want
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_the_next_number_of_half_precision_is_one_of_its_own(name):
+    dtype = getattr(sg, name)
+    x, y = (sg.tensor(values, dtype=dtype) for values in ([0.0, 1.0, math.inf, -1.0], [1.0, 2.0, 0.0, -2.0]))
+    smallest = np.float32(sg.finfo(dtype).smallest_normal) * EPSILON[name]
+    last = float(sg.finfo(dtype).max)
+    assert sg.nextafter(x, y).tolist() == [smallest, 1 + EPSILON[name], last, -1 - EPSILON[name]]

@@ -238,3 +238,38 @@ def test_cross_entropy_does_not_depend_on_where_the_logits_are(dtype):
         np.testing.assert_array_equal(here, there)
     assert answers(0)[0] == pytest.approx(1.9359873742761629)
     np.testing.assert_allclose(answers(1e20 * (dtype == "float64"))[1].sum(-1), 0, atol=1e-7)
+
+
+def test_each_part_of_a_complex_number_is_replaced_by_itself():
+    z = sg.tensor([complex(math.nan, 1), complex(2, -INF), complex(INF, math.nan)], requires_grad=True, name="z")
+    out = sg.nan_to_num(z, nan=12, neginf=-3)
+    high = np.finfo(np.float32).max
+    np.testing.assert_array_equal(out.detach().numpy(), np.array([12 + 1j, 2 - 3j, high + 12j], np.complex64))
+    (out.real + 2 * out.imag).sum().backward()
+    np.testing.assert_array_equal(z.grad.numpy(), np.array([2j, 1, 0], np.complex64))
+
+
+def test_incomplete_gamma_functions_of_an_infinite_order():
+    a, x = sg.tensor([INF, INF, INF, 3.0]), sg.tensor([0.0, 3.0, INF, INF])
+    np.testing.assert_array_equal(sg.special.gammainc(a, x).numpy(), [0, 0, math.nan, 1])
+    np.testing.assert_array_equal(sg.special.gammaincc(a, x).numpy(), [1, 1, math.nan, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_power_of_two_may_be_far_out_where_the_product_is_not(dtype):
+    x = sg.tensor([2.0**-20, 1.0], dtype=getattr(sg, dtype), requires_grad=True)
+    out = sg.ldexp(x, sg.tensor([140, 120 if dtype != "float64" else 128]))
+    assert out.dtype == x.dtype
+    assert out.tolist() == [2.0**120, 2.0**120 if dtype != "float64" else 2.0**128]
+
+
+def test_running_sums_of_complex_exponentials_beside_infinities():
+    """nan in one part is nan in both; of infinite sums there is no angle, and two zeros are one."""
+    nan = complex(math.nan, math.nan)
+    rows = {
+        (complex(1, math.nan), 1j): [nan, nan],
+        (1j, complex(INF, 1), complex(INF, 2)): [1j, complex(INF, 1), complex(INF, math.nan)],
+        (complex(-INF, 1), complex(-INF, 2), 1j): [complex(-INF, 1), complex(-INF, 2), 1j],
+    }
+    for row, want in rows.items():
+        np.testing.assert_array_equal(sg.logcumsumexp(sg.tensor(row), 0).numpy(), np.array(want, np.complex64))

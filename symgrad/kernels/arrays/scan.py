@@ -86,11 +86,14 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp.accumulate(x, dim)
     rows = np.moveaxis(x, dim, 0)
-    out = np.array(rows)
+    out = np.where(np.isnan(rows), complex(np.nan, np.nan), rows).astype(x.dtype)
     for k in range(1, len(rows)):
         larger = rows[k].real >= out[k - 1].real  # of equal ones the newer keeps its angle, as in torch
         top, low = np.where(larger, rows[k], out[k - 1]), np.where(larger, out[k - 1], rows[k])
-        out[k] = top + np.log1p(np.exp(low - top))
+        beyond = np.isinf(top.real) & (low.real == top.real)
+        with np.errstate(invalid="ignore"):
+            rest = np.where(beyond, np.where(top.real > 0, complex(0, np.nan), 0), np.log1p(np.exp(low - top)))
+        out[k] = np.where(np.isnan(out[k - 1]), out[k - 1], top) + rest
     return np.moveaxis(out, 0, dim)
 
 

@@ -182,6 +182,8 @@ def power(x: Any, y: Any) -> Any:
             return 1 / (x * x)
         if y < 0 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
             return np.power(x, float(y))
+        if y < 0 and getattr(x, "dtype", np.dtype(float)).kind == "u":  # where a number out of range is counted around
+            raise ValueError("Integers to negative integer powers are not allowed.")
     elif y.__class__ is float and y == -0.5 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
         return 1 / np.sqrt(x)  # as NumPy takes a root for 0.5: the powers of -0.0 and -inf are those of the root
     elif getattr(y, "dtype", np.dtype(float)).kind == "i" and np.asarray(x).dtype.kind in "ui" and np.any(y < 0):

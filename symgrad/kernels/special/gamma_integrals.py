@@ -121,8 +121,8 @@ def incomplete(a: Any, x: Any, upper: bool) -> Any:
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
     low, high = inside & (x < a + 1), inside & (x >= a + 1)
     with np.errstate(all="ignore"):
-        out = np.where((a >= 0) & ((x == np.inf) | ((a == 0) & (x > 0))), 1.0, np.nan)
-        out = np.asarray(np.where((x == 0) & (a > 0), 0.0, out))
+        out = np.where((a >= 0) & ((x == np.inf) | ((a == 0) & (x > 0))) & (a < np.inf), 1.0, np.nan)
+        out = np.asarray(np.where(((x == 0) & (a > 0)) | ((a == np.inf) & (x >= 0) & (x < np.inf)), 0.0, out))
         out = np.asarray(1 - out if upper else out)
         lower, above = gamma_part(a[low], x[low], False), gamma_part(a[high], x[high], True)
         out[low], out[high] = (1 - lower, above) if upper else (lower, 1 - above)

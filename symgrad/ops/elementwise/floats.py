@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import finfo, is_narrow, real_part, result_type, torch_name
+from symgrad.dtypes import finfo, real_part, result_type, torch_name
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
 from symgrad.op.partials import over
@@ -73,6 +73,7 @@ nextafter = _extra(
     np.nextafter,
     lambda out, x, y: ne(x, y),
     0,
+    half=np.nextafter,
     refuses="buic",
     domain="real",
     kinks=("x = y",),
@@ -213,10 +214,16 @@ def frexp(input: Any) -> Named:
 
 @front("ldexp")
 def ldexp(input: Any, other: Any) -> Any:
-    """input · 2^other, in half precision where the input is and ``other`` counts in integers."""
-    made = input * exp2(other)
-    narrow = is_narrow(getattr(input, "dtype", None)) and getattr(getattr(other, "dtype", None), "kind", "f") in "bui"
-    return cast(made, input.dtype) if narrow else made
+    """input · 2^other, in the dtype of the input where that is one of floats and ``other`` counts in integers.
+
+    >>> import symgrad as sg
+    >>> sg.ldexp(sg.tensor([2.0**-20]), sg.tensor([140]))
+    tensor([1.3292e+36])
+    """
+    if getattr(other, "dtype", np.dtype(float)).kind not in "bui" or getattr(input, "dtype", other.dtype).kind in "bui":
+        return input * exp2(other)
+    made = input * exp2(cast(other, "float64"))  # a power may be far out where the product is not
+    return cast(made, input.dtype) if made.dtype != input.dtype else made
 
 
 @front("float_power")
@@ -244,9 +251,19 @@ front("resolve_conj", "resolve_neg")(positive)
 
 @front("nan_to_num")
 def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
+    """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0.
+
+    Of a complex number each part is taken by itself.
+
+    >>> import symgrad as sg
+    >>> sg.nan_to_num(sg.tensor([complex("nan+2j"), 1j]))
+    tensor([0.+2.j, 0.+1.j])
+    """
     if input.dtype.kind in "bui":
         return input
+    if is_complex(input):
+        parts = (nan_to_num(part, nan, posinf, neginf) for part in (real(input), imag(input)))
+        return complex_op(*parts)
     limits = finfo(input.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf

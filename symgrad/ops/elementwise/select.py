@@ -40,6 +40,7 @@ def _compare(name: str, kernel: Any, sign: str, opposite: str, turned: str, *ali
         domain="real",
         digits=lambda mp, x, y: getattr(operator, name)(x, y),
         opposite=opposite,
+        rounds=True,
         turned=turned,
         doc=f"x {sign} y entry by entry; no derivative.",
     )

@@ -106,6 +106,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
             "bincount only supports 1-d non-negative integral inputs. "
             f"(It got shape {values.shape}, smallest {values.min(initial=0)}.)"
         )
+    if minlength < 0:
+        raise ArgumentError(f"minlength should be >= 0, got {minlength}")
     if weights is None:
         return _indices(input, np.bincount(values, minlength=minlength))
     if shape_of(weights) != values.shape:
@@ -132,6 +134,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     if min > max:
         raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")
     low, high = (min, max) if min != max or not values.size else (values.min(), values.max())
+    if not np.isfinite([low, high]).all():
+        raise AutogradError(f"torch.histc: range of [{low}, {high}] is not finite")
     low, high = (low - 1, high + 1) if low == high else (low, high)
     counts = np.histogram(values, bins, (low, high))[0].astype(values.dtype)
     wrap = getattr(input, "new_tensor", None)
@@ -141,7 +145,14 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 def _edges(values: Any, bins: Any, limits: Any, dim: int = 0) -> Any:
     """The edges of the parts: those given, or of so many equal parts of the limits or of the range of the values."""
     if not isinstance(bins, int):
-        return values_of(bins).astype(values.dtype)
+        edges = values_of(bins)
+        if edges.dtype != values.dtype or not edges.size:
+            raise AutogradError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, and these at least 1 "
+                f"element, but got input with dtype {values.dtype} and {edges.size} bins for dimension {dim} with "
+                f"dtype {edges.dtype}"
+            )
+        return edges
     if bins <= 0:
         raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
     low, high = limits or ((values.min(), values.max()) if values.size else (0, 1))

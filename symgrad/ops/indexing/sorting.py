@@ -118,7 +118,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @front("sort")
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Named:
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Named:
     """Sorted values along ``dim`` and the places they came from.
 
     ``dim`` is one of its axes (``IndexError`` otherwise); the places are int64, and nan counts as largest.
@@ -262,6 +262,11 @@ def _check_levels(input: Any, q: Any) -> None:
         raise ShapeError(f"quantile() q must be a scalar or 1D tensor, got shape {tuple(shape_of(q))}")
     if getattr(input, "dtype", np.dtype(float)).kind in "biu":
         raise DtypeError(f"quantile() input tensor must be either float or double dtype, not {torch_name(input.dtype)}")
+    if hasattr(q, "_value") and hasattr(input, "_value") and q.dtype != input.dtype:
+        raise DtypeError(
+            "quantile() q tensor must be same dtype as the input tensor, got "
+            f"{torch_name(q.dtype)} for input of {torch_name(input.dtype)}"
+        )
     if 0 in shape_of(input):
         raise ShapeError("quantile() input tensor must be non-empty")
     if isinstance(q, (int, float)) and not 0 <= q <= 1:

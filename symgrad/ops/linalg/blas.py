@@ -36,6 +36,8 @@ inplace("addmm", "addmv", "addr", "addbmm", "baddbmm", "addcmul", "addcdiv", "le
 
 def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta · input + alpha · product; with beta = 0 the input is not looked at, so its nan does not matter."""
+    if kind_of(input) != "c" and kind_of(product) != "c" and complex in (type(beta), type(alpha)):
+        raise DtypeError("value cannot be converted to type float without overflow: beta and alpha are real, as input")
     if all(getattr(x, "dtype", np.dtype(float)).kind in "bui" for x in (input, product)):
         if input.dtype.kind == product.dtype.kind == "b":
             beta, alpha = bool(beta), bool(alpha)
@@ -76,6 +78,9 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 @rounded_once
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · vec1 vec2ᵀ."""
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and all(kind_of(x) in "bui" for x in (input, vec1, vec2)):
+            raise DtypeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     product = outer(vec1, vec2)
     if input.dtype != product.dtype and not shape_of(input):
         input = spread(input, shape_of(product))  # its dtype counts in full

@@ -333,7 +333,14 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 @in_linalg
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
+    if len(shape_of(A)) < 2:
+        raise ShapeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
     rows, columns = shape_of(A)[-2:]
+    if rows < columns or columns < shape_of(tau)[-1]:
+        raise ShapeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1], and "
+            f"that to tau.shape[-1], got {rows}, {columns} and {shape_of(tau)[-1]}"
+        )
     if not shape_of(tau)[-1]:
         return where(np.zeros((), bool), A, np.eye(rows, columns, dtype=A.dtype))
     start = wrapped_like(A, np.broadcast_to(np.eye(rows, dtype=A.dtype), (*shape_of(A)[:-1], rows)).copy())

@@ -84,6 +84,7 @@ _EXACT = {
     "{name} does not support non-boolean outputs.": "isneginf isposinf signbit",
     "{name} only supports bool tensor for result, got: {given}": "all any",
     "Expected object of scalar type {of} but got scalar type {given} for argument 'out'": "complex polar",
+    "nonzero_static: Expected out tensor to have scalar type {of} but got scalar type {given}": "nonzero_static",
     "{name} expects {of} tensor out, got: {given}": "multinomial",
 }
 """Functions whose ``out=`` has the dtype of the result, as in torch, by what is said where it does not."""
