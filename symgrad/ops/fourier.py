@@ -11,6 +11,7 @@ from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.reductions.sums import cast
@@ -244,8 +245,19 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Any:
-    """Inverse short-time Fourier transform, by overlap and addition."""
+    """Inverse short-time Fourier transform, by overlap and addition.
+
+    Raises ``ArgumentError`` for a spectrum that is not complex, and where windows do not cover the signal.
+    """
     hop, size = hop_length or n_fft // 4, win_length or n_fft
+    if not is_complex(input):
+        raise ArgumentError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
+    if window is not None and is_complex(window) and not return_complex:
+        raise ArgumentError("Complex windows are incompatible with return_complex=False")
+    if not 0 < hop <= size <= n_fft:
+        raise ArgumentError(f"istft: expected 0 < hop_length <= win_length <= n_fft, got {hop}, {size} and {n_fft}")
     x = input if len(shape_of(input)) == 3 else unsqueeze(input, 0)
     spectrum = transpose(x, 1, 2)
     norm = "ortho" if normalized else None
@@ -265,7 +277,11 @@ def istft(
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - (n_fft // 2 if center else 0)
     kept = min(end, total) - start
-    out = narrow(signal, 1, start, kept) / narrow(envelope, 0, start, kept)
+    covered = narrow(envelope, 0, start, kept)
+    found = glanced(covered)
+    if isinstance(found, np.ndarray) and not (np.abs(found) > 1e-11).all():
+        raise ArgumentError("istft: window overlap add min: 1, so that there are places which no window covers")
+    out = narrow(signal, 1, start, kept) / covered
     if end > total:
         out = pad_axes(out, {1: (0, end - total)})
     return out if len(shape_of(input)) == 3 else squeeze(out, 0)

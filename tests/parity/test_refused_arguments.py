@@ -170,6 +170,12 @@ t.histogram(T(3), T(2).double())
 t.histogram(T(3), T(0))
 t.quantile(T(3), T(2).double())
 t.nonzero_static(T(3), size=2, out=T(2, 1))
+t.istft(T(3, 9, 2), 4)
+t.istft(T(3, 9) + 0j, 4, hop_length=5, window=T(4))
+t.istft(T(3, 9) + 0j, 4, hop_length=4, window=t.hann_window(4))
+t.istft(T(3, 9) + 0j, 4, window=t.zeros(4))
+t.istft(T(3, 9) + 0j, 4, window=T(4) + 0j)
+t.istft(T(3, 9) + 0j, 4, win_length=5, window=T(5))
 """.strip().split("\n")
 
 
