@@ -125,6 +125,23 @@ def test_part_without_entries_of_a_view_changed_unrecorded(t):
     assert y.tolist() == [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
 
 
+@pytest.mark.parametrize("renewed", [True, False])
+def test_result_whose_shape_changed_unrecorded(t, renewed):
+    """Its history is that of the shape it had: a gradient of the new one is not read in another order, but refused."""
+    x = t.ones(2, 3, requires_grad=True)
+    y = x * 1
+    if renewed:
+        y.data = y.data.t()
+    else:
+        with t.no_grad():
+            y.t_()
+    out = (y * t.arange(6.0).reshape(3, 2)).sum()
+    with pytest.raises(
+        RuntimeError, match=r"invalid gradient .*got \[3, 2\] but expected shape compatible with \[2, 3\]"
+    ):
+        t.autograd.grad(out, x)
+
+
 LOST = "is a view and its base or another view of its base has been modified inplace"
 
 

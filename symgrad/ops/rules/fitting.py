@@ -12,7 +12,7 @@ from symgrad.errors import AutogradError
 from symgrad.op import shape_of
 from symgrad.ops.elementwise.complex import real
 from symgrad.ops.reductions.sums import cast_op, sum_op
-from symgrad.ops.shapes.shaping import expand_op, reshape_op, squeeze_op
+from symgrad.ops.shapes.shaping import expand_op, squeeze_op
 
 
 def fit(g: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
@@ -37,9 +37,10 @@ def unbroadcast(g: Any, shape: tuple[Any, ...]) -> Any:
             return expand_op(g, shape=shape)
         if _one_size(got, shape):
             return g.relabelled(shape)
-        if all(isinstance(s, int) for s in got) and _count(got) == _count(shape):
-            return reshape_op(g, shape=shape)
-        raise AutogradError(f"A gradient of shape {tuple(got)} does not fit a value of shape {tuple(shape)}.")
+        raise AutogradError(
+            f"invalid gradient - got {list(got)} but expected shape compatible with {list(shape)}: a result that has a "
+            "history got another shape under no_grad(), or through .data. Reshape it with grad, or a detach() of it."
+        )
     if g.__class__ is np.ndarray and not is_narrow(g.dtype):
         return sum_op.run(g, dim=axes, keepdim=True).reshape(shape)[()]
     if axes:
@@ -71,10 +72,3 @@ def _one_size(got: tuple[Any, ...], shape: tuple[Any, ...]) -> bool:
         a == b or (isinstance(a, str) and isinstance(b, str) and not (a.isalnum() and b.isalnum()))
         for a, b in zip(got, shape, strict=True)
     )
-
-
-def _count(shape: tuple[Any, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
