@@ -445,3 +445,19 @@ def test_blocks_and_gates_as_papers_print_them(name):
     read = from_latex(found.latex(), symbols(found.term), shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), sg.func.grad(f)(*args).numpy(), rtol=1e-9, atol=1e-12)
     assert found.latex() == text
+
+
+def test_sums_over_who_is_still_there_are_turned_around_once():
+    """Cox's partial likelihood: the hazard of everybody who is at risk, in the order of time."""
+
+    def cox(b, X, d):
+        risk = X @ b
+        return -np.sum(d * (risk - np.log(np.cumsum(np.exp(risk)[::-1])[::-1])))
+
+    rng = np.random.default_rng(5)
+    given = {"b": rng.normal(size=2), "X": rng.normal(size=(5, 2)), "d": np.array([1.0, 0.0, 1.0, 1.0, 0.0])}
+    value, slope = sg.formula(cox, *given.values()), sg.formula(cox, *given.values(), wrt="b")
+    assert value.unicode() == "dᵀ (log(flip(cumsum(flip(e^(X b))))) − X b)"
+    assert slope.unicode() == "Xᵀ (cumsum(d/flip(cumsum(flip(e^(X b))))) ⊙ e^(X b) − d)"
+    np.testing.assert_allclose(value.evaluate(**given), cox(*given.values()))
+    np.testing.assert_allclose(slope.evaluate(**given), sg.func.grad(cox)(*given.values()).numpy())

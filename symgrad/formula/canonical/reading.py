@@ -350,7 +350,14 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
 
 
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """Entries that change places along axes where all are equal stay as they are, always."""
+    """Entries that change places along axes where all are equal stay as they are, and turned twice all do, always."""
+    if term.op.name == "flip" and len(args[0].terms) == 1:
+        p = args[0].terms[0]
+        arrays = [f for f in p.factors if f.labels]
+        base = arrays[0].base if len(arrays) == 1 and arrays[0][1:] == (p.out, 1) else None
+        if base is not None and base.op is term.op and base.params == term.params:
+            scalars = Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ())
+            return run.times(scalars, run.form_of(base.args[0]))
     dims, varies = term.params["dims"], args[0].covered()
     kept = [k for k, dim in enumerate(dims) if dim % term.ndim in varies]
     if len(kept) == len(dims):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.entries.blocks import ranges
-from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity, new_axes
+from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity, new_axes, turned_around
 from symgrad.formula.canonical.entries.written import entry_at, not_written, placed_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
@@ -34,6 +34,8 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
     if parts is not None and not rows:
         if _is_whole(parts, term.shape):
             return args[0]
+        if back := turned_around(parts):
+            return run.form_of(lookup("flip")(run.like(term.args[0], args[0]), dims=back))
         ranges = [axis for axis, p in enumerate(parts) if isinstance(p, slice)]
         single = _single(parts, dict(zip(ranges, args[0].shape, strict=True)), term.shape)
         if single is not None:
@@ -104,6 +106,8 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         return None
     if _is_whole(parts, form.shape):
         return form
+    if back := turned_around(parts):
+        return run.form_of(lookup("flip")(run.like(term.args[0], form), dims=back))
     written = placed_at(term.args[0], index, term.shape)
     if written is not None:
         return run.form_of(written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,3 +131,9 @@ def is_identity(form: Form) -> bool:
         return False
     p = form.terms[0]
     return not p.factors and len(p.out) == 2 and p.out[0] == p.out[1]
+
+
+def turned_around(parts: Sequence[Any]) -> tuple[int, ...]:
+    """The axes along which an index takes all entries backwards; none where it takes anything else."""
+    back = slice(None, None, -1)
+    return tuple(k for k, p in enumerate(parts) if p == back) if all(p in (slice(None), back) for p in parts) else ()
