@@ -7,7 +7,7 @@ import warnings
 from contextlib import ContextDecorator
 from typing import Any, Self
 
-from symgrad.errors import UnsupportedMode
+from symgrad.errors import ArgumentError, UnsupportedMode
 from symgrad.notices import is_warn_always_enabled, set_warn_always
 
 __all__ = [
@@ -41,6 +41,8 @@ def get_num_threads() -> int:
 
 def set_num_threads(number: int) -> None:
     """Set the number of threads of NumPy's linear algebra, with ``threadpoolctl``; warns where that is absent."""
+    if number < 1:
+        raise ArgumentError(f"set_num_threads expects a positive integer, but got {number}")
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:

@@ -16,7 +16,7 @@ from symgrad.kernels.arrays.copies import kept_order
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
 from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers, by_memory, turned_in_memory
 from symgrad.notices import notice
-from symgrad.op import front, refusal, refusing, shape_of
+from symgrad.op import broadcast_shapes, front, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
 from symgrad.ops.calls.still import glanced, still, values_of
 from symgrad.ops.elementwise.select import beside
@@ -296,7 +296,7 @@ def normal(
     ``reinforce`` on the result sends the score-function gradient to both; ``mean + std * randn(...)`` is the sample
     that has a derivative of its own.
     """
-    shape = tuple(size) if size is not None else np.broadcast_shapes(shape_of(mean), shape_of(std))
+    shape = tuple(size) if size is not None else broadcast_shapes(shape_of(mean), shape_of(std))
     kinds = [x.dtype for x in (mean, std) if hasattr(x, "dtype")]
     kind = np.dtype(kinds[0] if kinds else dtype or get_default_dtype())
     if values_of(std).dtype.kind == "c":

@@ -40,6 +40,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     data = data.tensor if isinstance(data, StandIn) else data
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
+    if hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        data = np.from_dlpack(data)
     if isinstance(data, np.ndarray) and (dtype is None or dtypes.as_dtype(dtype) == data.dtype):
         return _sharing(data)
     return tensor(data, dtype=dtype)
@@ -50,11 +52,14 @@ def asarray(
 ) -> Tensor:
     """A tensor of ``obj``, sharing its memory where that is possible; ``copy`` forces a copy, or (False) forbids one.
 
-    A tensor of the dtype is its own array, and keeps its graph unless ``requires_grad`` is False.
+    A tensor of the dtype is its own array, and keeps its graph unless ``requires_grad`` is False.  An object with
+    Python's buffer interface that is no array (``bytearray``) is its memory, whose bits are numbers of the dtype.
 
     >>> asarray([1, 2])
     tensor([1, 2])
     """
+    if _is_buffer(obj):
+        obj = np.asarray(frombuffer(obj, dtype=dtype or dtypes.get_default_dtype()))
     found = as_tensor(obj, dtype, device)
     alone = not isinstance(obj, (Tensor, np.ndarray)) or (dtype is not None and found.dtype != obj.dtype)
     if copy is False and alone:
@@ -66,6 +71,16 @@ def asarray(
     if requires_grad is False and made._requires_grad:
         return made.detach()
     return with_gradient(made)._require() if requires_grad and not made._requires_grad else made
+
+
+def _is_buffer(obj: Any) -> bool:
+    """Whether an object shows memory, and does not say of what numbers."""
+    if hasattr(obj, "dtype") or isinstance(obj, (list, tuple)):
+        return False
+    try:
+        return memoryview(obj) is not None
+    except TypeError:
+        return False
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -84,6 +99,11 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if not 0 <= offset < room:
         raise ArgumentError(
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({room} bytes) minus 1"
+        )
+    if count < 0 and (room - offset) % kind.itemsize:
+        raise ArgumentError(
+            f"buffer length ({room - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({kind.itemsize})"
         )
     made = _sharing(np.frombuffer(buffer, kind, count, offset))
     return with_gradient(made)._require() if requires_grad else made
@@ -141,4 +161,4 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         raise BufferError(
             f"from_dlpack(): {error}  Cast it to a dtype that NumPy has (bfloat16: .float()) or move it to the CPU."
         ) from error
-    return plain(Tensor, array)  # type: ignore[no-any-return]
+    return _sharing(array)

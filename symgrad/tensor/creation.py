@@ -114,11 +114,16 @@ def value_of_data(data: Any, dtype: Any) -> Any:
         raise _no_array(data)
     if isinstance(data, (list, tuple)):
         found: set[Any] = set()
-        data = _listed(data, found)
+        try:
+            data = _listed(data, found)
+        except RecursionError:
+            raise ArgumentError(f"too many dimensions '{type(data).__name__}': does it contain itself?") from None
         if dtype is None:
             dtype = functools.reduce(dtypes.result_type, found) if found else dtypes.get_default_dtype()
     elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
         dtype = dtypes.for_python_number(data)
+    elif hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        data = np.from_dlpack(data)
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     try:
         value = np.array(data, wanted, order=kept_order(data))

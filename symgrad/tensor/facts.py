@@ -271,14 +271,15 @@ class Facts(Recorded):
         return (array.ctypes.data - storage(array).ctypes.data) // array.itemsize if array.size else 0
 
     def data_ptr(self) -> int:
-        """Address of the first entry.
+        """Address of the first entry; 0 where there is none.
 
         >>> import symgrad as sg
         >>> x = sg.ones(3)
         >>> x.data_ptr() == x.view(3, 1).data_ptr(), x[1:].data_ptr() - x.data_ptr()
         (True, 4)
         """
-        return int(self._array().ctypes.data)
+        array = self._array()
+        return int(array.ctypes.data) if array.size else 0
 
     def untyped_storage(self) -> Any:
         """The array that owns the memory.

@@ -420,7 +420,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return inplace(self, op, (source,), {}, itself)  # type: ignore[no-any-return]
 
     def resize_(self, *sizes: Any) -> Tensor:
-        """Another shape in place: the first entries are kept, those that are added are zero."""
+        """Another shape in place, with the entries that lie in memory from the first one on, and zeros behind it.
+
+        ``RuntimeError`` where the memory is too small and belongs to an array.
+        """
         return self._resized(tuple(map(int, size_args(sizes))))
 
     def resize_as_(self, other: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from symgrad.op import refusing
 from symgrad.ops.noise import check_bound, drawn
 from symgrad.ops.reductions.sums import cast
 from symgrad.tape.memory.inplace import inplace, overwrite
+from symgrad.tape.memory.overlap import OVERLAP, overlaps
 from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
 
@@ -40,6 +42,8 @@ class Writes(Recorded):
         return inplace(self, lambda x: put(x, value, WHOLE, node, source=source), (), {}, even=True)
 
     def _drawn(self, values: Any, node: str) -> Any:
+        if overlaps(self._value):
+            raise AutogradError(OVERLAP)
         return self._filled(np.asarray(values).astype(self._value.dtype), node)
 
     # -------------------------------------------------------------------------------------- random numbers
@@ -169,26 +173,25 @@ class Writes(Recorded):
         return self._drawn(np.ceil(np.log(chances) / math.log1p(-p)), "GeometricBackward0")
 
     @refusing({"c": "random_kernel_cpu"})
-    def random_(self, low: int | None = None, high: int | None = None, *, generator: Any = None) -> Any:
-        """Integers in place: from ``low`` up to ``high`` (excluded), below ``low``, or all that the dtype can count.
+    def random_(self, *bounds: int | None, generator: Any = None, **named: int | None) -> Any:
+        """Integers in place: from ``from`` up to ``to`` (excluded), below ``to`` given alone, or all there are.
+
+        ``to=None`` beside ``from`` is behind the last integer of the dtype that it can count to without a gap.  Both
+        are given by place, or by name: ``random_(**{"from": 5, "to": None})``.
 
         >>> import symgrad as sg
         >>> _ = sg.manual_seed(0)
         >>> sg.zeros(4).random_(0, 10)
         tensor([4., 9., 3., 0.])
         """
-        number = 2 if low is None else 1 if high is None else 0
-        wide = None
-        if low is None:
-            low, high = 0, _countable(self._value.dtype)
-            wide = self._value.dtype.itemsize == 8
-        elif high is None:
-            low, high = 0, low
-        if low >= high:
+        dtype, number = self._value.dtype, 2 - len(bounds) - len(named)
+        low, last = _ends(bounds, named)
+        high = _countable(dtype) if last is None else last
+        if low >= high and last is not None:
             raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-        check_bound("from", low, self._value.dtype)
-        check_bound("to - 1", high - 1, self._value.dtype)
-        source = drawn(generator)
+        check_bound("from", low, dtype)
+        check_bound("to - 1", high - 1, dtype)
+        source, wide = drawn(generator), dtype.itemsize == 8 if number == 2 else None
         values = self._by_memory(lambda shape: source.integers(high - low, shape, wide)) + low
         return self._drawn(values, f"RandomBackward{number}")
 
@@ -222,7 +225,7 @@ class Writes(Recorded):
         """
         self._unrecorded("apply_")
         array = self._array()
-        return self._drawn(np.reshape([callable(x) for x in array.reshape(-1).tolist()], array.shape), "")
+        return self._filled(_numbers([callable(x) for x in array.reshape(-1).tolist()], array), "")
 
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
         """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative.
@@ -251,15 +254,36 @@ class Writes(Recorded):
             if other.dtype != array.dtype:
                 wanted, got = torch_name(array.dtype), torch_name(other.dtype)
                 raise DtypeError(f"expected a tensor of {wanted} for argument {k + 1} (got {got})")
-        rows = [np.broadcast_to(other._value, array.shape).reshape(-1).tolist() for other in others]
+        rows = [other.detach().expand(array.shape)._value.reshape(-1).tolist() for other in others]
         made = [function(*row) for row in zip(array.reshape(-1).tolist(), *rows, strict=True)]
-        return self._drawn(np.reshape(made, array.shape), "")
+        return self._filled(_numbers(made, array), "")
 
     def _unrecorded(self, name: str) -> None:
         if self._requires_grad:
             raise ArgumentError(
                 f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
             )
+
+
+def _numbers(results: list[Any], array: Any) -> Any:
+    """What a Python function gave for the entries of an array, in its dtype."""
+    made = np.asarray(results)
+    if made.dtype.kind not in ("biufc" if array.dtype.kind == "c" else "biuf"):
+        strange = next((x for x in results if np.asarray(x).dtype.kind not in "biuf"), results[0])
+        raise ArgumentError(f"must be real number, not {type(strange).__name__} ({strange!r:.40})")
+    return made.astype(array.dtype).reshape(array.shape)
+
+
+def _ends(bounds: tuple[int | None, ...], named: dict[str, int | None]) -> tuple[int, int | None]:
+    """Where random integers start, and what they stay below, of bounds given by place or by name."""
+    given = dict(zip(("from", "to")[len(bounds) == 1 and not named :], bounds, strict=False)) | named
+    low, high = given.get("from", 0), given.get("to")
+    alone = given and "from" not in given and high is None
+    if low is None or alone or not set(given) <= {"from", "to"} or len(given) < len(bounds) + len(named):
+        raise ArgumentError(f"random_() takes to, or from and to, where to alone may be None; got {bounds} and {named}")
+    if given and "to" not in given:
+        raise ArgumentError("random_() takes from beside to, which may be None")
+    return operator.index(low), None if high is None else operator.index(high)
 
 
 def _countable(dtype: Any) -> int:

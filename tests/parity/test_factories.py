@@ -40,6 +40,32 @@ t.tril_indices(0, 2)
 t.take_along_dim(t.arange(6.0).reshape(2, 3), t.tensor([[1, 0, 1]]), 0)
 t.meshgrid(t.tensor([1, 2]), t.tensor([3]), indexing="ij")
 t.asarray([1.0, 2.0], requires_grad=True)
+t.ones(3).random_(5, None)
+t.ones(3, dtype=t.int16).random_(-5, None)
+t.ones(3, dtype=t.float64).random_(0, None)
+t.ones(3, dtype=t.uint8).random_(255, None)
+t.ones(3).random_(**{"from": 5, "to": 7})
+t.ones(3).random_(5, to=None)
+t.ones(3).random_(to=5)
+t.arange(10.0)[:3].resize_(5)
+t.arange(10.0)[2:5].resize_(2, 2)
+t.arange(6.0).resize_(2).resize_(6)
+t.arange(6.0).reshape(2, 3).t().resize_(2, 3)
+t.arange(6.0).reshape(2, 3)[:, 1].resize_(3)
+t.from_numpy(np.arange(10.0))[:3].resize_(5)
+t.from_numpy(np.arange(3.0)).resize_(2)
+t.asarray(bytearray(np.ones(2, "f4").tobytes()), dtype=t.float32)
+t.asarray(bytearray(np.ones(2, "f4").tobytes()))
+t.asarray(memoryview(np.ones(2)), dtype=t.float32, requires_grad=True)
+t.asarray(np.float64(3))
+t.as_tensor(bytearray(b"ab"), dtype=t.float32)
+t.cat([t.tensor([]), t.tensor([])], 1)
+t.cat([t.tensor([])], -2)
+t.cat([t.tensor([]), t.tensor([], dtype=t.int64)], 5)
+t.normal(t.zeros(2, 1), t.ones(3))
+t.ones(2, dtype=t.int64).apply_(lambda x: x + 1.5)
+t.ones(2).map_(t.ones(1), lambda a, b: a + b)
+t.tensor(t.ones(0).data_ptr())
 """.strip().splitlines()
 
 REFUSED = """
@@ -93,6 +119,36 @@ t.kaiser_window(-1)
 t.combinations(t.ones(2), r=-1)
 t.renorm(t.ones(2, 3), 2, 0, -1.0)
 t.flip(t.ones(2, 2), (0, 0))
+t.ones(3).random_(None)
+t.ones(3).random_(None, 5)
+t.ones(3).random_(5.5)
+t.ones(3).random_(**{"from": 5})
+t.ones(3).random_(1, 2, 3)
+t.ones(3, dtype=t.uint8).random_(-5, None)
+t.ones(3, dtype=t.bool).random_(5, None)
+t.ones(1).expand(3).random_()
+t.ones(1).expand(3).normal_()
+t.ones(1).expand(3).bernoulli_(0.5)
+t.from_numpy(np.zeros(3)).resize_(5)
+t.from_numpy(np.zeros(3)).detach().resize_as_(t.ones(5))
+t.from_numpy(np.zeros(9)[:3]).resize_(5)
+t.as_tensor(np.zeros(3)).resize_(5)
+t.from_dlpack(np.zeros(3)).resize_(5)
+t.frombuffer(bytearray(b"ab"), dtype=t.uint8).resize_(5)
+t.frombuffer(bytearray(b"abcde"), dtype=t.int16)
+t.asarray(bytearray(b"abc"), dtype=t.float32)
+t.repeat_interleave(t.arange(3), t.ones(2, 2, dtype=t.int64))
+t.repeat_interleave(t.arange(3), t.tensor([1.0, 2.0, 3.0]))
+t.repeat_interleave(t.arange(3), t.tensor([True, False, True]))
+t.normal(t.zeros(6), t.ones(2, 3))
+t.ones(2).apply_(lambda x: "5")
+t.ones(2).apply_(lambda x: None)
+t.ones(2).apply_(lambda x: 1j)
+t.ones(2).map_(t.ones(3, 2), lambda a, b: a)
+t.ones(2).map_(t.ones(3), lambda a, b: a)
+t.set_num_threads(0)
+t.manual_seed(2**64)
+t.manual_seed(-(2**64))
 """.strip().splitlines()
 
 
@@ -162,3 +218,55 @@ def test_asarray_keeps_the_graph_unless_it_may_not(copy: bool | None, requires_g
         z = t.asarray(y, copy=copy, requires_grad=requires_grad)
         seen.append((z.requires_grad, z.is_leaf, z.data_ptr() == y.data_ptr()))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_what_is_resized_shows_the_memory_that_it_lies_in(t: Any) -> None:
+    whole = t.arange(6.0)
+    whole[:2].resize_(4).fill_(9)
+    assert whole.tolist() == [9, 9, 9, 9, 4, 5]
+    assert whole._version == 2
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_memory_that_a_buffer_shows_is_shared(t: Any) -> None:
+    room = bytearray(np.ones(2, "f4").tobytes())
+    t.asarray(room, dtype=t.float32)[0] = 5.0
+    assert np.frombuffer(room, "f4").tolist() == [5, 1]
+    t.asarray(room, dtype=t.float32, copy=True)[0] = 7.0
+    assert np.frombuffer(room, "f4").tolist() == [5, 1]
+
+
+class Shown:
+    """Nothing but an array's DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_what_has_dlpack_alone_is_data(t: Any) -> None:
+    for make, shared in ((t.tensor, False), (t.as_tensor, True), (t.asarray, True)):
+        array = np.ones(2)
+        make(Shown(array))[0] = 7.0
+        assert array[0] == (7.0 if shared else 1.0)
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_lists_that_contain_themselves_are_refused(t: Any) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    for make in (t.tensor, t.as_tensor, t.asarray):
+        with pytest.raises(ValueError, match="too many dimensions 'list'"):
+            make(endless)
+
+
+@pytest.mark.parametrize("t", [torch, symgrad], ids=["torch", "symgrad"])
+def test_seeds_below_zero_are_those_of_64_bits(t: Any) -> None:
+    assert t.Generator().manual_seed(-1).initial_seed() == 2**64 - 1

@@ -41,7 +41,9 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from a seed; returns the generator."""
-        self._seed = int(seed)
+        if not -(2**63) <= int(seed) < 2**64:
+            raise ValueError(f"a seed has 64 bits: {seed} is not from -2**63 to 2**64 - 1")
+        self._seed = int(seed) % 2**64
         self._made = None
         self._second_normal: float | None = None
         return self

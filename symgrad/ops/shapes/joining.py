@@ -192,6 +192,8 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     full = next((s for s in shapes if s != (0,)), (0,))
     if not full:
         raise ShapeError("zero-dimensional tensor (at position 0) cannot be concatenated; use stack()")
+    if full == (0,):  # and where all are such vectors, torch takes any axis
+        return concat_op(*xs, dim=0)
     axis = axis_of(dim, len(full))
     nothing = (*full[:axis], 0, *full[axis + 1 :])  # a vector of no entries goes with everything
     for k, s in enumerate(shapes):

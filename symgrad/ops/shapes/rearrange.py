@@ -162,6 +162,10 @@ def repeat_interleave(
         merged = (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :])
         return reshape(lookup("clone")(expand_op(unsqueeze(input, axis + 1), shape=rows)), *merged)
     counts = np.asarray(repeats)
+    if counts.ndim > 1:
+        raise ArgumentError(f"repeats must be 0-dim or 1-dim tensor, not one of the shape {counts.shape}")
+    if counts.dtype.kind not in "iu":
+        raise refusal("repeat_interleave", "", counts.dtype)
     if counts.size and counts.min() < 0:
         raise ArgumentError(f"Repeats must be non-negative, got {counts.min()}")
     if counts.ndim == 1 and len(counts) not in (1, sizes[axis]):

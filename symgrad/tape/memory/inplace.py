@@ -9,11 +9,14 @@ formulas.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
 
 from symgrad.dtypes import kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
@@ -26,7 +29,7 @@ from symgrad.tape.memory.alone import WATCHERS, alone
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import Chain, put_back
-from symgrad.tape.memory.versions import changes, note_change, storage
+from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, storage
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, out_of_reach, twins, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.observers import NODES, later, observed
@@ -567,7 +570,7 @@ def _undo(base: Any, made: Any, shape: tuple[int, ...]) -> None:
 
 
 def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """``resize_``: another shape, with as many of the entries as it has room for; nothing where it is the same."""
+    """``resize_``: another shape; nothing where it is the same."""
     if tensor._requires_grad:
         raise AutogradError("cannot resize variables that require grad")
     if shape == tensor._value.shape:
@@ -577,12 +580,21 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     refuse(tensor, (), "resize")
     old = tensor._array()
     note_change(old)
-    counted, size = changes(old), int(np.prod(shape))
-    entries = old.reshape(-1)[:size]
-    if entries.size < size:
-        entries = np.concatenate([entries, np.zeros(size - entries.size, old.dtype)])
-    tensor._value = entries.reshape(shape)
+    counted = changes(old)
+    tensor._value = _laid_anew(old, shape)
     tensor.more().counted += counted - changes(tensor._value)
     if too_late(tensor):
         raise AutogradError(INFERENCE)
     return tensor
+
+
+def _laid_anew(array: Any, shape: tuple[int, ...]) -> Any:
+    """The entries of a shape that lie in memory from the first one of ``array`` on; zeros where the memory ends."""
+    room, size, width = counter(array, Foreign), math.prod(shape), array.itemsize
+    there = (byte_bounds(room)[1] - array.__array_interface__["data"][0]) // width if array.size else 0
+    found = as_strided(array, (min(size, there),), (width,))
+    if size > there:
+        if isinstance(room.base, Foreign):
+            raise AutogradError("Trying to resize storage that is not resizable: the memory belongs to an array")
+        found = np.concatenate([found, np.zeros(size - there, array.dtype)])
+    return found.reshape(shape)
