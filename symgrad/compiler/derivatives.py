@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.autograd.jacobians.recorded import check_real
+from symgrad.autograd.sweeps.entrances import NOT_REAL
 from symgrad.compiler.trace import Output, Trace, target_structure, targets_of, trace
 from symgrad.compiler.transforms import Transform
-from symgrad.errors import CompileError
+from symgrad.errors import AutogradError, CompileError
 from symgrad.formula import derive
 from symgrad.formula.canonical.parts import parts
 from symgrad.formula.term import Term
@@ -97,6 +98,8 @@ def _scalar_of(inner: Trace, outputs: Sequence[Output]) -> Output:
     if len(outputs) != 1 or outputs[0].shape != ():
         shapes = ", ".join(str(o.shape) for o in outputs)
         raise CompileError(f"the gradient of {inner.name}() needs one scalar result, but it gave {shapes}.")
+    if np.dtype(outputs[0].dtype).kind == "c":
+        raise AutogradError(NOT_REAL.format(outputs[0].dtype))
     return outputs[0]
 
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sweeps.entrances import NOT_REAL
 from symgrad.compiler.transforms import transform_of
-from symgrad.errors import ArgumentError, FormulaError
+from symgrad.errors import ArgumentError, AutogradError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.formulas.layouts import Derivative, derivative_of, transposed
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
+from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import shape_text
 from symgrad.ops.shapes.sizes import letters_of, size_value
@@ -349,6 +351,8 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
             "Jacobian: func.jacobian(f, argnums) in the place of f, without wrt=."
         )
     for target in targets:
+        if is_complex(term):
+            raise AutogradError(NOT_REAL.format(term.dtype) + "; sg.autograd.wirtinger gives both derivatives.")
         term = jacobian(term, target)
     of = derivative_of(name, targets, symbols)
     return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of)

@@ -14,6 +14,7 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term
 from symgrad.interop.array_calls import called as called_with_arrays
+from symgrad.op import is_complex
 from symgrad.tape import containers
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import sequence
@@ -118,8 +119,10 @@ def _derived(
     if not -len(args) <= made.argnums < len(args) or (term.shape and made.kind == "grad"):
         return None
     target = next((s for s in reading.symbols if s.name == names[made.argnums]), None)
+    if target is None or is_complex(term) or (is_complex(target) and made.kind != "grad"):
+        return None
     try:
-        return None if target is None else (reading, _DERIVATIVES[made.kind](term, target))
+        return reading, _DERIVATIVES[made.kind](term, target)
     except FormulaError:
         return None
 

@@ -176,3 +176,19 @@ def test_rows_of_complex_results_are_refused(function, at):
     x = sg.tensor(at, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
         sg.autograd.jacobian(function(x), x)
+
+
+@pytest.mark.parametrize(("function", "at"), [Z_OF["holomorphic"], Z_OF["of a real argument"]])
+def test_gradients_of_complex_results_are_refused_in_programs_and_formulas_too(function, at):
+    """Programs and formulas gave the real part, or the conjugate."""
+    first = sg.func.grad(lambda z: function(z).sum())
+    for ask in (
+        lambda: sg.compile(first, at),
+        lambda: sg.latex(first, at),
+        lambda: sg.latex(first.__wrapped__, at, wrt=0),
+        lambda: sg.compile(sg.func.value_and_grad(lambda z: function(z).sum()), at),
+    ):
+        with pytest.raises(RuntimeError, match="only for real scalar outputs"):
+            ask()
+    with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
+        sg.latex(sg.func.jacrev(function), at)

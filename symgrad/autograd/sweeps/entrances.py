@@ -61,6 +61,7 @@ IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms. (The transforms are those of symgrad.func.)"
 )
+NOT_REAL = "grad can be implicitly created only for real scalar outputs but got {}"
 NO_GRAD = (
     "element {} of tensors does not require grad and does not have a grad_fn: nothing it was computed from has "
     "requires_grad=True, or it was computed under no_grad() or from detach()"
@@ -95,7 +96,7 @@ def _seeds(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool)
                     "reduce it first)"
                 )
             if out.dtype.kind == "c":
-                raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+                raise AutogradError(NOT_REAL.format(out.dtype))
             value = np.ones_like(out._value)[()]
             seeds.append(_ones(value) if create_graph else value)
             continue
