@@ -236,3 +236,55 @@ def test_ends_that_are_written_after_each_other():
     value, slope = sg.formula(f, u), sg.formula(f, u, wrt=0)
     np.testing.assert_allclose(value.evaluate(u=u), f(u))
     np.testing.assert_allclose(slope.evaluate(u=u), sg.func.grad(f)(u).numpy())
+
+
+def from_the_end(u):
+    v = u**2
+    v[-3] = 1.5
+    v[-5] = u[-3] ** 2
+    return (v[1:] * v[:-1]).sum()
+
+
+def two_from_the_end(u):
+    v = u**2
+    v[-3:-1] = v[3:5] ** 2
+    v[:3] = u[2:5] * 3
+    return v.sum()
+
+
+def beyond_the_end(u):
+    v = np.outer(u[:3], u[:3])
+    v[1:7, -2:9] = 3 * u[0]
+    return (v**3).sum()
+
+
+def before_the_start(u):
+    v = u**2
+    v[-9:2] = 2 * u[1:3]
+    v[4:2] = 1.0
+    return (v**3).sum()
+
+
+def of_three(u):
+    v = np.zeros_like(u)
+    v[2:] = v[1:4] ** 2 + u[:3]
+    return np.sin(v).sum()
+
+
+def across(u):
+    v = np.ones((5, 5)) * u
+    v[0, -3:3] = v[4:5, -1]
+    v[-2:, -2:-1] = u[0:1]
+    return np.sin(v).sum()
+
+
+@pytest.mark.parametrize(
+    "f", [from_the_end, two_from_the_end, beyond_the_end, before_the_start, of_three, across], ids=lambda f: f.__name__
+)
+def test_ranges_may_be_counted_from_the_end_and_reach_beyond_it(f):
+    u = np.array([0.5, 1.5, 0.7, 0.9, 2.0])
+    value, slope = sg.formula(f, u), sg.formula(f, u, wrt=0)
+    assert "len(range" not in value.unicode() + slope.unicode()
+    np.testing.assert_allclose(value.evaluate(u=u), f(u))
+    np.testing.assert_allclose(slope.evaluate(u=u), sg.func.grad(f)(u).numpy())
+    np.testing.assert_allclose(sg.compile(sg.func.grad(f), u)(u), sg.func.grad(f)(u).numpy())

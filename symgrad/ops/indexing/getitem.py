@@ -241,7 +241,7 @@ def _cut(size: Any, part: slice) -> Any:
     if isinstance(size, int):
         return len(range(*part.indices(size)))
     start, stop, step = part.start or 0, part.stop, part.step or 1
-    if stop is not None and start >= 0 and stop >= 0:
+    if stop is not None and (start < 0) == (stop < 0):
         return len(range(start, stop, step))
     if step == 1 and stop is None:
         return total_size([size, start], (1, -1)) if start >= 0 else -start
@@ -558,6 +558,15 @@ def masked_select(input: Any, mask: Any) -> Any:
     return getitem(spread(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 
+def _written_shape(
+    shape: tuple[Any, ...], value: tuple[Any, ...], *_: tuple[Any, ...], index: Index
+) -> tuple[Any, ...]:
+    """The shape of the array; refused where a value fits its range at some sizes only."""
+    if not index.fancy:
+        broadcast_shapes(indexed_shape(shape, index=index), value)
+    return shape
+
+
 index_put_op: Op = primitive(
     "index_put",
     lambda x, value, *places, index: kernels.index_put(x, value, index.filled(places)),
@@ -571,7 +580,7 @@ index_put_op: Op = primitive(
         lambda t, out, likex, likev, *places, index: index_put_op(t, 0, *places, index=index),
         lambda t, out, likex, likev, *places, index: index_put_op(zeros_like(likex), t, *places, index=index),
     ),
-    infer=lambda x, *_, index: x,
+    infer=_written_shape,
     result=lambda x, *_, index: x,
     node="CopySlices",
     code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",

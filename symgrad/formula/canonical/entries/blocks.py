@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.rows import Block, ends_of, part_of_part, range_of, row_of, slice_of
+from symgrad.formula.canonical.entries.rows import Block, along, ends_of, part_of_part, range_of, row_of, slice_of
 from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity
 from symgrad.formula.canonical.entries.written import row_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import lookup
-from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class _Range:
             part = part.start or 0
         entry = part_of_part(base, axis, part) if base.op.name == "getitem" else None
         if entry is None:
-            entry = lookup("getitem")(base, index=Index((*[slice(None)] * axis, part)))
+            entry = lookup("getitem")(base, index=along(axis, part))
         else:
             self.met = self.met or base not in self.made
         self.made.add(entry)
@@ -192,7 +191,7 @@ class _Range:
                 part = slice_of(at, stop, self.length)
                 if part is None:
                     return None
-                found.append(lookup("put")(value, index=Index((*[slice(None)] * axis, part)), shape=shape))
+                found.append(lookup("put")(value, index=along(axis, part), shape=shape))
             at = stop
         return self.run.plus([self.run.form_of(t) for t in found], [1] * len(found), shape)
 

@@ -68,11 +68,19 @@ def _among_zeros(before: Any, value: Term, size: Any, axis: int) -> list[Block]:
 
 
 def ends_of(part: Any, size: Any) -> tuple[Any, Any] | None:
-    """The place where a part of an index starts, and the one where it stops; None where it takes steps."""
+    """The place where a part of an index starts, and the one where it stops.
+
+    None where it takes steps, or where it depends on a size with letters whether it has any place.
+    """
     if isinstance(part, slice):
         if part.step not in (None, 1):
             return None
+        if isinstance(size, int):
+            start, stop, _ = part.indices(size)
+            return start, max(start, stop)
         start, stop = part.start or 0, size if part.stop is None else part.stop
+        if isinstance(stop, int) and (start < 0 <= stop or ((start < 0) == (stop < 0) and stop < start)):
+            return None
     else:
         start, stop = part, part + 1 or size
     return tuple(total_size((size, k)) if isinstance(k, int) and k < 0 else k for k in (start, stop))  # type: ignore[return-value]
@@ -121,19 +129,28 @@ def _shortened(value: Term, axis: int, before: int, after: Any, left: Any) -> Te
     if before == after == 0:
         return value
     part = slice(before or None, before + left if isinstance(after, str) else -after or None)
-    return lookup("getitem")(value, index=Index((*[slice(None)] * axis, part)))  # type: ignore[no-any-return]
+    return lookup("getitem")(value, index=along(axis, part))  # type: ignore[no-any-return]
+
+
+def along(axis: int, part: Any) -> Index:
+    """The index that takes a part of one axis."""
+    return Index((*[slice(None)] * axis, part))
 
 
 def part_of_part(base: Term, axis: int, part: Any) -> Term | None:
-    """A range or place of an axis of what is a part of an array already, as one part of that; None for others."""
+    """A range or place of an axis of what is a part of an array already, as one part of that; None for others.
+
+    None, too, where the size of the one part is not known to be that of the other.
+    """
     inner = index_of_axes(base.params["index"], base.args[0].ndim) if len(base.args) == 1 else None
     if inner is None or not all(isinstance(p, (int, slice)) for p in inner):
         return None
     at = [k for k, p in enumerate(inner) if isinstance(p, slice)][axis]
     found = _within(inner[at], part)
-    return (
-        None if found is None else lookup("getitem")(base.args[0], index=Index((*inner[:at], found, *inner[at + 1 :])))
-    )
+    if found is None:
+        return None
+    made: Term = lookup("getitem")(base.args[0], index=Index((*inner[:at], found, *inner[at + 1 :])))
+    return made if made.shape == lookup("getitem")(base, index=along(axis, part)).shape else None
 
 
 def _within(outer: slice, part: Any) -> Any:
