@@ -141,8 +141,8 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:
-    """Whether tensors may have this dtype."""
-    return (dtype.kind in "biufc" and dtype.num < _FIRST_FOREIGN) or is_bfloat16(dtype)
+    """Whether tensors may have this dtype; NumPy's longdouble is no dtype of theirs."""
+    return (dtype.kind in "biufc" and dtype.num < _FIRST_FOREIGN and dtype.char not in "gG") or is_bfloat16(dtype)
 
 
 def is_narrow(dtype: Any) -> bool:

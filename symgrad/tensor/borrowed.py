@@ -134,6 +134,11 @@ def _sharing(array: Any) -> Tensor:
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
             "currently not supported: use array.astype(array.dtype.newbyteorder('='))."
         )
+    if any(step % array.itemsize for step in array.strides):
+        raise ArgumentError(
+            f"given numpy array strides not a multiple of the element byte size: the strides {array.strides} of "
+            f"entries of {array.itemsize} bytes have to be copied (np.ascontiguousarray)."
+        )
     made = plain(Tensor, apart(array, Foreign))
     if not array.size:
         made.more().strides = tuple(step // array.itemsize for step in array.strides)

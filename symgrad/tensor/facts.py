@@ -278,8 +278,7 @@ class Facts(Recorded):
         >>> x.data_ptr() == x.view(3, 1).data_ptr(), x[1:].data_ptr() - x.data_ptr()
         (True, 4)
         """
-        array = self._array()
-        return int(array.ctypes.data) if array.size else 0
+        return int(self._array().ctypes.data) if self._value.size else 0
 
     def untyped_storage(self) -> Any:
         """The array that owns the memory.
@@ -328,6 +327,8 @@ class Facts(Recorded):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if dtypes.is_bfloat16(self.dtype):
             raise BufferError("Can't export bfloat16: NumPy has no DLPack name for it; use tensor.float()")
+        if not isinstance(options.get("stream"), (int, type(None))):
+            raise ArgumentError(f"stream must be int or None, not {options['stream']!r:.40}")
         # torch's stream on the CPU is -1 or 1, and NumPy wants None there.
         return self._array().__dlpack__(**{**options, "stream": None})
 
@@ -381,11 +382,12 @@ class Facts(Recorded):
         """
         return _made("full", self, (size, fill_value), options)
 
-    def new(self, *data: Any) -> Any:
+    def new(self, *data: Any, size: Any = None) -> Any:
         """A tensor of the data or sizes, in the dtype of this one (old code; use ``new_tensor``, ``new_empty``).
 
         Of a tensor it is a view, through which gradients flow.
         """
+        data = data if size is None else tuple(size)
         if len(data) == 1 and hasattr(data[0], "raw_shape"):
             return data[0].to(self.dtype).view_as(data[0])
         made: Any = type(self)(*data)

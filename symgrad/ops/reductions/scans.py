@@ -454,7 +454,9 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     """
     if edge_order not in (1, 2):
         raise ArgumentError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}.")
-    axes = list(axes_of(dim, len(shape_of(input))))
+    axes = list(axes_of(dim, len(shape_of(input))))  # in order, and each once
+    if isinstance(dim, (tuple, list)) and dim:
+        axes = [axis_of(d, len(shape_of(input))) for d in dim]
     spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
     if len(steps) != len(axes):

@@ -241,7 +241,7 @@ def _hooked(node: Any, length: int) -> bool:
     return False
 
 
-_APART = ("index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
+_APART = ("put", "index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce")
 """In-place operations whose source may not even be the tensor itself."""
 
 
