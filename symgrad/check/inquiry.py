@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LONGEST_MENDING = 0.3, 5
-"""Seconds for running the gradient with one change after the other: at first, and where nothing else explains it."""
+FIRST_MENDING, LONGEST_MENDING, DOUBTING = 0.3, 5, 2
+"""Seconds for running the gradient with one change after the other: at first, where nothing else explains it, and where
+only a guess does."""
 
 EXPLAINING, LOCATING = 0.6, 0.15
 """The parts of the time for finding what explains the mistakes (a quarter of it where a mend is known), and where."""
@@ -53,6 +56,8 @@ class Inquiry:
             locate(cases)
         if self._unexplained:
             mend = self.mending.go_on(LONGEST_MENDING, start + seconds)
+        elif any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
+            mend = self.mending.go_on(min(DOUBTING, seconds / 4), start + seconds)
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)
         notes = []
@@ -84,18 +89,35 @@ class Inquiry:
                 case.argument.diagnosis = case.suspected() or found
 
 
+PLACES = ("entry", "slice", "place", "order", "zeros", "operand")
+"""Kinds of diagnosis that say where the mistake shows; what it is stands in the line that mends it."""
+
+GUESSES = {
+    "branch": re.compile(r"[<>=]=?|where|max(imum)?|min(imum)?|clip|abs|sign|relu|if|else|and|or|not"),
+    "overwritten": re.compile(r"\+=|add|at"),
+}
+"""Kinds that fit the numbers of one point by chance now and then, and what a line that mends such a mistake changes."""
+
+
 def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
-    """A mistake that nothing else explains is in the line that makes the gradient right when it is changed."""
-    if found is None or mend is None or found.kind not in (*UNEXPLAINED, "entry", "slice", "place", "order", "zeros"):
+    """The line that makes the gradient right when it is changed comes first, and guesses that it belies are dropped."""
+    if found is None or mend is None or found.kind not in (*UNEXPLAINED, *PLACES, *GUESSES):
         return found
     name = Path(mend.file).name
     if mend.right == "pass":
         said = f"Without line {mend.line} of {name} the gradient is right."
     else:
         said = f"Line {mend.line} of {name} is wrong: {mend.right} is right."
-    kept = "" if found.kind in UNEXPLAINED else f"{found.sentence} "
-    kind = found.kind if kept else "line"
-    return Diagnosis(kind, kept + said, found.hint if kept else "", f"{name}:{mend.line}: {mend.was}")
+    line = f"{name}:{mend.line}: {mend.was}"
+    if found.kind in PLACES or (found.kind in GUESSES and _changes(mend, GUESSES[found.kind])):
+        return Diagnosis(found.kind, f"{said} {found.sentence}", found.hint, line)
+    return Diagnosis("line", said, "", line)
+
+
+def _changes(mend: Mend, pattern: re.Pattern[str]) -> bool:
+    """Whether one of the words that a mend adds or takes away is of a pattern."""
+    was, right = (Counter(re.findall(r"\w+|[^\w\s()]+", text)) for text in (mend.was, mend.right))
+    return any(pattern.fullmatch(word) for word in ((was - right) + (right - was)))
 
 
 def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -> Diagnosis:

@@ -27,6 +27,7 @@ from symgrad.check.asking.outputs import (
     product,
     several_text,
 )
+from symgrad.check.asking.placing import both_of, in_rows
 from symgrad.check.asking.subject import Subject
 from symgrad.check.asking.torch_calls import followable
 from symgrad.check.compare import Question, compared, joined
@@ -78,6 +79,10 @@ def check(
     * ``"jvp"``: ``grad(primals, tangents)`` or ``grad(*args, *tangents)``: the derivative along a tangent of each
       argument, or that with the result before it.  (For one argument the first form has to call its parameter
       primals.)  It is asked for random tangents, or for ``tangents``.
+
+    A function that gives ``(value, derivative)`` is checked as ``check(f, True, *args)``, like ``jac=True`` of SciPy,
+    and ``grad`` may be one, too, as JAX's ``value_and_grad`` makes.  One Jacobian, where ``argnums`` does not say
+    whose, is that of the first argument that it fits; columns may stand for several numbers.
 
     ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"`` or ``"symgrad"``: what it
     computes for its own function is checked, with the backward passes that were written for it.
@@ -144,6 +149,8 @@ def _checked(
                 "check() takes functions, check(f, grad, *args); of formulas as texts it is judge(text, of=f, wrt=...)."
             )
         raise ArgumentError(f"check() takes the function first, not {type(f).__name__}: check(f, grad, *args).")
+    if grad is True:
+        f, grad = both_of(f)
     if not args:
         raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
     _require_calls(f, grad, args, kwargs)
@@ -301,7 +308,7 @@ def _check_jacobian(question: Question, out: Any) -> Report:
     reports = []
     for path, leaf in output_leaves(out):
         shape = np.shape(as_array(leaf))
-        given = take_apart(*_of_result(q, path, out), q.args, q.argnums, q.flat.called)
+        given = take_apart(*_of_result(q, path, out), q.args, q.argnums, q.flat.called, result=shape)
         read_flat(given, shape)
         reports.append(
             compared(given, Derivative("jacobian", method=q.method), "jacobian", q.label + path_text(path), q.rtol)
@@ -318,8 +325,12 @@ def _of_result(q: Question, path: tuple[Any, ...], out: Any) -> tuple[Callable[.
     """The function that gives one of several results, and its derivative."""
     if not path:
         return q.f, q.grad
-    said = several_text(out)
-    grad = (lambda *values: at_path(q.grad(*values), path, said)) if callable(q.grad) else at_path(q.grad, path, said)
+    said, whole = several_text(out), q.grad
+    grad = (
+        (lambda *values: at_path(in_rows(whole(*values), out), path, said))
+        if callable(whole)
+        else at_path(in_rows(whole, out), path, said)
+    )
     return (lambda *values: at_path(q.f(*values), path, said)), grad
 
 

@@ -111,6 +111,65 @@ def test_the_line_is_the_diagnosis_where_nothing_else_explains_it():
     assert found.line.endswith("gQ[u] -= 2 * e * P[u]")
 
 
+def with_moving_average(phi, theta, y):
+    e = total = 0.0
+    for t in range(1, len(y)):
+        e = y[t] - phi * y[t - 1] - theta * e
+        total = total + 0.5 * e**2
+    return total
+
+
+def one_round_short(phi, theta, y):
+    e = dp = dt = gp = gt = 0.0
+    for t in range(1, len(y) - 1):
+        dp = -y[t - 1] - theta * dp
+        dt = -e - theta * dt
+        e = y[t] - phi * y[t - 1] - theta * e
+        gp += e * dp
+        gt += e * dt
+    return gp, gt
+
+
+def likelihood_with_ties(beta, Z):
+    w = np.exp(Z @ beta)
+    return sum(np.log(w.sum() - k / 3 * w[:3].sum()) for k in range(3))
+
+
+def whole_quotients(beta, Z):
+    w, g = np.exp(Z @ beta), np.zeros_like(beta)
+    for k in range(3):
+        phi = w.sum() - k / 3 * w[:3].sum()
+        g += (w @ Z - k // 3 * (w[:3] @ Z[:3])) / phi
+    return g
+
+
+SERIES = np.random.default_rng(0).normal(size=9)
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "right"),
+    [
+        (with_moving_average, one_round_short, (0.6, 0.4, SERIES), "for t in range(1, len(y)): is right."),
+        (likelihood_with_ties, whole_quotients, (w, X), "g += (w @ Z - k/3 * (w[:3] @ Z[:3])) / phi is right."),
+    ],
+    ids=["rounds", "quotients"],
+)
+def test_a_mend_says_it_all_where_a_guess_at_a_branch_or_at_overlapping_parts_speaks_of_other_things(
+    f, grad, args, right
+):
+    report = check(f, grad, *args, argnums=(0, 1) if len(args) == 3 else 0)
+    assert {argument.diagnosis.kind for argument in report.arguments} == {"line"}
+    assert report.diagnosis.sentence.startswith("Line ")
+    assert report.diagnosis.sentence.endswith(right)
+
+
+def test_a_guess_that_a_mend_bears_out_follows_it():
+    found = check(factorised, overwritten, P, Q)["Q"].diagnosis
+    assert found.kind == "overwritten"
+    assert found.sentence.startswith("Line ")
+    assert "that overlap are read in several places" in found.sentence
+
+
 def test_variables_of_the_functions_around_stay():
     def around(scale, shift):
         return (

@@ -22,6 +22,8 @@ def as_array(value: Any) -> Any:
     value = inner(value) if isinstance(value, Array) else value
     if type(value).__module__.startswith("scipy.sparse"):
         return _of_scipy(value)
+    if type(value).__module__.startswith("casadi") and hasattr(value, "full"):
+        return _of_casadi(value.full())
     if isinstance(value, Recorded):
         return np.asarray(value._value)
     if hasattr(value, "detach") and hasattr(value, "cpu"):
@@ -46,6 +48,11 @@ def _of_scipy(value: Any) -> Any:
     if not is_operator(value):
         return np.asarray(value.toarray())
     return np.stack([np.ravel(value.matvec(unit)) for unit in np.eye(value.shape[1])], 1)
+
+
+def _of_casadi(matrix: Any) -> Any:
+    """A result of CasADi, all of which are matrices: a number, or a vector in a column or a row, without these axes."""
+    return matrix.reshape([n for n in matrix.shape if n != 1])
 
 
 def is_array_like(value: Any) -> bool:
@@ -111,9 +118,7 @@ def given_gradients(
     """
     if isinstance(value, dict):
         value, argnums = _by_name(value, names)
-    several = isinstance(value, tuple) or (
-        isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
-    )
+    several = several_given(value)
     floating = [k for k, arg in enumerate(args) if is_differentiable(arg)]
     if several and argnums is None and len(floating) < len(value) == len(args):
         others = [v for k, v in enumerate(value) if k not in floating]
@@ -139,6 +144,13 @@ def given_gradients(
         if not is_number(gradient.dtype) or gradient.dtype == bool:
             raise ArgumentError(f"the gradient of {names[position]} is {_said(gradient)}")
     return gradients, [p % len(args) for p in positions]
+
+
+def several_given(value: Any) -> bool:
+    """Whether gradients were given one by one: a tuple, a dict, or a list that holds arrays."""
+    return isinstance(value, (tuple, dict)) or (
+        isinstance(value, list) and any(hasattr(v, "dtype") and getattr(v, "ndim", 0) for v in value)
+    )
 
 
 def _by_name(gradients: dict[Any, Any], names: Sequence[str]) -> tuple[tuple[Any, ...], list[int]]:

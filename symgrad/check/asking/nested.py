@@ -14,8 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, given_gradients, is_array_like, is_differentiable, parameter_names
+from symgrad.check.asking.arrays import (
+    as_array,
+    given_gradients,
+    is_array_like,
+    is_differentiable,
+    parameter_names,
+    several_given,
+)
 from symgrad.check.asking.calling import copied
+from symgrad.check.asking.placing import has_value_before, placed
 from symgrad.errors import ArgumentError
 
 
@@ -82,10 +90,12 @@ def take_apart(
     argnums: int | Sequence[int] | None,
     names: Sequence[str] | None,
     own: int | None = None,
+    result: tuple[int, ...] | None = None,
 ) -> Given:
     """The function, its arguments and their gradients, with containers replaced by the arrays in them.
 
-    Only the first ``own`` arguments can have gradients, by default all; cotangents stand behind them.
+    Only the first ``own`` arguments can have gradients, by default all; cotangents stand behind them.  Of a Jacobian
+    ``result`` is the shape of what it is the derivative of.
     """
     flat = Arguments(f, args, names)
     own = len(args) if own is None else own
@@ -93,7 +103,8 @@ def take_apart(
 
     def read(value: Any) -> tuple[list[Any], list[int]]:
         if all(parts(arg) is None for arg in args[:own]):
-            return given_gradients(value, flat.args[:end], argnums, flat.called[:own])
+            value, whose = (value, argnums) if several_given(value) else placed(value, flat.args[:end], argnums, result)
+            return given_gradients(value, flat.args[:end], whose, flat.called[:own])
         found: list[Any] = []
         positions: list[int] = []
         for k, gradient in _by_argument(value, args[:own], argnums):
@@ -104,10 +115,25 @@ def take_apart(
         return arrays, positions
 
     copies = flat.copies()
-    given, positions = read(grad(*flat.whole(copies)) if callable(grad) else grad)
+    value = grad(*flat.whole(copies)) if callable(grad) else grad
+    with_value = has_value_before(value, args[:own], lambda: f(*flat.whole(flat.copies())))
+    given, positions = read(value[1] if with_value else value)
     changed = [name for name, a, b in zip(flat.names, copies, flat.shown, strict=True) if _was_changed(a, b)]
-    again = (lambda values: read(grad(*flat.whole(values)))[0]) if callable(grad) else None
-    return Given(lambda *values: f(*flat.whole(values)), flat.args, flat.names, given, positions, again, end, changed)
+
+    def again(values: Sequence[Any]) -> list[Any]:
+        made = grad(*flat.whole(values))
+        return read(made[1] if with_value else made)[0]
+
+    return Given(
+        lambda *values: f(*flat.whole(values)),
+        flat.args,
+        flat.names,
+        given,
+        positions,
+        again if callable(grad) else None,
+        end,
+        changed,
+    )
 
 
 def _was_changed(copy: Any, original: Any) -> bool:

@@ -48,7 +48,7 @@ def output_leaves(out: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any,
     inside = output_parts(out)
     if inside is not None:
         return [leaf for key, part in inside for leaf in output_leaves(part, (*path, key))]
-    numeric = isinstance(out, (int, float, complex)) or hasattr(out, "dtype")
+    numeric = isinstance(out, (int, float, complex)) or hasattr(out, "dtype") or hasattr(out, "__array__")
     return [(path, out)] if numeric and is_floating(as_array(out).dtype) else []
 
 

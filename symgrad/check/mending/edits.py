@@ -238,7 +238,7 @@ def _bare(words: str) -> str:
 
 def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
     a, b = _part(spot, node.left), _part(spot, node.right)
-    swapped = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}.get(type(node.op))
+    swapped = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/"}.get(type(node.op))
     if swapped is not None:
         yield f"{a} {swapped} {b}" if isinstance(node.op, (ast.Add, ast.Sub)) else f"{a}{swapped}{b}"
     if isinstance(node.op, ast.MatMult):
