@@ -94,7 +94,7 @@ PLACES = ("entry", "slice", "place", "order", "zeros", "operand")
 
 GUESSES = {
     "branch": re.compile(r"[<>=]=?|where|max(imum)?|min(imum)?|clip|abs|sign|relu|if|else|and|or|not"),
-    "overwritten": re.compile(r"\+=|add|at"),
+    "overwritten": re.compile(r"\+=|add|at|[<>=!]=|[<>]"),  # a condition decides what is written, too
 }
 """Kinds that fit the numbers of one point by chance now and then, and what a line that mends such a mistake changes."""
 
