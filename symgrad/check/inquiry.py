@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,11 +91,11 @@ class Inquiry:
 PLACES = ("entry", "slice", "place", "order", "zeros", "operand")
 """Kinds of diagnosis that say where the mistake shows; what it is stands in the line that mends it."""
 
-GUESSES = {
-    "branch": re.compile(r"[<>=]=?|where|max(imum)?|min(imum)?|clip|abs|sign|relu|if|else|and|or|not"),
-    "overwritten": re.compile(r"\+=|add|at|[<>=!]=|[<>]"),  # a condition decides what is written, too
-}
-"""Kinds that fit the numbers of one point by chance now and then, and what a line that mends such a mistake changes."""
+GUESSES = ("branch", "overwritten")
+"""Kinds of diagnosis that fit the numbers of one point by chance now and then."""
+
+_CONDITION = re.compile(r"[<>]|[=!]=|where|max|min|clip|abs|sign|relu|\bif\b|\belse\b")
+"""What stands in the line where such a mistake is made, or ``+=`` in the place of ``=``."""
 
 
 def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
@@ -109,15 +108,16 @@ def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
     else:
         said = f"Line {mend.line} of {name} is wrong: {mend.right} is right."
     line = f"{name}:{mend.line}: {mend.was}"
-    if found.kind in PLACES or (found.kind in GUESSES and _changes(mend, GUESSES[found.kind])):
+    if found.kind in PLACES or (found.kind in GUESSES and _bears_out(mend)):
         return Diagnosis(found.kind, f"{said} {found.sentence}", found.hint, line)
     return Diagnosis("line", said, "", line)
 
 
-def _changes(mend: Mend, pattern: re.Pattern[str]) -> bool:
-    """Whether one of the words that a mend adds or takes away is of a pattern."""
-    was, right = (Counter(re.findall(r"\w+|[^\w\s()]+", text)) for text in (mend.was, mend.right))
-    return any(pattern.fullmatch(word) for word in ((was - right) + (right - was)))
+def _bears_out(mend: Mend) -> bool:
+    """Whether what a mend changes decides which side of a branch is taken, or what is written over."""
+    return any(mend.was.count(adding) != mend.right.count(adding) for adding in ("+=", ".add.at(")) or bool(
+        _CONDITION.search(mend.was + mend.right)
+    )
 
 
 def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -> Diagnosis:
