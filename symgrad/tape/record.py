@@ -146,7 +146,8 @@ class Recorded:
             extra.source.recipe = extra.recipe
             if self._value.nbytes <= SMALL:
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
-                extra.source.kept = self._value
+                # A copy of a view: what it is a view of may be written to.
+                extra.source.kept = self._value if self._value.base is None else self._value.copy()
         if WATCH.count:
             note_constant(self, extra.source)
         return extra.source

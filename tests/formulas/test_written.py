@@ -288,3 +288,26 @@ def test_ranges_may_be_counted_from_the_end_and_reach_beyond_it(f):
     np.testing.assert_allclose(value.evaluate(u=u), f(u))
     np.testing.assert_allclose(slope.evaluate(u=u), sg.func.grad(f)(u).numpy())
     np.testing.assert_allclose(sg.compile(sg.func.grad(f), u)(u), sg.func.grad(f)(u).numpy())
+
+
+def read_and_overwritten(u):
+    v = np.ones_like(u)
+    v[1] = 3.0
+    w = u[:3] + v[2:]
+    v[2:] = u[:3]
+    return (w**2).sum() + v[-2] * u[1]
+
+
+def copied_over(u):
+    v = np.zeros_like(u)
+    v[1:4] = 2.0
+    v[3] = v[-2] * u[1]
+    return (v[1:] * v[:-1]).sum()
+
+
+@pytest.mark.parametrize("f", [read_and_overwritten, copied_over], ids=lambda f: f.__name__)
+def test_parts_of_constants_have_the_values_that_they_had(f):
+    """They were views of the constant, which was written to since."""
+    u = np.array([0.5, 1.5, 0.7, 0.9, 2.0])
+    np.testing.assert_allclose(sg.formula(f, u).evaluate(u=u), f(u))
+    np.testing.assert_allclose(sg.formula(f, u, wrt=0).evaluate(u=u), sg.func.grad(f)(u).numpy())
