@@ -8,12 +8,16 @@ from typing import Any, TypedDict
 from symgrad.errors import ArgumentError, DeviceError
 
 _TEXT = re.compile(r"([a-z]+)(?::(\d+))?")
+_KNOWN = (
+    *("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy"),
+    *("vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"),
+)
 
 
 class device:  # noqa: N801  (torch's name)
     """A kind of device and a number: ``device("cpu")``, ``device("cuda:0")``, ``device("cuda", 0)``.
 
-    Any can be named; tensors live on the CPU only, and ``to`` another one raises ``DeviceError``.
+    All of torch's can be named; tensors live on the CPU only, and ``to`` another one raises ``DeviceError``.
 
     >>> device("cpu"), device("cuda:1").index
     (device(type='cpu'), 1)
@@ -30,6 +34,8 @@ class device:  # noqa: N801  (torch's name)
         found = _TEXT.fullmatch(type) if isinstance(type, str) else None
         if found is None or (found[2] is not None and index is not None):
             raise ArgumentError(f"device({type!r}): a device is named 'cpu', or 'cuda:0' with its number.")
+        if found[1] not in _KNOWN:
+            raise DeviceError(f"device({type!r}): there is no device of this name; there are {', '.join(_KNOWN)}.")
         self.type = found[1]
         self.index = int(found[2]) if found[2] is not None else index
 

@@ -344,6 +344,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if not n:
         return clone(input)
     parts = [x for x in (prepend, input, append) if x is not None]
+    if len({len(shape_of(x)) for x in parts}) > 1:
+        raise ShapeError(f"diff expects prepend or append to be the same dimension as input: {[*map(shape_of, parts)]}")
     out = cat(parts, axis) if len(parts) > 1 else input
     for _ in range(min(n, shape_of(out)[axis])):
         later, sooner = _neighbours(out, axis)
