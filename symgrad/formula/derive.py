@@ -18,11 +18,11 @@ from symgrad.ops.rules.kinks import keeps_nan
 
 
 def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
-    """The terms of a postorder that have a target below them or are one; whole numbers made of others end the way."""
+    """The terms of a postorder that a derivative leads from to a target: not from whole numbers, nor past a detach."""
     found = set(targets)
     for term in order:
-        for a in term.args:
-            if a in found and not _ends(a, term):
+        for i, a in enumerate(term.args):
+            if a in found and (term.op.differentiable(i) or term.op.apart(i)) and not _ends(a, term):
                 found.add(term)
                 break
     return found

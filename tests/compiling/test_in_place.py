@@ -127,6 +127,30 @@ def test_hessians_are_those_of_the_tape():
     np.testing.assert_allclose(h, other.numpy(), rtol=1e-12, atol=1e-12)
 
 
+def doubled_diagonal(a):
+    v = sg.outer(a.flatten(), a.flatten()).clone()
+    v.diagonal(0, 0, -1).mul_(2)
+    return (v * v).sum()
+
+
+def raised_part(a):
+    v = sg.view_as_real(a * 1j).clone()
+    v[[0]] += 1
+    return (v[v > 0] ** 2).sum()
+
+
+@pytest.mark.parametrize("f", [doubled_diagonal, raised_part], ids=lambda f: f.__name__)
+def test_what_is_written_at_counted_places_fits_them_by_letters_or_as_numbers(f):
+    """A place of six entries takes no n*m, and one of 3 by 2 no m by n: these gradients did not fit their values."""
+    x = np.arange(1.0, 7).reshape(2, 3)
+    program = sg.compile(sg.func.grad(f), x)
+    for given in (x, -x, x.repeat(2, 0), x.T.copy()):
+        t = sg.tensor(given, requires_grad=True)
+        f(t).backward()
+        np.testing.assert_allclose(program(given), t.grad.numpy(), rtol=1e-12)
+        assert t.grad.expr is not None
+
+
 FIRST, SECOND, X = np.array([1, 2, 0]), np.array([2, 1, 1]), np.array([0.5, 1.5, 2.5])
 
 
@@ -222,6 +246,15 @@ def test_what_is_detached_is_not_changed_in_place():
 
     with pytest.raises(CompileError, match="changes a detached tensor in place"):
         sg.compile(both, X)
+
+
+def test_steps_behind_a_detach_need_no_derivative():
+    """The sweep asked ``//`` for its derivative, which no cotangent reaches."""
+    x = np.array([1.5, 2.5, 7.0])
+    for f in (lambda x: (x.detach() // 2 * x).sum(), lambda x: ((x.detach() ** 2 // 3).exp() * x).sum()):
+        np.testing.assert_allclose(sg.compile(sg.func.grad(f), x)(x), sg.func.grad(f)(sg.tensor(x)).detach().numpy())
+    with pytest.raises(sg.errors.AutogradError, match="floor_divide is not implemented"):
+        sg.compile(sg.func.grad(lambda x: (x // 2 * x).sum()), x)
 
 
 def averaged(x):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.compiler.trace import trace
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient, jacobian
@@ -427,3 +428,28 @@ def test_joins_of_single_entries_keep_their_axis():
     assert str(sg.cat([sg.stack([x[0]]), x]).expr) == "cat(stack(x[0], dim=0), x, dim=0)"
     doubled = sg.formula(sg.cat([x[0:1] * 2, x])).term
     assert evaluate(canonical(doubled), {"x": x.detach().numpy()}).tolist() == [6.0, 3.0, 1.0, 2.0]
+
+
+OF_ONE_ENTRY = {
+    "exponentials": lambda s: sg.linalg.matrix_exp(s @ sg.linalg.matrix_exp(s)),
+    "powers": lambda s: sg.linalg.matrix_power(s, 3),
+    "pseudoinverses": sg.linalg.pinv,
+    "systems": lambda s: sg.linalg.solve(s + sg.eye(len(s), dtype=s.dtype), s.mT),
+    "softmax": lambda s: sg.softmax(s, 1),
+    "the largest": lambda s: s.max(0).values,
+    "traces": lambda s: sg.trace(s) * s,
+}
+
+
+@pytest.mark.parametrize("derivative", [sg.func.grad, sg.func.hessian], ids=["grad", "hessian"])
+@pytest.mark.parametrize("name", OF_ONE_ENTRY)
+def test_matrices_of_one_entry_have_formulas(name, derivative):
+    """A delta along axes of size 1 is none, and a matrix function of one number takes a matrix: both had no formula."""
+    for shape in ((2, 1), (1, 2), (1, 1)):
+        given = np.arange(1.0, 1 + max(shape)).reshape(shape)
+        f = derivative(lambda v: sg.sin(OF_ONE_ENTRY[name](v.mT @ v * 0.1 + 0.5)).sum())
+        term = trace(f, (given,)).outputs[0].term
+        with np.errstate(all="ignore"):
+            wanted = evaluate(term, {"v": given})
+            found = np.broadcast_to(evaluate(canonical(term), {"v": given}), wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)

@@ -178,7 +178,10 @@ class Joined:
 def contract_products(
     products: Sequence[Product], specs: Sequence[Labels], output: Labels, sizes: dict[int, Any]
 ) -> Product:
-    """The einsum of products: deltas are cancelled by renaming, sums over uncovered labels give size factors."""
+    """The einsum of products: deltas are cancelled by renaming, sums over uncovered labels give size factors.
+
+    A delta along axes of size 1 is none: no value varies along these.
+    """
     joined = Joined()
     for k, (p, labels) in enumerate(zip(products, specs, strict=True)):
         for label, own in zip(labels, p.out, strict=True):
@@ -188,7 +191,8 @@ def contract_products(
     def name(key: Any) -> int:
         return names.setdefault(joined.find(key), len(names))
 
-    out = tuple(name((-1, x)) for x in output)
+    single = [sizes.get(x) == 1 and x in output[:k] for k, x in enumerate(output)]
+    out = tuple(name((-2, k) if single[k] else (-1, x)) for k, x in enumerate(output))
     coef: Any = 1
     decimal = False
     factors: list[Factor] = []

@@ -115,7 +115,7 @@ def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | N
 
 
 def _read_eye(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, 0))], term.shape)
+    return None if term.dtype.kind == "b" else Form([Product(1, (), (0, int(term.shape[0] == 1)))], term.shape)
 
 
 def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -260,7 +260,7 @@ def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     if not direction.terms:
         return direction
     if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix):
-        made = lookup("matrix_exp_frechet")(*(run.term(a) for a in args))
+        made = lookup("matrix_exp_frechet")(*(run.like(t, a) for t, a in zip(term.args, args, strict=True)))
         run.arguments[made] = [matrix, direction]
         return run.opaque(made)
     return run.contract([exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
@@ -295,7 +295,8 @@ def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Fo
 
 def exponential(run: Canonicaliser, form: Form) -> Form:
     """e^(Aᵀ) = (e^A)ᵀ, always."""
-    inner, back = run.term(form), run.term(form.restricted((1, 0)))
+    inner = whole(run.term(form), form.shape)
+    back = whole(run.term(form.restricted((1, 0))), form.shape[::-1])
     if count_transposes(back) < count_transposes(inner):
         return run.opaque(lookup("matrix_exp")(back)).restricted((1, 0))
     return run.opaque(lookup("matrix_exp")(inner))

@@ -559,11 +559,10 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def _written_shape(
-    shape: tuple[Any, ...], value: tuple[Any, ...], *_: tuple[Any, ...], index: Index
+    shape: tuple[Any, ...], value: tuple[Any, ...], *places: tuple[Any, ...], index: Index
 ) -> tuple[Any, ...]:
-    """The shape of the array; refused where a value fits its range at some sizes only."""
-    if not index.fancy:
-        broadcast_shapes(indexed_shape(shape, index=index), value)
+    """The shape of the array; refused where a value fits its place at some sizes only."""
+    broadcast_shapes(indexed_shape(shape, *places, index=index), value)
     return shape
 
 
