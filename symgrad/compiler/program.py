@@ -18,6 +18,7 @@ from symgrad.compiler.narrow import in_float32
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.targets.helpers import helper_sources, unhidden
+from symgrad.compiler.targets.memory import repeated
 from symgrad.compiler.trace import Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
@@ -101,7 +102,8 @@ class Compiled:
     """A NumPy function made from a graph.
 
     Call it with arrays, tensors or numbers, by position or by name; it gives a NumPy array or scalar (a tuple or the
-    traced nesting for several results).  Sizes are read from the arguments, so one program serves every size.
+    traced nesting for several results).  Every result has memory of its own, also where it is equal to another one, an
+    argument, or a view of one.  Sizes are read from the arguments, so one program serves every size.
     Arguments of another dtype of the same kind are cast to the traced one.  Called with a tensor that requires grad, or
     inside of a function that is traced or differentiated, it runs its ops one by one and gives tensors with a history.
 
@@ -392,6 +394,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     constants = [c for c in trace.constants if c.term in symbols or not missing.isdisjoint(c.shape)]
     inputs = [*trace.inputs, *constants]
     writer = target.Writer(inputs, order, trace.sizes)
+    writer.repeated = repeated(results)
     program = schedule.schedule(found, order, writer.names, writer.literal, target.Plain(writer), {*writer.taken, name})
     text = target.body(writer, program, results, direct)
     silent = target.silence(before, trace.base is not None)
@@ -418,6 +421,7 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
     symbols = set(order)
     constants = [c for c in trace.constants if c.term in symbols]
     writer = eager.Writer([*trace.inputs, *constants], trace.raw)
+    writer.repeated = repeated(trace.outputs)
     while name in writer.taken:
         name += "_"
     taken = {*writer.taken, *(t.op.name for t in order), name}

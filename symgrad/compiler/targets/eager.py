@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.targets.literals import number_text
+from symgrad.compiler.targets.memory import shows_argument
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import NARROW, float64
 from symgrad.errors import CompileError
-from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen
+from symgrad.formula.term import NUMBER, Term, frozen
 from symgrad.kernels.arrays.copies import copied
 from symgrad.op import Op
 from symgrad.tape.layout import arranged
@@ -43,6 +44,7 @@ class Writer:
         self.names = {i.term: i.name for i in inputs}
         self.taken = {*self.names.values(), "np", "complex"}
         self.used: set[str] = set()
+        self.repeated: set[Output] = set()
         self.functions: dict[str, Any] = {}
         self._known: dict[Any, str] = {}
 
@@ -87,11 +89,9 @@ class Writer:
         return name
 
     def result(self, output: Output, operand: Any) -> str:
-        """Text of a result; what shows an argument's memory is copied."""
-        term, text = output.term, self.text(operand)
-        while term.op.view is not None or term.op.shares or term.op.aliased:
-            term = term.args[0]
-        if term.op is not SYMBOL:
+        """Text of a result; what shows the memory of an argument or of another result is copied."""
+        text = self.text(operand)
+        if output not in self.repeated and not shows_argument(output.term):
             return text
         self.functions.setdefault("copied_", _copied)
         return f"copied_({text})"

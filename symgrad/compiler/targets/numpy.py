@@ -27,10 +27,11 @@ from symgrad.compiler.targets.literals import (
     sample,
     typed_number,
 )
+from symgrad.compiler.targets.memory import shows_argument
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import get_default_dtype, is_floating, shared, weak_with
 from symgrad.errors import CompileError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, Term, postorder
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed, static_number
@@ -55,6 +56,8 @@ class Writer:
         self.taken = taken | set(self.letters.values())
         self.used: set[str] = set()
         self.helpers: dict[str, Callable[..., Any]] = {}
+        self.repeated: set[Output] = set()
+        """Results that would show the memory of others."""
         self.weak: set[Term] = set()
         for term in order:
             if (
@@ -256,7 +259,7 @@ class Writer:
             return as_dtype(text, output.dtype, ())
         if term.dtype is not None and term.dtype != output.dtype:
             return as_dtype(text, output.dtype, term.shape)
-        if _is_view(term):
+        if output in self.repeated or _is_view(term):
             return f"{closed(text)}.copy()" + ("[()]" if not term.shape and term.op.boxed else "")
         if not term.shape and (term.op.boxed or text.startswith("np.einsum")):
             return f"{closed(text)}[()]"
@@ -337,11 +340,7 @@ class Plain:
 
 def _is_view(term: Term) -> bool:
     """Whether a result would share memory with an argument, or be a read-only broadcast."""
-    if term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1):
-        return True
-    while term.op.view is not None or term.op.aliased:
-        term = term.args[0]
-    return term.op is SYMBOL
+    return term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1) or shows_argument(term)
 
 
 # ---------------------------------------------------------------------------------------------- guards of warnings

@@ -100,6 +100,7 @@ CALLS: dict[str, Any] = {
     "amin": _over("np.min", "min_over"),
     "mean": _over("np.mean", "mean_over"),
     "nearest": lambda x: f"np.rint({x})",
+    "multiply.outer": lambda x, y: f"outer({x}, {y})",
     "matmul": lambda x, y: f"({x} @ {y})",
     "logsumexp": lambda x, dim, keepdim: _over("", "logsumexp_over")(x, dim, keepdim),
     "put": _put,
@@ -133,6 +134,8 @@ OWN = {
     return np.where(np.isnan(x), 0, np.sign(x))""",
     "solve": """def solve(a, b):
     return np.linalg.solve(np.ascontiguousarray(a), np.ascontiguousarray(b))""",
+    "outer": """def outer(x, y):
+    return np.reshape(np.outer(x, y), x.shape + y.shape)""",
     "softmax": """def softmax(x, dim):
     e = np.exp(x - np.expand_dims(max_over(x, dim), dim))
     return e / np.expand_dims(np.sum(e, dim), dim)""",
@@ -161,7 +164,7 @@ OWN = {
 
 METHODS = {
     "astype": lambda x, dtype: f"np.asarray({x}).astype({dtype})",
-    "copy": lambda x: f"np.ascontiguousarray({x})",
+    "copy": lambda x: f"np.copy({x})",
     "reshape": lambda x, *sizes: f"np.ascontiguousarray({x}).reshape(({', '.join(sizes)},))",
     "ravel": lambda x: f"np.ascontiguousarray({x}).ravel()",
     "transpose": lambda x, *axes: f"np.transpose({x}, ({', '.join(axes)},))",
