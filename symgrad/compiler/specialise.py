@@ -396,7 +396,13 @@ def signature(args: Sequence[Any], exact: bool = False) -> tuple[Any, list[Any]]
                 key.append((leaf.__class__, _static(leaf)))
     if not arrays and args:
         return signature(as_inputs(args))
+    if (float in key or complex in key) and not of_tensors(args) and all(a.dtype.char in "dD" for a in arrays):
+        # Beside double arrays alone they are what NumPy's double numbers are: solvers give now one, now the other.
+        key = [_DOUBLE.get(k, k) if isinstance(k, type) else k for k in key]
     return tuple(key), arrays
+
+
+_DOUBLE = {float: (np.dtype(np.float64), ()), complex: (np.dtype(np.complex128), ())}
 
 
 def _signature_of_bits(args: Sequence[Any]) -> tuple[Any, list[Any]]:

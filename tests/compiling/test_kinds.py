@@ -95,3 +95,13 @@ def test_a_row_of_a_new_axis_in_a_gradient():
 
     a = np.linspace(-1, 1, 6).reshape(2, 3)
     np.testing.assert_allclose(sg.compile(sg.func.grad(f), a)(a), 2 * a)
+
+
+def test_numbers_beside_double_arrays_are_double_numbers():
+    """Solvers call with Python's numbers and NumPy's in turn; each kind was traced anew."""
+    f = sg.compile(lambda t, y: y * t)
+    y = np.ones(2)
+    for t in (2.0, np.float64(2.0), np.array(2.0)):
+        assert f(t, y).tolist() == [2.0, 2.0]
+    assert f.traces == 1
+    assert f(2.0, y.astype(np.float32)).dtype == np.float32
