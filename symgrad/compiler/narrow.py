@@ -30,7 +30,11 @@ def _few_digits(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     narrow = {a.dtype for a in term.args if a.dtype is not None}
     if not term.op.rounds or len(narrow) != 1 or not is_narrow(*narrow):
         return args
-    return tuple(number(np.asarray(a.params["value"]).astype(*narrow).item()) if a.dtype is None else a for a in args)
+
+    def rounded(value: Any) -> Any:  # bfloat16 takes no fractions
+        return np.asarray(value if isinstance(value, complex) else float(value)).astype(*narrow).item()
+
+    return tuple(number(rounded(a.params["value"])) if a.dtype is None else a for a in args)
 
 
 def in_float32(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:

@@ -256,7 +256,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     Of a complex number each part is taken by itself.
 
     >>> import symgrad as sg
-    >>> sg.nan_to_num(sg.tensor([complex("nan+2j"), 1j]))
+    >>> sg.nan_to_num(sg.tensor([sg.nan + 2j, 1j]))
     tensor([0.+2.j, 0.+1.j])
     """
     if input.dtype.kind in "bui":

@@ -12,7 +12,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import sqrt
-from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.rules.constants import PI, Constant, exact
 from symgrad.ops.shapes.shaping import ones_like
 from symgrad.precision import digits
 
@@ -89,4 +89,6 @@ def _cauchy(x: Any, gamma: Any) -> Any:
 
 def _mixed(x: Any, sigma: Any, gamma: Any) -> Any:
     width = sigma * sqrt(exact(2))
-    return real(wofz(x / width + 1j * (gamma / width))) / (width * sqrt(PI))  # NumPy's ∞ + i over 2 is nan
+    height = gamma / width
+    height = float(height) if isinstance(height, Constant) else height  # exact numbers are real ones
+    return real(wofz(x / width + 1j * height)) / (width * sqrt(PI))  # NumPy's ∞ + i over 2 is nan
