@@ -495,7 +495,7 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
             else:  # what has no derivative does not ask for the history of a view that lost it
                 edges.append(arg.edge() if mask or not isinstance(node, Invalid) else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
-            edges.append(plain(cls, _as_it_is(arg, values, len(edges))).source())
+            edges.append(plain(cls, value).source())
         else:
             edges.append(arg)
     if cast and mask:
@@ -510,13 +510,6 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
         # A tracer sees what happens without grad, too, or it would freeze; what it sees is a constant to derivatives.
         return recorded(cls, lookup("unrecorded"), out, (made._node,), [out], {}, 0)
     return made
-
-
-def _as_it_is(arg: Any, values: Any, k: int) -> Any:
-    """A user's array as it is now: NumPy tells nobody when it writes to one, and backward would read that."""
-    if values[k] is arg and arg.nbytes <= SMALL and not WATCH.count:
-        values[k] = arg.copy(order="K")
-    return values[k]
 
 
 def _refuse_inferred(node: Node, args: Any, values: Any) -> None:
