@@ -63,7 +63,7 @@ def _on_tensors(f: Callable[..., Any], values: Sequence[Any]) -> Any:
     met: list[str] = []
     with double_precision():
         # It is written in the public names, which stand above this room, and is needed at run time only.
-        program = import_module("symgrad.programs.jaxprs").of_bodies(of_arrays, tensors, met)
+        program = import_module("symgrad.foreign.jaxprs").of_bodies(of_arrays, tensors, met)
     noted = met_functions()
     if noted is not None:
         noted += met

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, UnsupportedFunction
-from symgrad.programs.following import (
+from symgrad.foreign.following import (
     LINE,
     attribute_of,
     classes,

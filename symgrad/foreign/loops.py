@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
-from symgrad.programs.steps import ImportedFunction
+from symgrad.foreign.steps import ImportedFunction
 
 Run = Callable[..., Any]
 Read = Callable[[Any], ImportedFunction]

@@ -4,8 +4,8 @@ A jaxpr or a graph of torch.fx becomes a straight list of operations of the op t
 reads.  Gradients, formulas and compiled programs follow as for every function.
 """
 
-from symgrad.programs.graphs import ImportedModule, from_fx
-from symgrad.programs.jaxprs import from_jax, from_jaxpr
-from symgrad.programs.steps import ImportedFunction
+from symgrad.foreign.graphs import ImportedModule, from_fx
+from symgrad.foreign.jaxprs import from_jax, from_jaxpr
+from symgrad.foreign.steps import ImportedFunction
 
 __all__ = ["ImportedFunction", "ImportedModule", "from_fx", "from_jax", "from_jaxpr"]

@@ -15,10 +15,10 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedFunction
-from symgrad.programs.loops import LOOPS
-from symgrad.programs.peers import peer
-from symgrad.programs.primitives import PRIMITIVES
-from symgrad.programs.steps import ImportedFunction, Slot, Step, needed
+from symgrad.foreign.loops import LOOPS
+from symgrad.foreign.peers import peer
+from symgrad.foreign.primitives import PRIMITIVES
+from symgrad.foreign.steps import ImportedFunction, Slot, Step, needed
 
 CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
 """Primitives that run another jaxpr and do nothing else."""

@@ -42,7 +42,7 @@ def function_of(target: Any) -> Callable[..., Any]:
     import torch
 
     if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        from symgrad.programs.aten import aten_of
+        from symgrad.foreign.aten import aten_of
 
         return aten_of(target)
     module = getattr(target, "__module__", None)

@@ -11,7 +11,7 @@ import symgrad as sg
 from symgrad.errors import UnsupportedFunction
 from symgrad.op import shape_of
 from symgrad.ops.reductions.sums import cast
-from symgrad.programs.places import gather, scatter
+from symgrad.foreign.places import gather, scatter
 from symgrad.tape.record import Recorded
 
 Rule = Callable[[dict[str, Any], Any], Callable[..., Any]]
