@@ -77,23 +77,23 @@ _LAZY = {
     "frobenius_norm": "symgrad.linalg",
     "jit": "symgrad.compiler",
     "nuclear_norm": "symgrad.linalg",
-    "formula": "symgrad.formulas",
-    "derive": "symgrad.formulas.steps",
-    "digest": "symgrad.formulas",
+    "formula": "symgrad.notation",
+    "derive": "symgrad.notation.steps",
+    "digest": "symgrad.notation",
     "draw": "symgrad.draw",
-    "element": "symgrad.formulas.elements",
+    "element": "symgrad.notation.elements",
     "from_fx": "symgrad.foreign",
     "from_jax": "symgrad.foreign",
     "from_jaxpr": "symgrad.foreign",
-    "from_latex": "symgrad.formulas.typed",
-    "from_sympy": "symgrad.formulas.exchange",
-    "to_matexpr": "symgrad.formulas.exchange",
-    "explicit": "symgrad.formulas.elements",
+    "from_latex": "symgrad.notation.typed",
+    "from_sympy": "symgrad.notation.exchange",
+    "to_matexpr": "symgrad.notation.exchange",
+    "explicit": "symgrad.notation.elements",
     "errorbars": "symgrad.explaining",
     "explain": "symgrad.explaining",
     "explore": "symgrad.explaining",
     "judge": "symgrad.judging",
-    "latex": "symgrad.formulas",
+    "latex": "symgrad.notation",
     "load": "symgrad.tensor.storing",
     "replay": "symgrad.explaining.precise",
     "save": "symgrad.tensor.storing",
@@ -106,7 +106,7 @@ _LAZY = {
     "set_anomaly_enabled": "symgrad.autograd.anomaly_mode",
     "verify": "symgrad.explaining",
     "vmap": "symgrad.func",
-    "where_list": "symgrad.formulas",
+    "where_list": "symgrad.notation",
 }
 _ABSENT = {
     "amp": "computations have the dtypes of their operands (x.bfloat16() makes narrow ones); autocast is there and off",
@@ -170,7 +170,7 @@ def _elsewhere(name: str) -> str:
     """Where a public name is that is not here: in rooms of this library, or among the methods of a formula."""
     if name.startswith("_"):
         return ""  # other libraries ask every module for their protocols
-    from symgrad.formulas import Formula
+    from symgrad.notation import Formula
 
     if name in vars(Formula):
         return f"a formula has it, formula(x).{name}"

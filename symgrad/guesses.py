@@ -62,7 +62,7 @@ OF_FORMULAS = {
     **dict.fromkeys(("free_symbols", "variables", "args"), "its arrays are .symbols"),
     **dict.fromkeys(("show", "print", "pprint", "text"), "print(formula) prints it; in a notebook it shows itself"),
 }
-"""Names missed in a :class:`~symgrad.formulas.Formula`."""
+"""Names missed in a :class:`~symgrad.notation.Formula`."""
 
 OF_PROGRAMS = {
     **dict.fromkeys(("export", "write", "dump", "to_file"), "it is .save(path), as .py, .c, .m or .json"),

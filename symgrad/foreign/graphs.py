@@ -10,12 +10,12 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedFunction
-from symgrad.nn.parameter import Parameter
 from symgrad.foreign.following import NO_GRAD
 from symgrad.foreign.peers import peer
 from symgrad.foreign.steps import ImportedFunction, Slot, Step
 from symgrad.foreign.targets import array_of, function_of, is_format, method_of, name_of, setting
 from symgrad.foreign.tracing import Traced, line_of, traced
+from symgrad.nn.parameter import Parameter
 from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import tensor

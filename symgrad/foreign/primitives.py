@@ -9,9 +9,9 @@ import numpy as np
 
 import symgrad as sg
 from symgrad.errors import UnsupportedFunction
+from symgrad.foreign.places import gather, scatter
 from symgrad.op import shape_of
 from symgrad.ops.reductions.sums import cast
-from symgrad.foreign.places import gather, scatter
 from symgrad.tape.record import Recorded
 
 Rule = Callable[[dict[str, Any], Any], Callable[..., Any]]

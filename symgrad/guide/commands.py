@@ -93,8 +93,8 @@ def assumed(text: str) -> dict[str, str]:
 
 
 def _latex(options: argparse.Namespace) -> int:
-    from symgrad.formulas import Formula
-    from symgrad.formulas.layouts import derivative_of
+    from symgrad.notation import Formula
+    from symgrad.notation.layouts import derivative_of
     from symgrad.sources.natural import asked_about
     from symgrad.sources.running import head_latex
 

@@ -83,13 +83,13 @@ def _variables(value: Any, options: argparse.Namespace) -> Sequence[str]:
         return (options.wrt,)
     if callable(value):
         return parameters_of(value)
-    from symgrad.formulas import formula
+    from symgrad.notation import formula
 
     return tuple(formula(value, shapes=options.shapes).names)
 
 
 def _derivation(value: Any, wrt: str, options: argparse.Namespace) -> Any:
-    from symgrad.formulas.steps import derive
+    from symgrad.notation.steps import derive
 
     names, structures = chosen(options.names), assumed(options.assume)
     return derive(value, wrt=wrt, style=options.style, shapes=options.shapes, names=names, assume=structures)

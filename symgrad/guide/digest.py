@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
 def _digests(name: str, value: Any) -> dict[str, str]:
     """The digests of a value and of its gradients."""
     from symgrad.formula.digest import digest_of
-    from symgrad.formulas import formula
+    from symgrad.notation import formula
 
     of_value = formula(value)
     made = {name: digest_of([of_value.term])}

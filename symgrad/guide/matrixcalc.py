@@ -75,8 +75,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def examined(text: str, wrt: str, sizes: int = 3) -> Row:
     """The derivative of a text, read back from what is printed and compared with the exact one."""
-    from symgrad.formulas import formula
     from symgrad.judging import judge
+    from symgrad.notation import formula
 
     try:
         found = formula(text, wrt=wrt)
@@ -94,7 +94,7 @@ def _slope_agrees(text: str, wrt: str, k: int) -> bool:
     """Whether the derivative is the slope of the value along a random direction, at arrays of other sizes."""
     import numpy as np
 
-    from symgrad.formulas import formula
+    from symgrad.notation import formula
 
     derivative = formula(text, wrt=wrt)
     shapes = {t.params["name"]: t.shape for t in derivative.symbols}

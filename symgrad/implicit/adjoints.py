@@ -11,9 +11,9 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import name_latex
-from symgrad.formulas import formula
 from symgrad.func import jacobian
 from symgrad.implicit.flows import Flow
+from symgrad.notation import formula
 from symgrad.sources.running import head_latex
 from symgrad.tape import containers
 from symgrad.tape.record import plain

@@ -15,8 +15,8 @@ import numpy as np
 
 from symgrad.autograd import grad as pulled
 from symgrad.compiler import compile as compiled_of
-from symgrad.formulas import formula as formula_of
 from symgrad.func import grad
+from symgrad.notation import formula as formula_of
 from symgrad.op import lookup
 from symgrad.tensor.creation import tensor
 

@@ -18,7 +18,7 @@ from symgrad.compiler import compile as compiled
 from symgrad.dtypes import float64
 from symgrad.errors import LawBroken
 from symgrad.formula.term import count, evaluate
-from symgrad.formulas import latex
+from symgrad.notation import latex
 from symgrad.op import lookup
 from symgrad.tensor.creation import tensor
 

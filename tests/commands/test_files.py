@@ -104,7 +104,7 @@ def test_derivations_of_a_file(folder, capsys):
 
 
 def test_a_line_that_fails_its_check(folder, capsys, monkeypatch):
-    from symgrad.formulas import steps
+    from symgrad.notation import steps
 
     monkeypatch.setattr(steps, "TOLERANCE", -1.0)
     assert main(["derive", "x**3", "--wrt", "x", "--check"]) == 1

@@ -39,11 +39,11 @@ def test_what_is_wrong_is_told(monkeypatch, capsys):
 
 def test_a_slope_at_other_sizes_is_compared(monkeypatch):
     assert matrixcalc._slope_agrees("a@X@b", "X", 1)
-    from symgrad import formulas
+    from symgrad import notation
 
-    right = formulas.formula
+    right = notation.formula
     monkeypatch.setattr(
-        formulas, "formula", lambda text, wrt=None, **more: right(text if wrt is None else "2*(a@X@b)", wrt=wrt, **more)
+        notation, "formula", lambda text, wrt=None, **more: right(text if wrt is None else "2*(a@X@b)", wrt=wrt, **more)
     )
     assert not matrixcalc._slope_agrees("a@X@b", "X", 1)
 

@@ -8,7 +8,7 @@ import pytest
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.term import evaluate
-from symgrad.formulas import steps
+from symgrad.notation import steps
 from symgrad.sources import source
 from tests.judging.textbook import TEXTBOOK
 

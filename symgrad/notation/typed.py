@@ -12,7 +12,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.tex import read_latex
 from symgrad.formula.reading.tex import from_latex as read_printed
 from symgrad.formula.term import SYMBOL, Term, describe, postorder, symbol, symbols
-from symgrad.formulas.functions import FormulaFunction
+from symgrad.notation.functions import FormulaFunction
 from symgrad.op import shape_of
 from symgrad.sources import names_in, source
 from symgrad.sources.asked import checked, too_deep

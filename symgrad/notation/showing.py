@@ -13,8 +13,8 @@ from symgrad.errors import ArgumentError, AutogradError, FormulaError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
-from symgrad.formulas.layouts import Derivative, derivative_of, transposed
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
+from symgrad.notation.layouts import Derivative, derivative_of, transposed
 from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import shape_text

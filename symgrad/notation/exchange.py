@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.term import SYMBOL, Term, postorder, symbol
-from symgrad.formulas.functions import FormulaFunction
+from symgrad.notation.functions import FormulaFunction
 from symgrad.tape.record import Recorded
 
 __all__ = ["SympyFunction", "from_sympy", "to_matexpr"]
