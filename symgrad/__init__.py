@@ -23,6 +23,7 @@ from symgrad.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from symgrad.commands import examples as examples
 from symgrad.devices import (
     channels_last,
     channels_last_3d,
@@ -60,7 +61,6 @@ from symgrad.dtypes import (
     uint8,
 )
 from symgrad.guesses import IN_MODULE as _GUESSES
-from symgrad.guide import examples as examples
 from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.forward import dual
 from symgrad.tensor import FUNCTIONS, Tensor, borrowed, creation, facts, legacy, ranges

@@ -7,19 +7,19 @@ import re
 import sys
 from collections.abc import Sequence
 
+from symgrad.commands.accuracy import add_accuracy
+from symgrad.commands.bench import add_bench
+from symgrad.commands.checking import add_check
+from symgrad.commands.conventions import add_conventions
+from symgrad.commands.derive import add_derive
+from symgrad.commands.digest import add_digest
+from symgrad.commands.export import add_export
+from symgrad.commands.latex import add_commands
+from symgrad.commands.matrixcalc import add_matrixcalc
+from symgrad.commands.rules import add_rules
+from symgrad.commands.selftest import add_selftest
+from symgrad.commands.torture import add_torture
 from symgrad.errors import SymgradError
-from symgrad.guide.accuracy import add_accuracy
-from symgrad.guide.bench import add_bench
-from symgrad.guide.checking import add_check
-from symgrad.guide.commands import add_commands
-from symgrad.guide.conventions import add_conventions
-from symgrad.guide.derive import add_derive
-from symgrad.guide.digest import add_digest
-from symgrad.guide.export import add_export
-from symgrad.guide.matrixcalc import add_matrixcalc
-from symgrad.guide.rules import add_rules
-from symgrad.guide.selftest import add_selftest
-from symgrad.guide.torture import add_torture
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,13 +74,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demo(_: argparse.Namespace) -> int:
-    from symgrad.guide.demo import run
+    from symgrad.commands.demo import run
 
     return run()
 
 
 def _card(options: argparse.Namespace) -> int:
-    from symgrad.guide.card import card
+    from symgrad.commands.card import card
 
     print(card(options.name))
     return 0

@@ -157,8 +157,8 @@ def test_no_grad_and_detach_cut_the_history():
 
 def test_the_challenger_fit_is_the_published_one():
     """Maximum likelihood of damage on temperature: intercept 15.043, slope -0.232 per degree (Dalal et al., 1989)."""
+    from symgrad.commands.demo import loss as negative_likelihood
     from symgrad.data import challenger
-    from symgrad.guide.demo import loss as negative_likelihood
 
     temperature, damage = challenger()
     data = np.stack([np.ones(23), (temperature - 70) / 10], axis=1)

@@ -21,7 +21,7 @@ class Docstring(str):
 
     def whole(self) -> str:
         """The text with its example."""
-        from symgrad.guide.examples import example
+        from symgrad.commands.examples import example
 
         text = str.__str__(self).rstrip()
         made = example(self.place, self.function)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from symgrad.commands.card import card
 from symgrad.errors import ArgumentError
-from symgrad.guide.card import card
 from symgrad.op import TABLE
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.__main__ import main
-from symgrad.guide import derive as deriving
+from symgrad.commands import derive as deriving
 
 ROOT = Path(__file__).parents[2]
 LOSSES = """

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from symgrad.__main__ import main
-from symgrad.guide import matrixcalc
-from symgrad.guide.matrixcalc import COOKBOOK, examined
+from symgrad.commands import matrixcalc
+from symgrad.commands.matrixcalc import COOKBOOK, examined
 
 FEW = (("a@X@b", "X"), ("log(det(X))", "X"), ("det(X)**2", "X"), ("tr(A@X@B@X)", "X"))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.guide.card import card
+from symgrad.commands.card import card
 from symgrad.op import TABLE, elementwise, lookup
 from symgrad.proving.laws import HELPERS
 from symgrad.proving.prove import prove

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from symgrad.commands.loading import loaded, module_from
 from symgrad.errors import ArgumentError, ShapeError, SymgradError
-from symgrad.guide.loading import loaded, module_from
 
 
 def values_of(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:

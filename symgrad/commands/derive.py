@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from symgrad.commands.files import parameters_of, refusal, values_of
+from symgrad.commands.latex import FORMATS, NAMES_HELP, add_assume, assumed, chosen
 from symgrad.errors import ArgumentError, LineFailed, ShapeError, SymgradError
-from symgrad.guide.commands import FORMATS, NAMES_HELP, add_assume, assumed, chosen
-from symgrad.guide.files import parameters_of, refusal, values_of
 
 _DOCUMENT = r"""\documentclass{{article}}
 \usepackage{{amsmath,amssymb}}

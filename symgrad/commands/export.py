@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.commands.arguments import add_point, floating, point_of
+from symgrad.commands.loading import module_of, named
 from symgrad.compiler.exports.alone import SUFFIXES
 from symgrad.errors import ArgumentError
-from symgrad.guide.arguments import add_point, floating, point_of
-from symgrad.guide.loading import module_of, named
 
 KINDS = ("value", "grad", "value-and-grad", "jacobian", "hessian")
 TARGETS = ("numpy", "c", "octave", "torch", "jax", "numba")

@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
+from symgrad.commands.files import parameters_of, refusal, values_of
 from symgrad.errors import SymgradError
-from symgrad.guide.files import parameters_of, refusal, values_of
 
 
 def add_digest(commands: Any) -> None:

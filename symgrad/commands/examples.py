@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.guide.card import example as arguments_of
+from symgrad.commands.card import example as arguments_of
 from symgrad.op import FRONTS, TABLE, Op
 from symgrad.random import default_generator
 from symgrad.tape.modes import enable_grad

@@ -11,8 +11,8 @@ import argparse
 import re
 from typing import Any
 
+from symgrad.commands.loading import loaded
 from symgrad.errors import ArgumentError
-from symgrad.guide.loading import loaded
 
 LAYOUTS = ("mixed", "numerator", "denominator")
 FORMATS = ("latex", "unicode", "markdown", "typst", "mathml")

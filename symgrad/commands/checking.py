@@ -16,9 +16,9 @@ from typing import Any
 from symgrad.check.asking.frameworks import LIBRARIES
 from symgrad.check.asking.kinds import KINDS
 from symgrad.check.report import LONGEST_SEARCH
+from symgrad.commands.arguments import At, add_point, floating, point_of
+from symgrad.commands.loading import module_of, named
 from symgrad.errors import ArgumentError, SymgradError
-from symgrad.guide.arguments import At, add_point, floating, point_of
-from symgrad.guide.loading import module_of, named
 
 SUFFIXES = ("grad", "gradient", "jacobian", "jac", "vjp", "jvp", "backward", "bwd", "derivative", "prime")
 PREFIXES = ("grad", "d", "jac", "jacobian")

@@ -1,1 +1,0 @@
-"""What explains the library to people: the command line, cards of ops, examples for ``help``, a demonstration."""
