@@ -311,8 +311,12 @@ def _broadcast(terms: Sequence[Term]) -> Any:
 
 
 def _pow(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """x², x³ by multiplication, as the kernel does."""
+    """x², x³ by multiplication, and negative powers of whole numbers, which NumPy refuses, as the kernel does."""
     x, y = args
+    if y.dtype is not None and y.dtype.kind == "i" and term.dtype.kind in "iu" and y.op.name != "abs":
+        size = lookup("abs")(y)
+        vanishes = lookup("logical_and")(lookup("lt")(y, 0), lookup("ne")(lookup("abs")(x), 1))
+        return lookup("where")(vanishes, 0, make(term.op, (x, size), {}, term.shape, term.dtype))  # type: ignore[no-any-return]
     if y.number in (2, 3) and not isinstance(y.number, (str, bool)) and not is_weak(x):
         square = make(lookup("mul"), (x, x), {}, x.shape, term.dtype)
         return square if y.number == 2 else make(lookup("mul"), (square, x), {}, x.shape, term.dtype)

@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.compiler import passes, schedule
 from symgrad.compiler.cost import Cost, cost_of
 from symgrad.compiler.followed import run_followed
-from symgrad.compiler.narrow import in_float32
+from symgrad.compiler.narrow import in_floats
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.targets.helpers import helper_sources, unhidden
@@ -408,7 +408,7 @@ def optimised(trace: Trace, stable: bool = True) -> tuple[list[Any], list[Any]]:
     """All terms of a trace as they are computed, and its results after all passes."""
     terms = [o.term for o in trace.outputs]
     order = target.order_of(terms)
-    outputs = in_float32(terms, order)
+    outputs = in_floats(terms, order)
     before = order if outputs == terms else target.order_of(outputs)
     found = _stabilised(outputs, before, trace) if stable else outputs
     known = before if found == outputs else None
@@ -426,7 +426,7 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
         name += "_"
     taken = {*writer.taken, *(t.op.name for t in order), name}
     program = schedule.schedule(
-        [o.term for o in trace.outputs], order, writer.names, writer.literal, eager.always, taken, False
+        [o.term for o in trace.outputs], order, writer.names, writer.literal, eager.always, taken, False, False
     )
     writer.taken.update(name, *(name for name, _, _ in program.statements))
     text = target.directly(writer, program, trace.outputs)

@@ -8,11 +8,12 @@ not needed any more, which frees the array it held.  Sums of parts in zeros are 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from symgrad.compiler.placed import Sums, place, sums_in_place, zeros
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
+from symgrad.ops.linalg.sharing import part_of
 
 DEPTH = 5
 """How deep single-use terms are written into one another."""
@@ -21,13 +22,17 @@ WEIGHT = 9
 
 
 class Call:
-    """An op applied to operands: texts of variables and numbers, or other calls."""
+    """An op applied to operands: texts of variables and numbers, or other calls.
 
-    __slots__ = ("args", "term")
+    ``whole``: what is called is the decomposition that the op gives a part of, and all of its parts are the value.
+    """
 
-    def __init__(self, term: Term, args: tuple[Any, ...]):
+    __slots__ = ("args", "term", "whole")
+
+    def __init__(self, term: Term, args: tuple[Any, ...], whole: bool = False):
         self.term = term
         self.args = args
+        self.whole = whole
 
 
 class Program:
@@ -49,16 +54,19 @@ def schedule(
     plain: Callable[[Term, int], bool],
     taken: set[str],
     in_place: bool = True,
+    together: bool = True,
 ) -> Program:
     """The program of ``outputs``, whose terms are in ``order``, arguments first.
 
     ``names`` gives the variables of symbols, ``literal`` the text of numbers and sizes, ``plain(term, i)`` whether
     argument ``i`` may be a call (it stands once in the op's text), ``taken`` the names that are not free.
-    ``in_place``: sums may be made in the array of an operand.
+    ``in_place``: sums may be made in the array of an operand.  ``together``: parts of one decomposition are the targets
+    of one statement.
     """
     uses, readers = _uses(order, outputs)
+    wholes = _wholes(order) if together else {}
     sums = sums_in_place(order, uses) if in_place else Sums({}, set(), set())
-    inlined = _inlined(order, uses, readers, plain, sums)
+    inlined = _inlined(order, uses, readers, plain, sums, wholes)
     operand: dict[Term, Any] = {}
     statements: list[tuple[str, str, Any]] = []
     last = _last_uses(order, outputs, inlined)
@@ -70,6 +78,13 @@ def schedule(
             operand[term] = literal(term)
         elif term in inlined:
             operand[term] = Call(term, tuple([operand[a] for a in term.args]))
+        elif term in wholes:
+            if term not in operand:
+                parts = wholes[term]
+                operand.update({part: pool.take() for part in parts if part is not None})
+                targets = ", ".join("_" if part is None else operand[part] for part in parts)
+                statements.append((targets, "=", Call(term, tuple([operand[a] for a in term.args]), True)))
+            pool.release(*[operand[dead] for dead in last.get(term, ())])
         elif term in sums.bases:
             base = sums.bases[term]
             operand[term] = operand[base]
@@ -102,6 +117,16 @@ def _added(term: Term, name: str, other: Term, operand: Any, part: bool) -> tupl
     return name, "-=" if minus else "+=", operand
 
 
+def _wholes(order: Sequence[Term]) -> dict[Term, list[Term | None]]:
+    """Terms that are parts of one decomposition, with all of its parts in order: None for those that nobody reads."""
+    found: dict[Any, dict[int, Term]] = {}
+    for term in order:
+        if (part := part_of(term.op.kernel)) is not None:
+            found.setdefault((part[0], term.args), {})[part[1]] = term
+    rows = [([parts.get(k) for k in range(whole.parts)], parts) for (whole, _), parts in found.items()]
+    return {term: row for row, parts in rows if len(parts) > 1 for term in parts.values()}
+
+
 def _uses(order: Sequence[Term], outputs: Sequence[Term]) -> tuple[dict[Term, int], dict[Term, tuple[Term, int]]]:
     uses: dict[Term, int] = {}
     readers: dict[Term, tuple[Term, int]] = {}
@@ -128,6 +153,7 @@ def _inlined(
     readers: dict[Term, tuple[Term, int]],
     plain: Callable[[Term, int], bool],
     sums: Sums,
+    wholes: Container[Term],
 ) -> set[Term]:
     found: set[Term] = set()
     depth: dict[Term, int] = {}
@@ -135,7 +161,7 @@ def _inlined(
     named = {*sums.bases, *sums.bases.values()}
     for term in order:
         args = term.args
-        if not args and term.op.kind == "leaf":
+        if (not args and term.op.kind == "leaf") or term in wholes:
             continue
         deep, heavy = 1, 1
         for a in args:

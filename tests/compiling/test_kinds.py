@@ -105,3 +105,13 @@ def test_numbers_beside_double_arrays_are_double_numbers():
         assert f(t, y).tolist() == [2.0, 2.0]
     assert f.traces == 1
     assert f(2.0, y.astype(np.float32)).dtype == np.float32
+
+
+def test_the_slope_of_a_spread_that_is_nan_is_nan_also_where_nothing_is_counted():
+    def f(a):
+        return a.std().std()
+
+    x = sg.tensor([3.0])
+    with warnings.catch_warnings(action="ignore"):
+        for found, want in zip(sg.compile(sg.func.value_and_grad(f), x)(x), sg.func.value_and_grad(f)(x), strict=True):
+            np.testing.assert_array_equal(found, want.numpy())

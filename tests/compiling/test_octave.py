@@ -331,3 +331,14 @@ def test_arguments_may_have_any_name():
 def test_what_is_refused(f, x, words):
     with pytest.raises(CompileError, match=words):
         text_of(sg.compile(f, x, name="f").program)
+
+
+@needs_octave
+def test_functions_of_matrices_make_floats_of_whole_numbers(tmp_path):
+    y, functions = (
+        np.array([[3, -2], [1, 4], [0, 2]]),
+        {"cond": np.linalg.cond, "inv": lambda y: np.linalg.inv(y.T @ y)},
+    )
+    for name, f in functions.items():
+        sg.compile(f, y, name=f"{name}_").save(tmp_path / f"{name}_.m")
+    assert selftests(tmp_path, [f"{name}_" for name in functions]) == {}

@@ -464,3 +464,31 @@ def test_windows_side_by_side_go_back_to_their_places():
         assert out.dtype == g.dtype
         assert not np.shares_memory(out, g)
         np.testing.assert_array_equal(windows(out, dim, step, step, 1), g)
+
+
+def _of(decompose, read):
+    return lambda A: read(*decompose(A))
+
+
+DECOMPOSED = {
+    "svd": (_of(lambda A: sg.linalg.svd(A, full_matrices=False), lambda u, s, v: (s * (u @ v) ** 2).sum()), "svd("),
+    "eigh": (_of(sg.linalg.eigh, lambda w, v: (w**3).sum() + (v**4).sum()), "np.linalg.eigh("),
+    "qr": (_of(sg.linalg.qr, lambda q, r: (q**3).sum() + (r**2).sum()), "np.linalg.qr("),
+    "eig": (_of(sg.linalg.eig, lambda w, v: abs(w).sum() + (abs(v) ** 4).sum()), "eig("),
+    "slogdet": (_of(sg.linalg.slogdet, lambda s, v: s * v), "np.linalg.slogdet("),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSED)
+def test_the_parts_of_a_decomposition_come_from_one_call(name, tmp_path):
+    value, call = DECOMPOSED[name]
+    f = sg.func.value_and_grad(value)
+    A = np.random.default_rng(1).normal(size=(4, 4)) + 4 * np.eye(4)
+    program = sg.compile(f, A + A.T, name="parts").program
+    lines = [line for line in program.source.splitlines() if "linalg." in line and "inv" not in line]
+    assert call in program.source
+    assert len([line for line in lines if "solve" not in line]) == 1
+    for found, wanted in zip(program(A), f(A), strict=True):
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-9, atol=1e-12)
+    program.save(tmp_path / "parts.py")
+    subprocess.run([sys.executable, "-I", str(tmp_path / "parts.py"), "--selftest"], check=True, capture_output=True)

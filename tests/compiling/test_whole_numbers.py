@@ -77,3 +77,11 @@ def test_whole_numbers_made_of_others_have_no_derivative(function: Callable[...,
     function(t).backward()
     assert t.grad is not None
     np.testing.assert_array_equal(sg.compile(t.grad, ["x"])(x), t.grad.numpy())
+
+
+def test_negative_powers_are_rounded_towards_0_as_they_are_eagerly():
+    z = np.array([[-1, 2, 0, -3]], np.int32)
+    for f in (lambda z: 2**z, lambda z: z**z, lambda z: z ** sg.abs(z), lambda z: (-1) ** z):
+        program = sg.compile(f, np.abs(z))
+        np.testing.assert_array_equal(program(z), f(sg.tensor(z)).numpy())
+        assert program(z).dtype == np.int32

@@ -149,7 +149,7 @@ def _function(
     """
     terms = [o.term for o in outputs]
     writer.plain = _plain(terms)
-    made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False)
+    made = schedule.schedule(terms, postorder(terms), writer.names, lambda term: "", once, writer.taken, False, False)
     names = result_names(outputs)
     writer.write(made, outputs, [name if o.shape else f"*{name}" for name, o in zip(names, outputs, strict=True)])
     conditions = [f"{size} >= {least}" for size, least in writer.least.items()]

@@ -108,7 +108,8 @@ def _written(program: Compiled, taken: set[str]) -> tuple[Sequence[Input], Seque
     inputs, outputs = inputs_of(program), outputs_of(program, has_form, "Octave")
     writer = Writer(inputs, set(taken))
     terms = [o.term for o in outputs]
-    made = schedule.schedule(terms, postorder(terms), writer.names, writer.literal, once, set(writer.taken), False)
+    order, own = postorder(terms), set(writer.taken)
+    made = schedule.schedule(terms, order, writer.names, writer.literal, once, own, False, False)
     writer.write(made, outputs, result_names(outputs))
     return inputs, outputs, writer
 

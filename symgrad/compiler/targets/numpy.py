@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.schedule import Program
+from symgrad.compiler.schedule import Call, Program
 from symgrad.compiler.targets.helpers import helper_modules
 from symgrad.compiler.targets.literals import (
     Endless,
@@ -29,12 +29,13 @@ from symgrad.compiler.targets.literals import (
 )
 from symgrad.compiler.targets.memory import shows_argument
 from symgrad.compiler.trace import Input, Output
-from symgrad.dtypes import get_default_dtype, is_floating, shared, weak_with
+from symgrad.dtypes import shared, weak_with
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term, postorder
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed, static_number
+from symgrad.ops.linalg.sharing import part_of
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 
 FRAME = "_lambdifygenerated"
@@ -118,12 +119,15 @@ class Writer:
         """Source of an operand; the depth of calls is bounded by the scheduler."""
         if isinstance(operand, str):
             return operand
-        return self.call(operand.term, [self.text(a) for a in operand.args])
+        return self.call(operand, [self.text(a) for a in operand.args])
 
-    def call(self, term: Term, texts: list[str]) -> str:
+    def call(self, call: Call, texts: list[str]) -> str:
         """Source of one op applied to argument texts."""
+        term = call.term
         op: Any = term.op
         texts = self._numbers(term, self._cast(term, texts))
+        if call.whole:
+            return f"{self._function(op, part_of(op.kernel)[0].decompose)}({texts[0]})"  # type: ignore[index]
         params = self._params(op, term.params)
         if op.name == "cast":
             return self._cast_text(term, texts[0])
@@ -210,13 +214,9 @@ class Writer:
         op = term.op
         first = 1 if op.name == "where" else 0
         if op.kind == "primitive" and not op.together:
-            if op.dtypes != "float" or term.args[0].dtype is None or is_floating(term.args[0].dtype):
-                return texts
-            first, considered = 0, term.args[:1]
-            target: Any = term.dtype if is_floating(term.dtype) else get_default_dtype()
-        else:
-            considered = term.args[first:]
-            target = term.dtype if op.result is None or op.name == "where" else self._common(considered)
+            return texts
+        considered = term.args[first:]
+        target = term.dtype if op.result is None or op.name == "where" else self._common(considered)
         if target is None or (target.kind in "fc" and all(a.dtype == target for a in considered)):
             return texts
         strong = [a for a in considered if a not in self.weak]

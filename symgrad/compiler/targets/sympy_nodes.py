@@ -58,7 +58,7 @@ class ListPrinter(NumPyPrinter):  # type: ignore[misc]
     def _print_CallNode(self, expr: CallNode) -> str:  # noqa: N802
         text = self.calls.get(expr.call)
         if text is None:
-            text = self.calls[expr.call] = self.writer.call(expr.call.term, [self._print(a) for a in expr.args[1:]])
+            text = self.calls[expr.call] = self.writer.call(expr.call, [self._print(a) for a in expr.args[1:]])
         return text
 
     def _print_Result(self, expr: Result) -> str:  # noqa: N802

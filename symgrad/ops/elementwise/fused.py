@@ -131,7 +131,7 @@ std_slope: Op = elementwise(
     None,
     settings=(2,),
     public=(),
-    define=lambda g, std, count: ratio(g, std * count),
+    define=lambda g, std, count: ratio(g, std) / count,
     spelled=True,
     domain="nonzero",
     samples=[lambda make: ((make("real", "n"), make("positive", "n"), 3), {})],

@@ -83,9 +83,11 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
     return solve(mH(out), over_gaps(free, eigvals_op(x)) @ mH(out))
 
 
+_EIG = sharing.Whole("eig", kernels.eig, 2)
+
 eigvals_op: Op = primitive(
     "eigvals",
-    sharing.part(kernels.eigvals, "eig", kernels.eig, 0, alone=True),
+    sharing.part(kernels.eigvals, _EIG, 0, alone=True),
     (_eigenvalues_vjp,),
     infer=lambda shape: shape[:-1],
     result=complex_of,
@@ -102,7 +104,7 @@ eigvals_op: Op = primitive(
 )
 eig_vectors_op: Op = primitive(
     "eig_vectors",
-    sharing.part(kernels.eig_vectors, "eig", kernels.eig, 1),
+    sharing.part(kernels.eig_vectors, _EIG, 1),
     (_eigenvectors_vjp,),
     infer=lambda shape: shape,
     result=complex_of,
@@ -190,9 +192,11 @@ def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
     return mH(solve(r, mH(inside if g is None else g + inside)))
 
 
+_QR = sharing.Whole("qr", np.linalg.qr, 2)
+
 qr_q_op: Op = primitive(
     "qr_q",
-    sharing.part(kernels.qr_q, "qr", np.linalg.qr, 0),
+    sharing.part(kernels.qr_q, _QR, 0),
     (lambda g, out, x: _qr_factor(g, out, qr_r_op(x), -(mH(g) @ out)),),
     infer=lambda shape: shape,
     code=lambda x: f"qr_q({x})",
@@ -211,7 +215,7 @@ qr_q_op: Op = primitive(
 )
 qr_r_op: Op = primitive(
     "qr_r",
-    sharing.part(kernels.qr_r, "qr", np.linalg.qr, 1),
+    sharing.part(kernels.qr_r, _QR, 1),
     (lambda g, out, x: _qr_factor(None, qr_q_op(x), out, out @ mH(g)),),
     infer=lambda shape: (*shape[:-2], shape[-1], shape[-1]),
     code=lambda x: f"qr_r({x})",

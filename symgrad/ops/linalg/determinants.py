@@ -234,9 +234,11 @@ logdet_op: Op = primitive(
     stacks=True,
     doc="log det of square matrices; nan for a negative determinant.",
 )
+_SLOGDET = sharing.Whole("slogdet", np.linalg.slogdet, 2)
+
 logabsdet_op: Op = primitive(
     "logabsdet",
-    sharing.part(kernels.logabsdet, "slogdet", np.linalg.slogdet, 1),
+    sharing.part(kernels.logabsdet, _SLOGDET, 1),
     (lambda g, out, x: _scalar(g) * mH(inv_or_infinite_op(x)),),
     infer=lambda shape: shape[:-2],
     result=real_part,
@@ -255,7 +257,7 @@ logabsdet_op: Op = primitive(
 )
 slogdet_sign_op: Op = primitive(
     "slogdet_sign",
-    sharing.part(kernels.slogdet_sign, "slogdet", np.linalg.slogdet, 0),
+    sharing.part(kernels.slogdet_sign, _SLOGDET, 0),
     (lambda g, out, x: _phase_vjp(g, out, x),),
     infer=lambda shape: shape[:-2],
     code=lambda x: f"slogdet_sign({x})",

@@ -13,12 +13,20 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 _MANY = 64
 """Decompositions that a thread knows of; the oldest is forgotten first."""
+
+
+class Whole(NamedTuple):
+    """A decomposition: what it is known by, the function that gives all of its parts, and how many these are."""
+
+    name: str
+    decompose: Callable[[Any], tuple[Any, ...]]
+    parts: int
 
 
 class _Found:
@@ -55,6 +63,7 @@ class _Known(threading.local):
 
 
 _KNOWN = _Known()
+_PARTS: dict[Any, tuple[Whole, int]] = {}
 
 
 def key_of(kind: str, x: Any) -> tuple[Any, ...]:
@@ -86,15 +95,15 @@ def known(key: tuple[Any, ...], k: int) -> Any:
     return None if entry is None else entry[0].give(k)
 
 
-def part(kernel: Any, kind: str, decompose: Callable[[Any], tuple[Any, ...]], k: int, alone: bool = False) -> Any:
-    """``kernel``, part ``k`` of what ``decompose`` gives, as one that asks first whether others had it computed.
+def part(kernel: Any, whole: Whole, k: int, alone: bool = False) -> Any:
+    """``kernel``, part ``k`` of a decomposition, as one that asks first whether others had it computed.
 
     ``alone`` where the kernel needs less time than the decomposition: it runs if no other part is known.
     """
 
     @functools.wraps(kernel)
     def run(x: Any, *args: Any, **params: Any) -> Any:
-        key = key_of(kind, x)
+        key = key_of(whole.name, x)
         entry = _KNOWN.found.get(key)
         if entry is not None:
             found = entry[0].give(k)
@@ -102,6 +111,12 @@ def part(kernel: Any, kind: str, decompose: Callable[[Any], tuple[Any, ...]], k:
                 return found
         elif alone:
             return kernel(x, *args, **params)
-        return remember(key, decompose(x), x).give(k)
+        return remember(key, whole.decompose(x), x).give(k)
 
+    _PARTS[run] = whole, k
     return run
+
+
+def part_of(kernel: Any) -> tuple[Whole, int] | None:
+    """The decomposition that a kernel gives a part of, and which one; programs compute it once for all of them."""
+    return _PARTS.get(kernel)

@@ -24,6 +24,9 @@ from symgrad.ops.shapes.joining import concat_op, narrow_op
 from symgrad.ops.shapes.shaping import spread, unsqueeze_op, zeros_like
 from symgrad.precision import digits
 
+_EIGH = sharing.Whole("eigh", np.linalg.eigh, 2)
+_SVD = sharing.Whole("svd", kernels.svd, 3)
+
 
 def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return shape
@@ -36,7 +39,7 @@ def _scaled(vectors: Any, weights: Any) -> Any:
 
 eigvalsh_op: Op = primitive(
     "eigvalsh",
-    sharing.part(np.linalg.eigvalsh, "eigh", np.linalg.eigh, 0, alone=True),
+    sharing.part(np.linalg.eigvalsh, _EIGH, 0, alone=True),
     (lambda g, out, x: _eigvalsh_vjp(g, eigh_vectors_op(x)),),
     infer=lambda shape: shape[:-1],
     result=real_part,
@@ -76,7 +79,7 @@ def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
 
 eigh_vectors_op: Op = primitive(
     "eigh_vectors",
-    sharing.part(kernels.eigh_vectors, "eigh", np.linalg.eigh, 1),
+    sharing.part(kernels.eigh_vectors, _EIGH, 1),
     (_eigh_vectors_vjp,),
     infer=_vectors_of,
     node="LinalgEigh",
@@ -105,7 +108,7 @@ _SAMPLES = [
 # The number of singular values is a parameter: which of two sizes is the smaller one, letters cannot tell.
 svdvals_op: Op = primitive(
     "svdvals",
-    sharing.part(lambda x, k: np.linalg.svd(x, compute_uv=False), "svd", kernels.svd, 1, alone=True),
+    sharing.part(lambda x, k: np.linalg.svd(x, compute_uv=False), _SVD, 1, alone=True),
     (lambda g, out, x, *, k: _svdvals_vjp(g, svd_u_op(x, k=k), svd_vh_op(x, k=k)),),
     infer=lambda shape, k: (*shape[:-2], k),
     size_params=("k",),
@@ -166,7 +169,7 @@ def _svd_vh_vjp(g: Any, vh: Any, x: Any, *, k: Any) -> Any:
 
 svd_u_op: Op = primitive(
     "svd_u",
-    sharing.part(lambda x, k: kernels.svd_u(x), "svd", kernels.svd, 0),
+    sharing.part(lambda x, k: kernels.svd_u(x), _SVD, 0),
     (_svd_u_vjp,),
     infer=lambda shape, k: (*shape[:-1], k),
     size_params=("k",),
@@ -188,7 +191,7 @@ svd_u_op: Op = primitive(
 )
 svd_vh_op: Op = primitive(
     "svd_vh",
-    sharing.part(lambda x, k: kernels.svd_vh(x), "svd", kernels.svd, 2),
+    sharing.part(lambda x, k: kernels.svd_vh(x), _SVD, 2),
     (_svd_vh_vjp,),
     infer=lambda shape, k: (*shape[:-2], k, shape[-1]),
     size_params=("k",),

@@ -117,3 +117,11 @@ def test_moments_of_few_rows(tmp_path):
     rows = [(f, *((rng.random((n, 3)),) for n in (4, 0, 1, 2))) for f in functions]
     for a, b in built_and_called(tmp_path, *rows):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@needs_cc
+def test_functions_of_matrices_make_floats_of_whole_numbers(tmp_path):
+    y = np.array([[3, -2], [1, 4], [0, 2]])
+    functions = np.linalg.cond, np.linalg.pinv, lambda y: np.linalg.inv(y.T @ y)
+    for a, b in built_and_called(tmp_path, *((f, (y,)) for f in functions)):
+        np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -41,6 +41,7 @@ _PLAIN = {
     "logsigmoid": "jax.nn.log_sigmoid",
     "softplus": "jax.nn.softplus",
     "matrix_exp": "jax.scipy.linalg.expm",
+    "eig": "jnp.linalg.eig",
     "eigvals": "jnp.linalg.eigvals",
 }
 
@@ -76,6 +77,7 @@ CALLS = {
     "var": lambda x, dim, correction, keepdim: f"jnp.var({x}, {dim}, ddof={correction}, keepdims={keepdim})",
     "argsort": lambda x, dim, descending: f"jnp.argsort({x}, {dim}, stable=True, descending={descending})",
     "linalg.cholesky": lambda x: f"jnp.linalg.cholesky({x}, symmetrize_input=False)",  # one triangle, as NumPy
+    "linalg.eigh": lambda x: f"jnp.linalg.eigh({x}, symmetrize_input=False)",
     "linalg.eigvalsh": lambda x: f"jnp.linalg.eigvalsh({x}, symmetrize_input=False)",
     "expn": lambda x, n: f"jax.scipy.special.expn({n}, {x})",
     "polygamma": lambda x, n: f"jax.scipy.special.polygamma({n}, {x})",
@@ -86,6 +88,7 @@ CALLS = {
     "logdet": lambda x: f"logdet({x})",
     "logabsdet": lambda x: f"jnp.linalg.slogdet({x})[1]",
     "slogdet_sign": lambda x: f"jnp.linalg.slogdet({x})[0]",
+    "svd": lambda x: f"jnp.linalg.svd({x}, False)",
     "svd_u": lambda x: f"jnp.linalg.svd({x}, False)[0]",
     "svd_vh": lambda x: f"jnp.linalg.svd({x}, False)[2]",
     "qr_q": lambda x: f"jnp.linalg.qr({x})[0]",

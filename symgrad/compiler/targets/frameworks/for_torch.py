@@ -91,9 +91,12 @@ _RENAMED = {
     "broadcast_to": "broadcast_to",
     "linalg.cholesky": "linalg.cholesky",
     "linalg.det": "linalg.det",
+    "linalg.eigh": "linalg.eigh",
     "linalg.eigvalsh": "linalg.eigvalsh",
     "linalg.inv": "linalg.inv",
     "linalg.matrix_power": "linalg.matrix_power",
+    "linalg.qr": "linalg.qr",
+    "linalg.slogdet": "linalg.slogdet",
     "linalg.solve": "linalg.solve",
 }
 _KERNELS_OF_TORCH = {
@@ -127,6 +130,7 @@ _KERNELS_OF_TORCH = {
     "logsigmoid": "nn.functional.logsigmoid",
     "logcumsumexp": "logcumsumexp",
     "matrix_exp": "linalg.matrix_exp",
+    "eig": "linalg.eig",
     "eigvals": "linalg.eigvals",
 }
 
@@ -302,6 +306,7 @@ CALLS = {
     "softplus": lambda x: f"torch.logaddexp({x}, torch.zeros_like({x}))",
     "logabsdet": lambda x: f"torch.linalg.slogdet({x})[1]",
     "slogdet_sign": lambda x: f"torch.linalg.slogdet({x})[0]",
+    "svd": lambda x: f"torch.linalg.svd({x}, False)",
     "svd_u": lambda x: f"torch.linalg.svd({x}, False)[0]",
     "svd_vh": lambda x: f"torch.linalg.svd({x}, False)[2]",
     "qr_q": lambda x: f"torch.linalg.qr({x})[0]",
