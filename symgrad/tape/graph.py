@@ -112,6 +112,7 @@ class Labelled(tuple[Any, ...]):
     role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
             number that is part of a function, "empty" for strides that read nothing; else empty
+    now     of a change of a view: a reference to the node of the view since
     siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.backward.siblings`)
     given   the function and what it was given, with ``...`` for tensors: ``(function, arguments, arguments by name)``
     again   of a function whose arguments backward reads: where these are found (:mod:`symgrad.tape.memory.anew`)
@@ -120,6 +121,7 @@ class Labelled(tuple[Any, ...]):
     label: Any
     origin: Any = None
     role: str = ""
+    now: Any = None
     siblings: Any = None
     given: Any = None
     again: Any = None

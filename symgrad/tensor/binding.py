@@ -12,7 +12,7 @@ from symgrad.errors import DtypeError, NotAnOperand, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
-from symgrad.ops.calls.naming import INPLACE, SPACES, WORDS, by_name
+from symgrad.ops.calls.naming import CHANGES, INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.torch_nodes.labels import LABELS
@@ -79,7 +79,7 @@ _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "n
             "prod", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "gather",
             "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
             "scatter", "scatter_add", "scatter_reduce", "segment_reduce", "argmax", "argmin", "sort",
-            "kron")  # fmt: skip
+            "kron", "roll")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
 _ALSO_INPLACE = ("alpha_dropout", "celu", "feature_alpha_dropout", "rrelu", "selu", "threshold")
 _PLAIN = (
@@ -379,6 +379,7 @@ def _bind_inplace(cls: Any) -> None:
 
 def _bind_spaces(cls: type) -> None:
     """Torch's names and errors for the functions of the other namespaces."""
+    CHANGES.update({name: labelling(name, call) for name, call in CHANGES.items()})
     for space, members in SPACES.items():
         whole = {
             name: folding(f"{space}.{name}", _fast(cls, call) if isinstance(call, Op) else call)

@@ -210,10 +210,14 @@ class Writes(Recorded):
             raise AutogradError(f"dimensions must larger than 1: fill_diagonal_ needs a matrix, not the shape {shape}")
         if len(shape) > 2 and len(set(shape)) > 1:
             raise AutogradError(f"all dimensions of input must be of equal length, not of the sizes {shape}")
-        step = 1 + int(np.sum(np.cumprod(shape[:0:-1])))
-        places = np.arange(0, math.prod(shape) if wrap and len(shape) == 2 else min(shape) * step, step)
         tensor: Any = self
-        tensor[np.unravel_index(places[: None if wrap else min(shape)], shape)] = fill_value
+        diagonal = tensor
+        for _ in shape[1:]:
+            diagonal = diagonal.diagonal()
+        diagonal.fill_(fill_value)
+        if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+            places = np.arange(shape[1] * (shape[1] + 1), math.prod(shape), shape[1] + 1)
+            tensor[np.divmod(places, shape[1])] = fill_value
         return self
 
     def apply_(self, callable: Callable[[Any], Any]) -> Any:

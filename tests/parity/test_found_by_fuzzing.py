@@ -236,3 +236,53 @@ def test_an_operand_of_another_dtype_that_is_changed_later(how: str, dtype: str,
     )
     here, there = values(sg, program), values(torch, program)
     assert here == there if isinstance(there, str) else np.allclose(here, there)
+
+
+HANDING_BACK = """
+class F(t.autograd.Function):
+    forward = staticmethod(lambda ctx, a: a)
+    backward = staticmethod(lambda ctx, g: g)
+"""
+TOLD = {
+    "a result that backward is asked for keeps its gradient from then on": "v = x * 1; v.sum().backward(inputs=[v], "
+    "retain_graph=True); (v * 3).sum().backward(); out = v.retains_grad, v.grad.tolist()",
+    "hooks of a leaf go on when it requires no grad any more, and nothing is added": "y = (x * 2).sum(); "
+    "n = (x * 2).grad_fn.next_functions[0][0]; n.register_hook(lambda i, o: L.append('after')); "
+    "n.register_prehook(lambda o: L.append('before')); "
+    "x.register_post_accumulate_grad_hook(lambda p: L.append(p.grad)); x.requires_grad_(False); y.backward(); out = L",
+    "what a function hands back unrecorded is detached": f"{HANDING_BACK}with t.no_grad(): v = F.apply(x * 1)\n"
+    "out = v.requires_grad, v.is_leaf, v._is_view()",
+    "a diagonal is a view": "v = (x * 1).fill_diagonal_(2.0); out = v.tolist(), v._version, v.grad_fn.name()",
+    "axes of numbers": "v = x.sum() * 1; out = v.movedim(0, -1).grad_fn.name(), t.moveaxis(v, 0, 0).grad_fn.name()",
+    "what is rolled is no view": "out = (x * 1).roll(0)._is_view()",
+    "a result may be detached after the gradient was made": "v = x.sigmoid(); "
+    "g, = t.autograd.grad(v.sum(), x, create_graph=True); v.detach_(); h, = t.autograd.grad(g.sum(), x); "
+    "out = h.mul(1e6).round().tolist()",
+    "gradients of a gradient go through a part that was changed": "v = x * 1; w = v[0]; w.sigmoid_(); "
+    "g, h = t.autograd.grad(w.tanh().sum(), [v, x], create_graph=True); "
+    "out = t.autograd.grad(h.square().sum(), v)[0].mul(1e5).round().tolist()",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told_of_tensors(program: str) -> None:
+    told = []
+    for t in (sg, torch):
+        env = {"t": t, "L": [], "x": t.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)}
+        exec(program, env)  # noqa: S102
+        told.append(env["out"])
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    "celu elu hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold".split(),
+)
+def test_names_of_activations_in_place(name: str) -> None:
+    told = []
+    for t in (sg, torch):
+        act = getattr(t.nn.functional, name)
+        for x in (t.ones(3, requires_grad=True) * 1, (t.ones(2, 3, requires_grad=True) * 1)[0]):
+            act(x, *((0.1, 0.5) if name == "threshold" else ()), inplace=True)
+            told.append((x.grad_fn.name(), x._version, [f.name() for f, _ in x.grad_fn.next_functions]))
+    assert told[:2] == told[2:]

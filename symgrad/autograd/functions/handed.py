@@ -89,9 +89,12 @@ def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed
 
 
 def unrecorded(returned: Any, inputs: Sequence[Any], dirty: set[int], name: str) -> Any:
-    """What a function of which no graph is kept returns: inputs as views of themselves, and views that say so."""
+    """What a function of which no graph is kept returns: inputs detached or as views, and views that say so."""
     outputs = returned if isinstance(returned, tuple) else (returned,)
-    results = tuple(_own(out, inputs, dirty) if isinstance(out, Recorded) else out for out in outputs)
+    owned = [_own(out, inputs, dirty) if isinstance(out, Recorded) else out for out in outputs]
+    results = tuple(
+        new if new is out or not out._requires_grad else out.detach() for new, out in zip(owned, outputs, strict=True)
+    )
     if is_grad_enabled():
         for k, out in enumerate(results):
             view = view_of(out) if isinstance(out, Recorded) and id(out) not in dirty else None

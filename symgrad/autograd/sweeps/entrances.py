@@ -130,7 +130,10 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
     """Saved values as tensors that stand where they stood in the graph, so that rules on them are recorded."""
     if node.op.kind == "function":
         return list(saved)
-    row: list[Any] = [None if saved[0] is None else _tensor_at(saved[0], node)]
+    out = saved[0]  # that its tensor is detached in place later does not concern what is made of it here
+    now = node.args.now() if node.args.__class__ is Labelled and node.args.now is not None else None
+    place = node if now is None else now
+    row: list[Any] = [None if out is None else _tensor_at(out[...] if out.__class__ is np.ndarray else out, place)]
     for arg, value in zip(node.args, saved[1:], strict=True):
         if value is None:
             row.append(None)
@@ -342,8 +345,10 @@ def backward(
     wanted = None if targets is None else [root_of(t) for t in targets]
     sweep = run_sweep(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
     for t in targets or ():
-        if t._node is not None and not t.retains_grad and t._node in sweep.found:
-            accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
+        if t._node is not None and not t.retains_grad:
+            if t._node in sweep.found:
+                accumulate(t, turned(rescue(t._node, sweep.found[t._node])), create_graph, origin)
+            t.retain_grad()
     _free_of_cycles(sweep)
 
 

@@ -39,7 +39,7 @@ def giving_to_leaves(origin: Origin, rescue: Rescue, allowed: Any, create_graph:
                 accumulated(leaf, None, Tensor)
             return None
         g = leaf_hooks(leaf, turned(rescue(leaf, g)), origin)
-        if leaf.requires_grad and (allowed is None or id(leaf) in allowed):
+        if allowed is None or id(leaf) in allowed:
             extra = leaf._extra
             if extra is not None and extra.post:
                 g = prepared(leaf, g, Tensor, origin)
@@ -65,10 +65,11 @@ def leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
 
 
 def accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
-    """Add a gradient into ``.grad``, and run the hooks that follow that."""
+    """Add a gradient into ``.grad`` if one is required still, and run the hooks that follow that."""
     extra = leaf.more()
-    with _ADDING:
-        _add_to_grad(leaf, extra, g, create_graph, origin)
+    if leaf.requires_grad:
+        with _ADDING:
+            _add_to_grad(leaf, extra, g, create_graph, origin)
     if extra.post:
         accumulated(leaf, g, Tensor)
 

@@ -13,6 +13,9 @@ SPACES: dict[str, dict[str, Callable[..., Any]]] = {}
 WORDS: dict[str, dict[str, str]] = {}
 """Other names of parameters, by function as ``space.name``."""
 
+CHANGES: dict[str, Callable[..., Any]] = {}
+"""What the in-place forms of functions compute before it is put back, by namespace and name."""
+
 INPLACE: list[str] = []
 """Methods that have an in-place form ``name_`` too."""
 

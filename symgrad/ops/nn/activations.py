@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError
 from symgrad.notices import notice
 from symgrad.op import Op, front, shape_of
 from symgrad.ops.calls import fits
-from symgrad.ops.calls.naming import INPLACE, with_inplace, within, written
+from symgrad.ops.calls.naming import CHANGES, INPLACE, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.select import abs_, by_pieces, relu, where
@@ -33,15 +33,17 @@ def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., An
 
     def publish(call: Callable[..., Any]) -> Any:
         name = names[0] if names else call.__name__.rstrip("_")
+        changed = f"nn.functional.{name}_"
+        CHANGES[changed] = call
 
         @functools.wraps(call)
         def function(input: Any, *args: Any, inplace: bool = False, **options: Any) -> Any:
-            return written(input, call, *args, **options) if inplace else call(input, *args, **options)
+            return overwrite(input, *args, **options) if inplace else call(input, *args, **options)
 
         function.__signature__ = with_inplace(call)  # type: ignore[attr-defined]
 
         def overwrite(input: Any, *args: Any, **options: Any) -> Any:
-            return written(input, call, *args, **options)
+            return written(input, CHANGES[changed], *args, **options)
 
         overwrite.__name__ = f"{name}_"
         overwrite.__doc__ = f"``{name}`` in place."

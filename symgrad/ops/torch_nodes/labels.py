@@ -121,6 +121,10 @@ def _norm(out: Any, input: Any, p: Any = 2, dim: Any = None, *_: Any, **others: 
     return None if others.get("axis", dim) is None else "LinalgVectorNormBackward0"
 
 
+def _moved(out: Any, input: Any, *_: Any, **__: Any) -> str:
+    return "PermuteBackward0" if shape_of(input) else "AliasBackward0"
+
+
 def _middle(name: str) -> Any:
     def label(out: Any, input: Any, dim: Any = None, *_: Any, **__: Any) -> str:
         return f"{name}Backward{int(dim is not None)}"
@@ -381,7 +385,11 @@ NAMED_ALIKE: dict[str, str] = {
 
 _OTHERWISE: dict[str, Any] = {
     "acosh_": "AcoshBackward1",
-    "adjoint": lambda out, input: "TransposeBackward0" if input.dtype.kind != "c" else None,
+    "adjoint": lambda out, input: "TransposeBackward0" if input.ndim and input.dtype.kind != "c" else None,
+    "arccosh_": "AcoshBackward1",
+    "arcsinh_": "AsinhBackward1",
+    "arctanh_": "AtanhBackward1",
+    "as_strided_": "AsStridedBackward1",
     "asinh_": "AsinhBackward1",
     "atanh_": "AtanhBackward1",
     "atleast_2d": _atleast(2),
@@ -419,8 +427,8 @@ _OTHERWISE: dict[str, Any] = {
     "max": _extreme("Max"),
     "median": _middle("Median"),
     "min": _extreme("Min"),
-    "moveaxis": "PermuteBackward0",
-    "movedim": "PermuteBackward0",
+    "moveaxis": _moved,
+    "movedim": _moved,
     "cdist": "CdistBackward0",
     "nanmean": "DivBackward0",
     "msort": "SortBackward0",
@@ -459,6 +467,7 @@ _OTHERWISE: dict[str, Any] = {
     "swapdims_": "TransposeBackward1",
     "unbind": "UnbindBackward0",
     "unsqueeze_": "UnsqueezeBackward1",
+    "polygamma_": "PolygammaBackward1",
     "linalg.cholesky": "LinalgCholeskyExBackward0",
     "linalg.cholesky_ex": "LinalgCholeskyExBackward0",
     "linalg.lu_factor": "LinalgLuFactorExBackward0",
@@ -489,7 +498,9 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.prelu": "PreluKernelBackward0",
     "nn.functional.relu6": "HardtanhBackward0",
     "nn.functional.selu": "EluBackward0",
+    "nn.functional.selu_": "EluBackward1",
     "nn.functional.rrelu": "RreluWithNoiseBackward0",
+    "nn.functional.rrelu_": "RreluWithNoiseBackward1",
     "nn.functional.smooth_l1_loss": _smooth_l1,
     "nn.functional.layer_norm": _affine("NativeLayerNorm"),
     "nn.functional.group_norm": _affine("NativeGroupNorm"),
@@ -501,6 +512,7 @@ _OTHERWISE: dict[str, Any] = {
     "hardshrink": "HardshrinkBackward0",
 }
 
+_CHANGING = "hardsigmoid hardswish hardtanh mish relu6 silu"
 _COPIES = """
     alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold
     unsqueeze view
@@ -512,5 +524,7 @@ LABELS: dict[str, Any] = {
     for name in names.split()
 } | _OTHERWISE
 LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.split()}
+LABELS |= {f"nn.functional.{name}_": LABELS[f"nn.functional.{name}"] for name in _CHANGING.split()}
+LABELS |= {f"nn.functional.{name}_": f"{title(name)}Backward1" for name in ("celu", "elu", "leaky_relu", "threshold")}
 LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""

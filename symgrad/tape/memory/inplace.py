@@ -214,7 +214,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     _twins_follow(root)
     follow(_detached_from(root))
     if view is not None:
-        root._node.args.label.part = weakref.ref(tensor._node)
+        root._node.args.label.part = new._node.args.now = weakref.ref(tensor._node)
     return tensor
 
 
