@@ -243,6 +243,11 @@ class F(t.autograd.Function):
     forward = staticmethod(lambda ctx, a: a)
     backward = staticmethod(lambda ctx, g: g)
 """
+CHANGING = """
+class F(t.autograd.Function):
+    forward = staticmethod(lambda ctx, a: (ctx.mark_dirty(a), a.mul_(2))[1])
+    backward = staticmethod(lambda ctx, g: 2 * g)
+"""
 TOLD = {
     "a result that backward is asked for keeps its gradient from then on": "v = x * 1; v.sum().backward(inputs=[v], "
     "retain_graph=True); (v * 3).sum().backward(); out = v.retains_grad, v.grad.tolist()",
@@ -252,6 +257,9 @@ TOLD = {
     "x.register_post_accumulate_grad_hook(lambda p: L.append(p.grad)); x.requires_grad_(False); y.backward(); out = L",
     "what a function hands back unrecorded is detached": f"{HANDING_BACK}with t.no_grad(): v = F.apply(x * 1)\n"
     "out = v.requires_grad, v.is_leaf, v._is_view()",
+    "what a function changed unrecorded is detached": f"{CHANGING}with t.no_grad(): v = F.apply(x)\n"
+    "out = v.requires_grad, v is x, x.requires_grad, x.tolist(), v._version",
+    "a number put into a number is copied": "v, w = x.sum() * 1, x.sum(); v[...] = w; out = v.grad_fn.name()",
     "a diagonal is a view": "v = (x * 1).fill_diagonal_(2.0); out = v.tolist(), v._version, v.grad_fn.name()",
     "axes of numbers": "v = x.sum() * 1; out = v.movedim(0, -1).grad_fn.name(), t.moveaxis(v, 0, 0).grad_fn.name()",
     "what is rolled is no view": "out = (x * 1).roll(0)._is_view()",

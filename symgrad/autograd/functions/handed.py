@@ -91,16 +91,19 @@ def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed
 def unrecorded(returned: Any, inputs: Sequence[Any], dirty: set[int], name: str) -> Any:
     """What a function of which no graph is kept returns: inputs detached or as views, and views that say so."""
     outputs = returned if isinstance(returned, tuple) else (returned,)
-    owned = [_own(out, inputs, dirty) if isinstance(out, Recorded) else out for out in outputs]
-    results = tuple(
-        new if new is out or not out._requires_grad else out.detach() for new, out in zip(owned, outputs, strict=True)
-    )
+    results = tuple(_apart(out, inputs, dirty) if isinstance(out, Recorded) else out for out in outputs)
     if is_grad_enabled():
         for k, out in enumerate(results):
             view = view_of(out) if isinstance(out, Recorded) and id(out) not in dirty else None
             if view is not None:
                 view.marked("function" if len(results) == 1 else "several", (k, name))
     return results if isinstance(returned, tuple) else results[0]
+
+
+def _apart(out: Any, inputs: Sequence[Any], dirty: set[int]) -> Any:
+    """An output that is in no graph: an input that requires grad is detached, changed or not."""
+    given = out._requires_grad and any(out is x for x in inputs)
+    return out.detach() if given else _own(out, inputs, dirty)
 
 
 def _own(out: Any, inputs: Sequence[Any], dirty: set[int]) -> Any:

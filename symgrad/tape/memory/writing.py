@@ -67,7 +67,7 @@ def written(x: Any, index: Any, value: Any) -> str:
     steps = index_steps(x.raw_shape, index)
     if steps and not (isinstance(index.value, slice) and is_whole(index.value, x.raw_shape[0])):
         return "IndexPutBackward0" if steps == ["Index"] else "CopySlices"
-    return "CopyBackwards" if value.ndim else "FillBackward3"
+    return "CopyBackwards" if value.ndim or not x.raw_shape else "FillBackward3"
 
 
 def without_ones(x: Any, index: Any, value: Any) -> Any:
