@@ -325,3 +325,13 @@ def test_sums_of_neighbours_without_number_stay_where_they_are(wanted: int, bad:
     np.testing.assert_allclose(between.detach().numpy()[far], rest[far], rtol=1e-9, atol=1e-12)
     assert not np.isfinite(between.detach().numpy()[np.abs(place - 3) < 0.9]).any()
     assert sg.autograd.grad(between.sum(), x)[0].isfinite().all()
+
+
+def test_second_derivatives_of_cross_entropy_of_many_classes_in_single_precision() -> None:
+    logits = np.random.default_rng(0).standard_normal((4, 64))
+    found = {}
+    for dtype in ("float32", "float64"):
+        x = sg.tensor(logits.astype(dtype), requires_grad=True)
+        (g,) = sg.autograd.grad(sg.nn.functional.cross_entropy(x, sg.tensor([3, 0, 63, 9])), x, create_graph=True)
+        (found[dtype],) = sg.autograd.grad(g, x, x.detach())
+    np.testing.assert_allclose(found["float32"].numpy(), found["float64"].numpy(), atol=1e-7)

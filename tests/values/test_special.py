@@ -330,3 +330,39 @@ def test_derivatives_of_scaled_bessel_functions_of_the_second_kind_far_out(n: in
             terms = [(-1) ** j * math.comb(2 * k, j) * mpmath.besselk(abs(n + j - k), x) for j in range(2 * k + 1)]
             exact.append(float(mpmath.exp(x) * sum(terms) / (-2) ** k))
     np.testing.assert_allclose(kernels.bessel_ke_slope(np.array(points), n, k), exact, rtol=2e-15)
+
+
+@pytest.mark.parametrize("x", [5e-324, -5e-324, 1e-310, -5e-309, 5.7e-309])
+def test_gamma_of_the_smallest_numbers(x: float) -> None:
+    t = sg.tensor(x, dtype=sg.float64, requires_grad=True)
+    value = sg.special.rgamma(t)
+    value.backward()
+    assert (value.item(), t.grad.item()) == (x, 1.0)
+    assert sg.special.gamma(np.float64(x)) == (1 / x if abs(1 / x) < math.inf else math.copysign(math.inf, x))
+
+
+@pytest.mark.parametrize("x", [-12.0, -8.9, -6.1, -2.0, -1e-9, 0.5, 7.0])
+def test_gelu_by_tanh_keeps_its_digits_far_to_the_left(x: float) -> None:
+    t = sg.tensor(x, dtype=sg.float64, requires_grad=True)
+    value = sg.nn.functional.gelu(t, approximate="tanh")
+    value.backward()
+
+    def exact(z: Any) -> Any:
+        return z / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (z + mpmath.mpf(0.044715) * z**3)))
+
+    with mpmath.workdps(150):
+        want = float(exact(mpmath.mpf(x))), float(mpmath.diff(exact, mpmath.mpf(x)))
+    assert (value.item(), t.grad.item()) == pytest.approx(want, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("x", [-600.0, -30.0, -1e-9, 3e-17, 0.7, 40.0])
+@pytest.mark.parametrize("share", [0.0, 1e-20, 0.3, 1.0])
+def test_cross_entropy_of_a_logit_keeps_the_digits_of_both_derivatives(x: float, share: float) -> None:
+    logit, target = (sg.tensor(v, dtype=sg.float64, requires_grad=True) for v in (x, share))
+    loss = sg.nn.functional.binary_cross_entropy_with_logits(logit, target)
+    loss.backward()
+    with mpmath.workdps(400):
+        z, t = mpmath.mpf(x), mpmath.mpf(share)
+        want = float(mpmath.log1p(mpmath.exp(z)) - t * z), float(1 / (1 + mpmath.exp(-z)) - t)
+    assert (loss.item(), logit.grad.item()) == pytest.approx(want, rel=1e-14, abs=1e-300)
+    assert target.grad.item() == -x

@@ -140,6 +140,11 @@ def surprise(p: Any, t: Any) -> Any:
         return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))
 
 
+def surprise_of_logit(x: Any, t: Any) -> Any:
+    """-[t log σ(x) + (1 - t) log(1 - σ(x))]: what is left of the larger logarithm, and the smaller one."""
+    return np.where(x > 0, (1 - t) * x, -t * x) + np.log1p(np.exp(-np.abs(x)))
+
+
 def div_trunc(x: Any, y: Any) -> Any:
     """x / y rounded towards 0; exact on integers."""
     if np.result_type(x, y).kind not in "ui":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erfc, softplus
+from symgrad.kernels.entries.elementwise import erfc, sigmoid, softplus
 
 
 def gelu(x: Any) -> Any:
@@ -28,15 +28,15 @@ def sech(x: Any) -> Any:
 
 
 def gelu_by_tanh(x: Any) -> Any:
-    """x times (1 + tanh(√(2/π) (x + 0.044715 x³)))/2."""
-    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    """x times (1 + tanh(√(2/π) (x + 0.044715 x³)))/2; 1 + tanh would leave nothing far to the left."""
+    return x * sigmoid(math.sqrt(8 / math.pi) * (x + 0.044715 * x**3))
 
 
 def gelu_by_tanh_slope(g: Any, x: Any) -> Any:
     """g times the slope of gelu_by_tanh."""
-    root = math.sqrt(2 / math.pi)
-    t = np.tanh(root * (x + 0.044715 * x**3))
-    return g * ((1 + t) / 2 + x / 2 * (1 - t * t) * (root * (1 + 3 * 0.044715 * x * x)))
+    root = math.sqrt(8 / math.pi)
+    s = sigmoid(root * (x + 0.044715 * x**3))
+    return g * (s + x * s * (1 - s) * (root * (1 + 3 * 0.044715 * x * x)))
 
 
 def mish(x: Any) -> Any:

@@ -12,14 +12,15 @@ from symgrad.kernels.special.zeta import bernoulli_quotients, inverse_power, zet
 
 
 def gamma_function(x: Any) -> Any:
-    """Γ(x) through ``math.gamma``: infinite at 0 and beyond 171.6, nan at the poles below 0."""
+    """Γ(x) through ``math.gamma``: infinite at 0, next to it and beyond 171.6, nan at the poles below 0."""
     x = np.asarray(x)
     y = x.astype(np.float64)
     pole = (y <= 0) & (y == np.floor(y))
-    outside = pole | (y > 171.6) | ~np.isfinite(y)
+    near = np.abs(y) < 5.6e-309  # of which the reciprocal is no number
+    outside = pole | near | (y > 171.6) | ~np.isfinite(y)
     flat = np.where(outside, 1.0, y).ravel().tolist()
     out = np.fromiter(map(math.gamma, flat), np.float64, y.size).reshape(y.shape)
-    end = np.where(y == 0, np.copysign(np.inf, y), np.where(y > 171.6, np.inf, np.nan))
+    end = np.where(near, np.copysign(np.inf, y), np.where(y > 171.6, np.inf, np.nan))
     return np.where(outside, end, out).astype(x.dtype, copy=False)[()]
 
 
@@ -33,7 +34,7 @@ def rgamma(x: Any) -> Any:
         out = np.where(pole, 0.0, 1 / gamma_function(np.where(pole, 1.0, np.clip(y, -1e3, 1e3) + moved)))
         for k in range(16):
             out = np.where(moved < 0, out / (y + moved + k), np.where(moved > 0, out * (y + k), out))
-    out = np.where(y == np.inf, 0.0, np.where(y == -np.inf, np.nan, out))
+    out = np.where(np.abs(y) < 1e-300, y, np.where(y == np.inf, 0.0, np.where(y == -np.inf, np.nan, out)))
     return out.astype(x.dtype, copy=False)[()]
 
 

@@ -19,7 +19,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.arithmetic import squared_error
 from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
-from symgrad.ops.elementwise.smooth import exp, log, softplus
+from symgrad.ops.elementwise.smooth import exp, log, sigmoid, softplus
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.reductions.sums import mean, sum_
@@ -211,6 +211,21 @@ surprise: Op = elementwise(
 )
 
 
+surprise_of_logit: Op = elementwise(
+    "surprise_of_logit",
+    kernels.surprise_of_logit,
+    lambda out, x, t: (1 - t) * sigmoid(x) - t * sigmoid(-x),
+    lambda out, x, t: -x,  # the difference of both logarithms, which has few digits of it near 0
+    public=(),
+    dtypes="float",
+    refuses="c",
+    domain=("real", "probability"),
+    define=lambda x, t: t * softplus(-x) + (1 - t) * softplus(x),
+    expanded=True,
+    doc="-[t log σ(x) + (1 - t) log(1 - σ(x))] of parts of one sign, so that no digits are lost.",
+)
+
+
 @within("nn.functional")
 @refusing("buic")
 @rounded_once
@@ -248,8 +263,10 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
     _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
-    share = target if pos_weight is None else pos_weight * target
-    value = share * softplus(-input) + (1 - target) * softplus(input)  # of one sign, so that no digits are lost
+    if pos_weight is None:
+        value = surprise_of_logit(input, target)
+    else:
+        value = pos_weight * target * softplus(-input) + (1 - target) * softplus(input)
     value = in_dtype_of(value if weight is None else value * weight, target)
     return reduced(value, reduction_of(reduction, size_average, reduce))
 
