@@ -9,6 +9,9 @@ from symgrad.op.fronts import publish
 from symgrad.op.partials import absent, rules_of, times, times_conj
 from symgrad.op.record import Op, Rule, Spec, register
 
+MATRICES = ("matrix", "square", "invertible", "distinct", "symmetric", "positive-definite", "tall")
+"""Domains of matrices, of which an array holds a stack."""
+
 
 def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] | bool = True, **fields: Any) -> Op:
     """An op that acts entry by entry, with broadcasting.
@@ -17,7 +20,7 @@ def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] |
     mean "passes through", None "no derivative", ``over`` (of ``op.partials``) a derivative by which one divides.  vjp,
     jvp and the conjugation that complex gradients need follow.
     """
-    fields.setdefault("infer", broadcast_shapes)
+    fields = {"infer": broadcast_shapes, "domain": "real", **fields}
     op = Op(name, "elementwise", kernel, rules_of(partials, times), partials=partials, entrywise=True, **fields)
     op.conj_vjps = rules_of(partials, times_conj)
     if op.underived:
@@ -51,9 +54,13 @@ def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fiel
     """Any other op: its vjp is one rule per input, or one function ``(i, g, out, *inputs)`` for variadic ops.
 
     Without ``jvp`` a ``linear`` op moves its tangent itself; of others, forward mode transposes the vjp, which is
-    linear in the cotangent.
+    linear in the cotangent.  The result has the first operand's shape unless ``infer`` says otherwise; what has
+    matrices for its ``domain`` acts on stacks of them, and mixes the entries of each.
     """
     jvp = fields.pop("jvp", None)
+    fields = {"infer": _shape_of_first, "domain": "real", **fields}
+    if fields["domain"] in MATRICES:
+        fields = {"mixes": 2, "stacks": True, **fields}
     op = Op(name, "primitive", kernel, vjp, **fields)
     op.jvps = jvp or ((_moved_by(op),) + (None,) * (len(op.vjps) - 1) if op.linear else None)
     return register(op)
@@ -72,8 +79,11 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
         return g * slope(out, x, **params)
 
     rule = of_result if by_result else of_argument
-    fields = {"infer": lambda shape, **_: shape, "dtypes": "float", **fields}
-    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **fields)
+    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **{"dtypes": "float", **fields})
+
+
+def _shape_of_first(shape: Sequence[Any], *_others: Any, **_params: Any) -> Sequence[Any]:
+    return shape
 
 
 def _moved_by(op: Op) -> Rule:

@@ -43,7 +43,8 @@ class Op:
     vjps, jvps  per-input rules, or None where an input has no derivative
     partials    elementwise only: the derivative factor per input, ``(out, *inputs)``
     einsum      multilinear only: ``(*shapes, **params) -> (labels per input, labels of the output)``
-    infer       ``(*shapes, **params) -> shape``, on ints and size letters alike
+    infer       ``(*shapes, **params) -> shape``, on ints and size letters alike; where a primitive says nothing, the
+                shape of its first operand
     result      dtype of the result as ``(*dtypes, **params) -> dtype``; None means the promoted one
     define_symbolic  how a node of the tape becomes a term, for ops that are not in the table (custom functions)
     define      the op in terms of others, where the formula should show them (``mean`` is sum over size)
@@ -132,7 +133,7 @@ class Op:
     ascends     True where the entries of the first operand must ascend: among others the value means nothing
     folds       of an op that joins entries: the function that joins all along axes, the one that joins them one after
                 the other, and the number that changes nothing, None where there is none
-    domain      sampling interval per input, for the op-table test and the docs card
+    domain      sampling interval per input, for the op-table test and the docs card: "real" unless stated
     example     what shows on its card what the op does, where numbers of its domain do not: operands, as a number, a
                 list, "vector" or "matrix", and the parameters last
     samples     operands and parameters to try the laws on, as functions of a maker of operands (``op.sampling``);

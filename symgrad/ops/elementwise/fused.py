@@ -42,7 +42,6 @@ addcmul: Op = elementwise(
     single=single.addcmul,
     define=lambda input, x, y, value: _plus(input, x * y, value),
     spelled=True,
-    domain="real",
     samples=[
         lambda make: ((make("real", "n"), make("real", "n"), make("real", "n"), 3), {}),
         lambda make: ((make("real", "n", "m"), make("real", "m"), 3, 1), {}),
@@ -61,7 +60,6 @@ plus_multiple: Op = elementwise(
     half=halves.plus_multiple,
     define=_plus,
     spelled=True,
-    domain="real",
     samples=[lambda make: ((make("real", "n", "m"), make("real", "m"), 0.3), {})],
     doc="x + number · y of half precision, in torch's steps.",
 )
@@ -100,7 +98,6 @@ lerp: Op = elementwise(
     single=single.lerp,
     define=lambda input, end, weight: input + weight * (end - input),
     spelled=True,
-    domain="real",
     samples=[
         lambda make: ((make("real", "n"), make("real", "n"), 0.25), {}),
         lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),
@@ -118,7 +115,6 @@ portion: Op = elementwise(
     public=(),
     define=lambda x, number, count: number * x / count,
     spelled=True,
-    domain="real",
     samples=[lambda make: ((make("real", "n"), 2, 3), {})],
     doc="x · number/count, the factor found first.",
 )

@@ -37,7 +37,6 @@ searchsorted_op: Op = primitive(
     infer=lambda _, values, **__: values,
     result=lambda *_, right, dtype: np.dtype(dtype),
     refuses={"c": "searchsorted_out_cpu"},
-    domain="real",
     ascends=True,
     digits="kernel",
     example=("vector", [1.5], {"right": False, "dtype": "int64"}),

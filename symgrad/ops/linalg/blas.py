@@ -279,7 +279,6 @@ cross_op: Op = primitive(
     node="LinalgCross",
     turn=(2, 1),
     mixes="dim",
-    domain="real",
     together=True,
     stacks=True,
     refuses={"b": "cross"},

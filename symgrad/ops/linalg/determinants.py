@@ -40,15 +40,12 @@ adjugate_op: Op = primitive(
     "adjugate",
     kernels.adjugate,
     (lambda g, out, x: adjugate_moved_op(x, g),),
-    infer=lambda shape: shape,
     dtypes="float",
-    mixes=2,
     domain="invertible",
     define=lambda x: _scalar(det_op(x)) * inv_op(x),
     single=single.smooth(kernels.adjugate),
     refuses={"h": "lu_cpu"},
     expanded=True,
-    stacks=True,
     doc="Transposed cofactors: det(X) X⁻¹, right for singular matrices too in value and in the derivatives of det.",
 )
 
@@ -80,7 +77,6 @@ adjugate_moved_op: Op = primitive(
         lambda h, out, x, g: _moved_twice(h, x, g),
         lambda h, out, x, likeg: mH(adjugate_moved_op(x, mH(h))),
     ),
-    infer=lambda x, g: x,
     dtypes="float",
     mixes=2,
     domain=("invertible", "real"),
@@ -98,7 +94,6 @@ nonsingular_op: Op = elementwise(
     None,
     public=(),
     result=lambda dtype: np.dtype(bool),
-    domain="real",
     digits=lambda mp, x: x != 0,
     doc="Whether a matrix of this determinant is far enough from singular ones to be inverted; no derivative.",
 )
@@ -183,7 +178,6 @@ det_op: Op = primitive(
     node="LinalgDet",
     dtypes="float",
     refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}", "h": "lu_cpu"},
-    mixes=2,
     decomposed=True,
     domain="invertible",
     single=single.real(single.det, np.linalg.det),
@@ -191,7 +185,6 @@ det_op: Op = primitive(
     digits=digits.by_matrix(digits.det),
     twins=("logabsdet",),
     work=work.cubic(Fraction(2, 3)),
-    stacks=True,
     doc="Determinant of square matrices.",
 )
 
@@ -209,13 +202,10 @@ inv_or_infinite_op: Op = primitive(
     kernels.inv_or_infinite,
     inv_op.vjps,
     jvp=inv_op.jvps,
-    infer=lambda shape: shape,
     dtypes="float",
-    mixes=2,
     domain="invertible",
     define=lambda x: inv_op(x),
     spelled=True,
-    stacks=True,
     doc="The inverse as the slope of log|det|: of singular matrices it is infinite, or nan, where inv has no answer.",
 )
 logdet_op: Op = primitive(
@@ -226,12 +216,10 @@ logdet_op: Op = primitive(
     node="Where",
     dtypes="float",
     refuses=_refusals_of("logdet"),
-    mixes=2,
     decomposed=True,
     domain="positive-definite",
     digits=digits.by_matrix(digits.logdet),
     work=work.cubic(Fraction(2, 3)),
-    stacks=True,
     doc="log det of square matrices; nan for a negative determinant.",
 )
 _SLOGDET = sharing.Whole("slogdet", np.linalg.slogdet, 2)
@@ -246,13 +234,11 @@ logabsdet_op: Op = primitive(
     node="LinalgSlogdet",
     dtypes="float",
     refuses=_refusals_of("linalg.slogdet"),
-    mixes=2,
     decomposed=True,
     domain="invertible",
     digits=digits.by_matrix(digits.logabsdet),
     twins=("det",),
     work=work.cubic(Fraction(2, 3)),
-    stacks=True,
     doc="log|det| of square matrices.",
 )
 slogdet_sign_op: Op = primitive(
@@ -264,12 +250,10 @@ slogdet_sign_op: Op = primitive(
     node="LinalgSlogdet",
     dtypes="float",
     refuses=_refusals_of("linalg.slogdet"),
-    mixes=2,
     decomposed=True,
     domain="invertible",
     digits=digits.by_matrix(digits.slogdet_sign),
     work=work.cubic(Fraction(2, 3)),
-    stacks=True,
     doc="Sign (complex: phase) of the determinant.",
 )
 

@@ -42,10 +42,8 @@ inv_op: Op = primitive(
     np.linalg.inv,
     (lambda g, out, like: -(mH(out) @ g @ mH(out)),),
     jvp=(lambda t, out, like: -(out @ t @ out),),
-    infer=lambda shape: shape,
     node="LinalgInvEx",
     dtypes="float",
-    mixes=2,
     domain="invertible",
     code=lambda x: f"np.linalg.inv({x})",
     layout="columns",
@@ -53,7 +51,6 @@ inv_op: Op = primitive(
     digits=digits.by_matrix(digits.inv),
     fails=singular.inv,
     work=work.cubic(2),
-    stacks=True,
     doc="Inverse of square matrices.",
 )
 inv_lower_op: Op = primitive(
@@ -61,7 +58,6 @@ inv_lower_op: Op = primitive(
     kernels.inv_lower,
     (lambda g, out, like: -tril_op(mH(out) @ g @ mH(out), k=0),),
     jvp=(lambda t, out, like: -(out @ tril_op(t, k=0) @ out),),
-    infer=lambda shape: shape,
     node="LinalgInvEx",
     dtypes="float",
     domain="positive-definite",
@@ -69,7 +65,6 @@ inv_lower_op: Op = primitive(
     spelled=True,
     layout="columns",
     work=work.cubic(Fraction(1, 3)),
-    stacks=True,
     doc="Inverse of the lower triangles of square matrices.",
 )
 solve_op: Op = primitive(
@@ -86,7 +81,6 @@ solve_op: Op = primitive(
     infer=lambda a, b: b if len(b) == 1 else (*broadcast_shapes(tuple(a[:-2]), tuple(b[:-2])), *b[-2:]),
     node="LinalgSolveEx",
     dtypes="float",
-    mixes=2,
     decomposed=True,
     domain="invertible",
     together=True,
@@ -143,7 +137,6 @@ solve_triangular_op: Op = primitive(
     infer=lambda a, b, **_: b,
     node="LinalgSolveTriangular",
     dtypes="float",
-    mixes=2,
     domain="invertible",
     define=_triangular_define,
     together=True,
@@ -156,7 +149,6 @@ solve_triangular_op: Op = primitive(
         sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
         sampling.many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
     ],
-    stacks=True,
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 
@@ -182,10 +174,8 @@ cholesky_op: Op = primitive(
     "cholesky",
     np.linalg.cholesky,
     (lambda g, out, like: _cholesky_vjp(g, out),),
-    infer=lambda shape: shape,
     node="LinalgCholeskyEx",
     dtypes="float",
-    mixes=2,
     domain="positive-definite",
     code=lambda x: f"np.linalg.cholesky({x})",
     layout="columns",
@@ -194,7 +184,6 @@ cholesky_op: Op = primitive(
     triangle=True,
     fails=singular.cholesky,
     work=work.cubic(Fraction(1, 3)),
-    stacks=True,
     doc="Lower triangular L with A = L Lᴴ (Murray 2016 for the derivative).",
 )
 

@@ -43,7 +43,6 @@ adjoint: Op = primitive(
     infer=lambda shape: (*shape[:-2], shape[-1], shape[-2]),
     code=lambda x: f"np.conj(np.swapaxes({x}, -1, -2))",
     define=lambda x: conj(mT(x)),
-    domain="real",
     digits="kernel",
     expanded=True,
     example=("matrix", {}),

@@ -40,7 +40,7 @@ solve_sylvester_op: Op = primitive(
     infer=_sylvester_shape,
     dtypes="float",
     together=True,
-    mixes=2,
+    stacks=False,
     domain="invertible",
     digits=digits.by_matrix(digits.solve_sylvester),
     work=work.UNKNOWN,
@@ -56,14 +56,11 @@ sqrtm_op: Op = primitive(
     (lambda g, out, x: solve_sylvester_op(mH(out), mH(out), g),),
     # dR R + R dR = dX, since R R = X.
     jvp=(lambda t, out, x: solve_sylvester_op(out, out, t),),
-    infer=lambda shape: shape,
     dtypes="float",
-    mixes=2,
     domain="invertible",
     digits=digits.by_matrix(digits.sqrtm),
     work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
-    stacks=True,
     doc="The principal square root of square matrices.",
 )
 logm_op: Op = primitive(
@@ -71,14 +68,11 @@ logm_op: Op = primitive(
     kernels.logm,
     (lambda g, out, x: logm_frechet_op(mH(x), g),),
     jvp=(lambda t, out, x: logm_frechet_op(x, t),),
-    infer=lambda shape: shape,
     dtypes="float",
-    mixes=2,
     domain="invertible",
     digits=digits.by_matrix(digits.logm),
     work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
-    stacks=True,
     doc="The principal logarithm of square matrices.",
 )
 logm_frechet_op: Op = primitive(
@@ -91,12 +85,10 @@ logm_frechet_op: Op = primitive(
     infer=lambda x, e: broadcast_shapes(tuple(x), tuple(e)),
     dtypes="float",
     together=True,
-    mixes=2,
     domain="invertible",
     digits=digits.by_matrix(digits.logm_frechet),
     work=work.UNKNOWN,
     samples=[sampling.small(sampling.many(("invertible", "n", "n"), ("real", "n", "n")))],
-    stacks=True,
     doc="The derivative of the matrix logarithm along a direction.",
 )
 

@@ -45,7 +45,6 @@ eigvalsh_op: Op = primitive(
     result=real_part,
     node="LinalgEigh",
     dtypes="float",
-    mixes=2,
     domain="symmetric",
     code=lambda x: f"np.linalg.eigvalsh({x})",
     refuses={"h": "linalg_eigh_cpu"},
@@ -53,7 +52,6 @@ eigvalsh_op: Op = primitive(
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
     work=work.UNKNOWN,
-    stacks=True,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -84,7 +82,6 @@ eigh_vectors_op: Op = primitive(
     infer=_vectors_of,
     node="LinalgEigh",
     dtypes="float",
-    mixes=2,
     phases=True,
     domain="symmetric",
     refuses={"h": "linalg_eigh_cpu"},
@@ -94,7 +91,6 @@ eigh_vectors_op: Op = primitive(
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
     work=work.UNKNOWN,
-    stacks=True,
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -115,7 +111,6 @@ svdvals_op: Op = primitive(
     result=real_part,
     node="LinalgSvd",
     dtypes="float",
-    mixes=2,
     domain="matrix",
     code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
     refuses={"h": "linalg_svd_cpu"},
@@ -124,7 +119,6 @@ svdvals_op: Op = primitive(
     decomposes=("SVD", "sigma"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
-    stacks=True,
     doc="Singular values in descending order.",
 )
 
@@ -176,7 +170,6 @@ svd_u_op: Op = primitive(
     code=lambda x, k: f"svd_u({x})",
     node="LinalgSvd",
     dtypes="float",
-    mixes=2,
     phases=True,
     domain="matrix",
     refuses={"h": "linalg_svd_cpu"},
@@ -186,7 +179,6 @@ svd_u_op: Op = primitive(
     decomposes=("SVD", "U"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
-    stacks=True,
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -198,7 +190,6 @@ svd_vh_op: Op = primitive(
     code=lambda x, k: f"svd_vh({x})",
     node="LinalgSvd",
     dtypes="float",
-    mixes=2,
     phases=True,
     domain="matrix",
     refuses={"h": "linalg_svd_cpu"},
@@ -208,7 +199,6 @@ svd_vh_op: Op = primitive(
     decomposes=("SVD", "V"),
     work=work.UNKNOWN,
     samples=_SAMPLES,
-    stacks=True,
     doc="Right singular vectors, as conjugated rows.",
 )
 
@@ -220,11 +210,9 @@ matrix_exp_op: Op = primitive(
     infer=_vectors_of,
     node="LinalgMatrixExp",
     dtypes="float",
-    mixes=2,
     domain="square",
     digits=digits.by_matrix(digits.matrix_exp),
     work=work.UNKNOWN,
-    stacks=True,
     doc="The matrix exponential.",
 )
 
@@ -252,10 +240,7 @@ matrix_exp_frechet_op: Op = primitive(
         lambda g, out, x, e: second_direction(matrix_exp_frechet_op, g, x, e),
         lambda g, out, x, like: matrix_exp_frechet_op(mH(x), g),
     ),
-    infer=lambda x, e: x,
     dtypes="float",
-    stacks=True,
-    mixes=2,
     domain="square",
     digits=digits.by_matrix(digits.matrix_exp_frechet),
     work=work.UNKNOWN,
@@ -295,7 +280,6 @@ matrix_power_op: Op = primitive(
     infer=lambda shape, **_: shape,
     node="MatrixPower",
     dtypes="float",
-    mixes=2,
     domain="invertible",
     define=lambda x, *, n: matrix_power(x, n),
     code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
@@ -305,7 +289,6 @@ matrix_power_op: Op = primitive(
         lambda make: ((make("invertible", "n", "n"),), {"n": 3}),
         lambda make: ((make("invertible", 2, "n", "n"),), {"n": -2}),
     ],
-    stacks=True,
     doc="A square matrix multiplied n times with itself; formulas show products of equal matrices so.",
 )
 

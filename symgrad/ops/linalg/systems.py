@@ -210,14 +210,12 @@ pinv_op: Op = primitive(
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",
     dtypes="float",
-    mixes=2,
     domain="matrix",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
     work=work.UNKNOWN,
     samples=[sampling.one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
-    stacks=True,
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )
 

@@ -19,8 +19,6 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
         lambda x, k: kernel(x, k),
         (rule,),
         linear=True,
-        infer=lambda shape, k: shape,
-        domain="real",
         code=lambda x, k: f"np.{name}({x}, {k})",
         digits="kernel",
         example=("matrix", {"k": 0}),

@@ -56,7 +56,6 @@ lu_order_op: Op = primitive(
     domain="distinct",
     digits=digits.by_matrix(digits.lu_order),
     work=work.elimination,
-    stacks=True,
     doc="The order of rows that elimination with partial pivoting chooses; no derivative.",
 )
 
@@ -87,15 +86,12 @@ lu_op: Op = primitive(
     _factors_of,
     (_lu_vjp,),
     code=lambda x: f"lu_plain({x})",
-    infer=lambda shape: shape,
     node="LinalgLuFactorEx",
     dtypes="float",
-    mixes=2,
     domain="distinct",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.lu),
     work=work.elimination,
-    stacks=True,
     samples=[
         *sampling.square("distinct"),
         sampling.one("tall", "p", "q"),

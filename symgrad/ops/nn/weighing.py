@@ -41,7 +41,6 @@ weighed_op: Op = primitive(
     (lambda g, out, likex, weights, *, dim: weighed_op(g, mH(weights), dim=dim), None),
     linear=True,
     infer=lambda x, weights, *, dim: (*x[:dim], weights[0], *x[dim + 1 :]),
-    domain="real",
     node="Mm",
     define=_product,
     code=lambda x, weights, dim: f"np.moveaxis(np.tensordot({x}, {weights}, ({dim}, 1)), -1, {dim})",

@@ -40,7 +40,6 @@ pad_op: Op = primitive(
     ),
     node="ConstantPadNd",
     code=lambda x, widths, value: f"np.pad({x}, {widths}, constant_values={value!r})",
-    domain="real",
     digits="kernel",
     example=("vector", {"widths": ((1, 0),), "value": 0}),
     along=True,

@@ -21,7 +21,6 @@ def _airy(name: str, kernel: Any, partial: Any, sympy: str, called: str, doc: st
         dtypes="float",
         refuses="c",
         sympy=sympy,
-        domain="real",
         digits=_DIGITS[name],
         called=called,
         doc=doc,

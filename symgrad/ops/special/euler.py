@@ -91,7 +91,6 @@ rgamma: Op = elementwise(
     public=(),
     dtypes="float",
     refuses="c",
-    domain="real",
     digits=lambda mp, x: mp.rgamma(x),
     doc="1/Γ(x), which is 0 at the poles of Γ and has all derivatives there.",
 )

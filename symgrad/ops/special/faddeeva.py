@@ -35,7 +35,6 @@ def _complex(name: str, kernel: Any, slope: Any, in_digits: Any, doc: str, **fie
         dtypes="float",
         entrywise=True,
         result=complex_of,
-        domain="real",
         digits=lambda mp, z, **params: np.frompyfunc(lambda v: in_digits(mp, v, **params), 1, 1)(z),
         doc=doc,
         **fields,

@@ -56,7 +56,6 @@ sine_integral: Op = _special(
     kernels.sine_integral,
     lambda out, x: spherical_jn_op(x, n=0),  # whose angle is not rounded
     sympy="Si",
-    domain="real",
     called=r"\mathrm{Si}",
     doc="The sine integral Si(x), the integral of sin(t)/t from 0.",
 )
@@ -114,7 +113,6 @@ dawsn: Op = _special(
     "dawsn",
     kernels.dawsn,
     lambda out, x: dawsn_slope(x, n=1),
-    domain="real",
     digits=lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
     doc="Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to x.",
 )
@@ -133,7 +131,6 @@ dawsn_slope: Op = family(
     kernels.dawsn_slope,
     lambda x, n: dawsn_slope(x, n=n + 1),
     refuses="c",
-    domain="real",
     define=_dawson_slopes,
     expanded=True,
     digits=digits.by_entry(digits.dawson_slope),
@@ -146,7 +143,6 @@ fresnels: Op = _special(
     kernels.fresnels,
     lambda out, x: fresnel_slope(x, cosine=False),
     sympy="fresnels",
-    domain="real",
     called=r"\mathrm{S}",
     doc="Fresnel's sine integral S(x), the integral of sin(πt²/2) from 0 to x.",
 )
@@ -155,7 +151,6 @@ fresnelc: Op = _special(
     kernels.fresnelc,
     lambda out, x: fresnel_slope(x, cosine=True),
     sympy="fresnelc",
-    domain="real",
     called=r"\mathrm{C}",
     doc="Fresnel's cosine integral C(x), the integral of cos(πt²/2) from 0 to x.",
 )
@@ -164,7 +159,6 @@ fresnel_slope: Op = family(
     kernels.fresnel_slope,
     lambda x, cosine: (-PI if cosine else PI) * x * fresnel_slope(x, cosine=not cosine),
     refuses="c",
-    domain="real",
     define=lambda x, *, cosine: (cos if cosine else sin)(PI / 2 * x**2),
     expanded=True,
     example=(0.5, {"cosine": False}),

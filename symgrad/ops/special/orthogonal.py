@@ -37,7 +37,6 @@ def _polynomial(
         kernel,
         slope,
         refuses="c",
-        domain="real",
         digits=digits.by_entry(in_digits),
         example=(0.5, {"n": 3, **example}),
         samples=samples,
