@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "current_device",
-    "device_count",
-    "empty_cache",
-    "is_available",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "memory_allocated",
-]
+    "current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all",
+    "max_memory_allocated", "memory_allocated",
+]  # fmt: skip
 
 
 def is_available() -> bool:

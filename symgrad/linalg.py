@@ -172,15 +172,7 @@ LinAlgError = np.linalg.LinAlgError
 globals().update(SPACES["linalg"])
 
 _OWN = (
-    "LinAlgError",
-    "det",
-    "diagonal",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "matrix_rank",
-    "multi_dot",
-    "norm",
+    "LinAlgError", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_rank", "multi_dot", "norm",
     "vector_norm",
-)
+)  # fmt: skip
 __all__ = sorted({*_OWN, *SPACES["linalg"]})  # noqa: PLE0605

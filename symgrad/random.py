@@ -21,21 +21,9 @@ from symgrad.tensor import Tensor
 from symgrad.tensor.creation import filled, finished, laid_like, like, model_of, whole_sizes
 
 __all__ = [
-    "Generator",
-    "default_generator",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
-]
+    "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+]  # fmt: skip
 
 default_generator = Generator()
 default_generator.seed()

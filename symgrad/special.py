@@ -30,20 +30,7 @@ xlogy = FUNCTIONS["xlogy"]
 globals().update(SPACES["special"])
 
 _OWN = (
-    "digamma",
-    "erf",
-    "erfc",
-    "exp2",
-    "expit",
-    "expm1",
-    "gammaln",
-    "log1p",
-    "log_softmax",
-    "logsumexp",
-    "psi",
-    "round",
-    "sinc",
-    "softmax",
-    "xlogy",
-)
+    "digamma", "erf", "erfc", "exp2", "expit", "expm1", "gammaln", "log1p", "log_softmax", "logsumexp", "psi",
+    "round", "sinc", "softmax", "xlogy",
+)  # fmt: skip
 __all__ = sorted({*_OWN, *SPACES["special"]})  # noqa: PLE0605

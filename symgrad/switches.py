@@ -11,17 +11,10 @@ from symgrad.errors import ArgumentError, UnsupportedMode
 from symgrad.notices import is_warn_always_enabled, set_warn_always
 
 __all__ = [
-    "are_deterministic_algorithms_enabled",
-    "autocast",
-    "get_float32_matmul_precision",
-    "get_num_threads",
-    "is_autocast_enabled",
-    "is_warn_always_enabled",
-    "set_float32_matmul_precision",
-    "set_num_threads",
-    "set_warn_always",
-    "use_deterministic_algorithms",
-]
+    "are_deterministic_algorithms_enabled", "autocast", "get_float32_matmul_precision", "get_num_threads",
+    "is_autocast_enabled", "is_warn_always_enabled", "set_float32_matmul_precision", "set_num_threads",
+    "set_warn_always", "use_deterministic_algorithms",
+]  # fmt: skip
 
 
 def get_num_threads() -> int:

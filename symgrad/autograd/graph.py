@@ -34,21 +34,10 @@ from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "current_graph_task_id",
-    "current_node",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "memory_budget",
-    "register_multi_grad_hook",
-    "save_as",
-    "save_on_cpu",
-    "save_on_disk",
-    "saved_tensors_hooks",
-]
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "current_graph_task_id", "current_node",
+    "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "memory_budget",
+    "register_multi_grad_hook", "save_as", "save_on_cpu", "save_on_disk", "saved_tensors_hooks",
+]  # fmt: skip
 
 
 def node_of(tensor: Any) -> Any:

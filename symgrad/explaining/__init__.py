@@ -9,14 +9,6 @@ from symgrad.explaining.verifying import Verification, verify
 from symgrad.explaining.ways import Ways
 
 __all__ = [
-    "Cause",
-    "Contribution",
-    "ErrorBars",
-    "Explanation",
-    "Verification",
-    "Ways",
-    "errorbars",
-    "explain",
-    "explore",
+    "Cause", "Contribution", "ErrorBars", "Explanation", "Verification", "Ways", "errorbars", "explain", "explore",
     "verify",
-]
+]  # fmt: skip

@@ -27,27 +27,10 @@ from symgrad.func.transforms import (
 )
 
 __all__ = [
-    "LinearOperator",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "hessian_operator",
-    "jacfwd",
-    "jacobian",
-    "jacobian_operator",
-    "jacrev",
-    "jet",
-    "jvp",
-    "linearize",
-    "nth_derivative",
-    "sparse_hessian",
-    "sparse_jacobian",
-    "structured_hessian",
-    "taylor",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+    "LinearOperator", "grad", "grad_and_value", "hessian", "hessian_operator", "jacfwd", "jacobian",
+    "jacobian_operator", "jacrev", "jet", "jvp", "linearize", "nth_derivative", "sparse_hessian", "sparse_jacobian",
+    "structured_hessian", "taylor", "value_and_grad", "vjp", "vmap",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -55,12 +55,12 @@ def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fiel
 
     Without ``jvp`` a ``linear`` op moves its tangent itself; of others, forward mode transposes the vjp, which is
     linear in the cotangent.  The result has the first operand's shape unless ``infer`` says otherwise; what has
-    matrices for its ``domain`` acts on stacks of them, and mixes the entries of each.
+    matrices for its ``domain`` acts on stacks of them, in floats, and mixes the entries of each.
     """
     jvp = fields.pop("jvp", None)
     fields = {"infer": _shape_of_first, "domain": "real", **fields}
     if fields["domain"] in MATRICES:
-        fields = {"mixes": 2, "stacks": True, **fields}
+        fields = {"dtypes": "float", "mixes": 2, "stacks": True, **fields}
     op = Op(name, "primitive", kernel, vjp, **fields)
     op.jvps = jvp or ((_moved_by(op),) + (None,) * (len(op.vjps) - 1) if op.linear else None)
     return register(op)

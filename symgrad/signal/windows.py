@@ -22,18 +22,9 @@ from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
 
 __all__ = [
-    "bartlett",
-    "blackman",
-    "cosine",
-    "exponential",
-    "gaussian",
-    "general_cosine",
-    "general_hamming",
-    "hamming",
-    "hann",
-    "kaiser",
-    "nuttall",
-]
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
+    "hann", "kaiser", "nuttall",
+]  # fmt: skip
 
 
 def _made(name: str, M: int, shape: Callable[[Any], Any], dtype: Any, requires_grad: bool, options: Any) -> Tensor:

@@ -33,18 +33,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__",
-        "args",
-        "dtype",
-        "extra",
-        "mask",
-        "op",
-        "params",
-        "rules",
-        "saved",
-        "sequence_nr",
-        "shape",
-    )
+        "__weakref__", "args", "dtype", "extra", "mask", "op", "params", "rules", "saved", "sequence_nr", "shape",
+    )  # fmt: skip
 
     op: Op
     args: tuple[Any, ...]

@@ -33,25 +33,9 @@ from symgrad.tensor import Tensor
 from symgrad.tensor.facts import Shape, with_gradient
 
 __all__ = [
-    "e",
-    "empty",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "eye",
-    "full",
-    "full_like",
-    "inf",
-    "nan",
-    "newaxis",
-    "ones",
-    "ones_like",
-    "pi",
-    "scalar_tensor",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
+    "e", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like", "inf", "nan",
+    "newaxis", "ones", "ones_like", "pi", "scalar_tensor", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 pi = named_pi()

@@ -21,28 +21,10 @@ from symgrad.tensor.storage import Storage
 from symgrad.tensor.strides import steps_by_base, steps_of
 
 __all__ = [
-    "broadcast_shapes",
-    "can_cast",
-    "detach",
-    "detach_",
-    "get_default_device",
-    "get_device",
-    "is_complex",
-    "is_conj",
-    "is_floating_point",
-    "is_inference",
-    "is_neg",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_storage",
-    "is_tensor",
-    "numel",
-    "promote_types",
-    "result_type",
-    "set_default_device",
-    "typename",
-]
+    "broadcast_shapes", "can_cast", "detach", "detach_", "get_default_device", "get_device", "is_complex",
+    "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed",
+    "is_storage", "is_tensor", "numel", "promote_types", "result_type", "set_default_device", "typename",
+]  # fmt: skip
 
 
 class Shape(tuple):  # type: ignore[type-arg]

@@ -17,18 +17,9 @@ from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished, made_in
 
 __all__ = [
-    "arange",
-    "bartlett_window",
-    "blackman_window",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-    "linspace",
-    "logspace",
-    "range",
-    "tril_indices",
-    "triu_indices",
-]
+    "arange", "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window", "linspace",
+    "logspace", "range", "tril_indices", "triu_indices",
+]  # fmt: skip
 
 
 def _plain(number: Any) -> Any:

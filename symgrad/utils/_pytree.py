@@ -13,26 +13,10 @@ from typing import Any, NamedTuple
 from symgrad.errors import ArgumentError
 
 __all__ = [
-    "GetAttrKey",
-    "MappingKey",
-    "PyTree",
-    "SequenceKey",
-    "TreeSpec",
-    "keystr",
-    "register_pytree_node",
-    "tree_all",
-    "tree_any",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_iter",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-]
+    "GetAttrKey", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "keystr", "register_pytree_node", "tree_all",
+    "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map", "tree_map_",
+    "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten",
+]  # fmt: skip
 
 PyTree = Any
 """Any nesting of containers and leaves."""

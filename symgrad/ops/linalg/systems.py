@@ -209,7 +209,6 @@ pinv_op: Op = primitive(
     (lambda g, out, x, **_: _pinv_vjp(g, out, x),),
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",
-    dtypes="float",
     domain="matrix",
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),

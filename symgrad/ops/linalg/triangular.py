@@ -87,7 +87,6 @@ lu_op: Op = primitive(
     (_lu_vjp,),
     code=lambda x: f"lu_plain({x})",
     node="LinalgLuFactorEx",
-    dtypes="float",
     domain="distinct",
     refuses={"h": "lu_cpu"},
     digits=digits.by_matrix(digits.lu),

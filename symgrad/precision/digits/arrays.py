@@ -11,21 +11,9 @@ from symgrad import kernels
 from symgrad.precision.digits.numbers import by_entry, div, log, power, trunc
 
 __all__ = [
-    "cast",
-    "complex_of",
-    "fourier",
-    "logcumsumexp",
-    "logsumexp",
-    "middle",
-    "norm",
-    "parts_of_complex",
-    "prod_others",
-    "ranks",
-    "softmax",
-    "std",
-    "total",
-    "var",
-]
+    "cast", "complex_of", "fourier", "logcumsumexp", "logsumexp", "middle", "norm", "parts_of_complex",
+    "prod_others", "ranks", "softmax", "std", "total", "var",
+]  # fmt: skip
 
 _exp = by_entry(lambda mp, x: mp.exp(x))
 _log = by_entry(log)

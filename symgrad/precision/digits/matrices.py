@@ -11,34 +11,10 @@ from symgrad import kernels
 from symgrad.precision.digits.numbers import Numbers
 
 __all__ = [
-    "by_matrix",
-    "cholesky",
-    "det",
-    "eig_vectors",
-    "eigh_vectors",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "is_complex",
-    "logabsdet",
-    "logdet",
-    "logm",
-    "logm_frechet",
-    "lu",
-    "lu_order",
-    "matrix_exp",
-    "matrix_exp_frechet",
-    "pinv",
-    "qr_q",
-    "qr_r",
-    "slogdet_sign",
-    "solve",
-    "solve_sylvester",
-    "sqrtm",
-    "svd_u",
-    "svd_vh",
-    "svdvals",
-]
+    "by_matrix", "cholesky", "det", "eig_vectors", "eigh_vectors", "eigvals", "eigvalsh", "inv", "is_complex",
+    "logabsdet", "logdet", "logm", "logm_frechet", "lu", "lu_order", "matrix_exp", "matrix_exp_frechet", "pinv",
+    "qr_q", "qr_r", "slogdet_sign", "solve", "solve_sylvester", "sqrtm", "svd_u", "svd_vh", "svdvals",
+]  # fmt: skip
 
 
 def is_complex(x: Any) -> bool:

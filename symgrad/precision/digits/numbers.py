@@ -8,25 +8,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "by_entry",
-    "dawson_slope",
-    "div",
-    "div_floor",
-    "div_trunc",
-    "dsinc",
-    "erfcx_slope",
-    "erfinv",
-    "larger",
-    "log",
-    "ndtr",
-    "power",
-    "sign",
-    "smaller",
-    "softplus",
-    "trunc",
-    "wofz",
-    "wofz_slope",
-]
+    "by_entry", "dawson_slope", "div", "div_floor", "div_trunc", "dsinc", "erfcx_slope", "erfinv", "larger", "log",
+    "ndtr", "power", "sign", "smaller", "softplus", "trunc", "wofz", "wofz_slope",
+]  # fmt: skip
 
 Numbers = Callable[..., Any]
 """A function ``(mp, *numbers, **params)``."""

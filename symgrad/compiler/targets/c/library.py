@@ -332,22 +332,9 @@ WHOLE = {
 """What functions are called for whole numbers, which double precision does not hold beyond 2^53."""
 
 _TWICE = (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "exp",
-    "log",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log",
     "sqrt",
-)
+)  # fmt: skip
 COMPLEX = {
     "fabs": "cabs",
     "pow": "complex_power",

@@ -14,25 +14,10 @@ from typing import Any
 
 from symgrad.op.record import TABLE
 
-_MATH = frozenset(
-    (
-        "exp",
-        "log",
-        "log1p",
-        "expm1",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "log2",
-        "log10",
-        "floor",
-        "ceil",
-    )
-)
+_MATH = frozenset((
+    "exp", "log", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "log2", "log10", "floor",
+    "ceil",
+))  # fmt: skip
 """Functions that a plain number has in ``math`` under NumPy's name."""
 
 

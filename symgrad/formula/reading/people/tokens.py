@@ -185,17 +185,8 @@ def lines(items: list[Token]) -> list[Token]:
 
 
 _DISPLAYS = (
-    "aligned",
-    "align",
-    "equation",
-    "gather",
-    "gathered",
-    "multline",
-    "split",
-    "eqnarray",
-    "displaymath",
-    "math",
-)
+    "aligned", "align", "equation", "gather", "gathered", "multline", "split", "eqnarray", "displaymath", "math",
+)  # fmt: skip
 _GOES_ON = ("=", "+", "-", r"\cdot", r"\odot", ")", "]", "")
 
 
