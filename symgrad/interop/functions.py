@@ -18,7 +18,7 @@ from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded, given, plain
 from symgrad.tape.watching.watch import WATCH, note_read
 
 _IDLE = (None, "K", "same_kind", np._NoValue)
@@ -146,7 +146,8 @@ def tensor(x: Any) -> Any:
         return x
     from symgrad.tensor import Tensor
 
-    return plain(Tensor, np.asarray(x)[()])
+    array = np.asarray(x)
+    return given(Tensor, array) if array.ndim else plain(Tensor, array[()])
 
 
 def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:

@@ -178,9 +178,10 @@ class Source:
 
     recipe    (op, params) of an unnamed constant made by ``eye``, ``ones``, ``full``, a number …: formulas show that
     kept      the value when it is small, so that a temporary constant does not lose its values
+    copied    a reference to the user's array that the value is a copy of
     """
 
-    __slots__ = ("__weakref__", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure")
+    __slots__ = ("__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure")
 
     def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
         self.ref = weakref.ref(tensor)
@@ -191,6 +192,7 @@ class Source:
         self.structure: str | None = None
         self.recipe: tuple[str, dict[str, Any]] | None = None
         self.kept: Any = None
+        self.copied: Any = None
 
     @property
     def raw_shape(self) -> tuple[int, ...]:

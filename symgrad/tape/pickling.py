@@ -215,7 +215,7 @@ def _as_size(value: Any) -> Any:
     return value
 
 
-_OWN_FIELDS = {"__weakref__", "cache", "calls", "given", "replaced", "roots", "seeds", "name", "ref", "site"}
+_OWN_FIELDS = {"__weakref__", "cache", "calls", "copied", "given", "replaced", "roots", "seeds", "name", "ref", "site"}
 """Fields of passes and constants that are written in a way of their own or made anew."""
 
 
@@ -371,7 +371,7 @@ def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  #
 
 def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     _, source.name, alive, fields = state
-    source.site = None
+    source.site = source.copied = None
     for field, value in fields.items():
         setattr(source, field, value)
     owner = deref(alive)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
+from symgrad.tape.memory.foreign import as_it_is
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.versions import Given, changes, note_scalar, set_apart, storage
 from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
@@ -48,6 +50,7 @@ INFERENCE_SAVED = (
 class Extra:
     """Rare things about a tensor; most tensors never get one.
 
+    copied     a reference to the user's array that the value is a copy of
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
                ``.data`` was set
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
@@ -68,6 +71,7 @@ class Extra:
     accumulate: Any = None
     came: Any = None
     claims = False
+    copied: Any = None
     counted = 0
     counts = False
     detached: Any = None
@@ -144,6 +148,7 @@ class Recorded:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
             extra.source.recipe = extra.recipe
+            extra.source.copied = extra.copied
             if self._value.nbytes <= SMALL:
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
                 # A copy of a view: what it is a view of may be written to.
@@ -205,6 +210,17 @@ def traced(tensor: Recorded) -> bool:
             and (extra.name is not None or extra.origin is not None or extra.structure is not None or extra.claims)
         )
     )
+
+
+def given(cls: Any, array: Any, read: bool = True) -> Any:
+    """A tensor without history with the values that a user's array has now; ``read``: backward may read them."""
+    if WATCH.count:  # tracers look for changes themselves
+        return plain(cls, array)
+    value = as_it_is(array, read)
+    made = plain(cls, value)
+    if value is not array and array.base is None:
+        made.more().copied = weakref.ref(array)
+    return made
 
 
 def plain(cls: Any, value: Any) -> Any:
@@ -387,42 +403,6 @@ def count_rewrites(name: str, entry: Any, results: Any, args: Any, options: dict
                 made.more().counted = times
 
 
-def filled(made: Any, x: Any) -> Any:
-    """What a function along an axis gives of a number, which torch fills the result with.
-
-    That is recorded where the number is an inference tensor that claims to require grad.
-    """
-    if (
-        not isinstance(x, Recorded)
-        or x._value.shape
-        or not inferred(x)
-        or not x.more().claims
-        or MODE.local.inference
-        or not MODE.local.enabled
-    ):
-        return made
-    copy, first = lookup("clone")(x), made[0] if isinstance(made, tuple) else made
-    Labelled.on(copy._node, "FillBackward3")
-    copy.more().counted = first.more().counted
-    return made.__class__((copy, *made[1:])) if isinstance(made, tuple) else copy
-
-
-def unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function of several ops gives: inside of it inference tensors claim nothing if all operands are such."""
-    given = [*args, *kwargs.values()]
-    tensors = [t for a in given for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Recorded)]
-    claiming: list[Any] = [t for t in tensors if inferred(t) and getattr(t._extra, "claims", False)]
-    if not claiming or not all(map(inferred, tensors)):
-        return function(*args, **kwargs)
-    for tensor in claiming:
-        tensor._extra.claims = False
-    try:
-        return function(*args, **kwargs)
-    finally:
-        for tensor in claiming:
-            tensor._extra.claims = True
-
-
 @contextlib.contextmanager
 def as_leaves(tensors: Iterable[Any]) -> Iterator[None]:
     """Let inference tensors that claim to require grad be leaves until the end of the block."""
@@ -495,7 +475,9 @@ def _made(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any, mask:
             else:  # what has no derivative does not ask for the history of a view that lost it
                 edges.append(arg.edge() if mask or not isinstance(node, Invalid) else plain(cls, value).source())
         elif isinstance(value, np.ndarray):
-            edges.append(plain(cls, value).source())
+            tensor = given(cls, value, mask != 0) if value is arg else plain(cls, value)
+            values[len(edges)] = tensor._value
+            edges.append(tensor.source())
         else:
             edges.append(arg)
     if cast and mask:

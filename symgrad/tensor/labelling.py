@@ -63,7 +63,7 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             args = by_place(order, args, kwargs)
         if MODE.inferred and name not in _COPIED_FIRST and not (operators and _numbered(args[:2])):
-            made = record.unclaimed(function, args, kwargs)
+            made = _unclaimed(function, args, kwargs)
         else:
             made = function(*args, **kwargs)
         unchanged = args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace")
@@ -136,7 +136,7 @@ def rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             given = args if flat is None else (args[0], *flat)
             record.count_rewrites(name, entry, made if isinstance(made, tuple) else (made,), given, kwargs)
             if name in FILLING and len(args) + len(kwargs) > 1:
-                made = record.filled(made, args[0])
+                made = _filled(made, args[0])
         return made
 
     return call
@@ -176,3 +176,39 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple
             if isinstance(x, Recorded) and (every or x._value.dtype.kind in "fc" or is_floating(x._value.dtype)):
                 found.append((x if x._node is None else x._node) if x._requires_grad else None)  # noqa: PERF401
     return tuple(found)
+
+
+def _filled(made: Any, x: Any) -> Any:
+    """What a function along an axis gives of a number, which torch fills the result with.
+
+    That is recorded where the number is an inference tensor that claims to require grad.
+    """
+    if (
+        not isinstance(x, Recorded)
+        or x._value.shape
+        or not inferred(x)
+        or not x.more().claims
+        or MODE.local.inference
+        or not MODE.local.enabled
+    ):
+        return made
+    copy, first = lookup("clone")(x), made[0] if isinstance(made, tuple) else made
+    Labelled.on(copy._node, "FillBackward3")
+    copy.more().counted = first.more().counted
+    return made.__class__((copy, *made[1:])) if isinstance(made, tuple) else copy
+
+
+def _unclaimed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of several ops gives: inside of it inference tensors claim nothing if all operands are such."""
+    given = [*args, *kwargs.values()]
+    tensors = [t for a in given for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Recorded)]
+    claiming: list[Any] = [t for t in tensors if inferred(t) and getattr(t._extra, "claims", False)]
+    if not claiming or not all(map(inferred, tensors)):
+        return function(*args, **kwargs)
+    for tensor in claiming:
+        tensor._extra.claims = False
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for tensor in claiming:
+            tensor._extra.claims = True

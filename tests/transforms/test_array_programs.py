@@ -417,3 +417,81 @@ def test_functions_inside_are_for_arrays_too(f):
     want = [(f(point + step) - f(point - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(sg.func.grad(f)(point), want, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(sg.func.jacfwd(f)(point), want, rtol=1e-7, atol=1e-9)
+
+
+def _summed_where(u, v):
+    return np.sum(u * v, where=v > 2) * u
+
+
+def _added_at(u, v):
+    out = u * 1
+    np.add.at(out, v.astype(int) % 3, u * v)
+    return out
+
+
+REUSED = {
+    "factor": lambda u, v: u * v,
+    "divisor": lambda u, v: u / v,
+    "exponent": lambda u, v: v**u,
+    "matrix": lambda u, v: u @ np.outer(v, v),
+    "view": lambda u, v: u[:2] * v[::2],
+    "condition": lambda u, v: np.where(v > 2, u * v, u),
+    "extremum": lambda u, v: np.maximum(u, v) ** 2,
+    "function": np.outer,
+    "weights": lambda u, v: np.average(u**2, weights=v) * u,
+    "part of a sum": _summed_where,
+    "places": _added_at,
+    "cases": lambda u, v: np.select([v > 2, v > 1], [u**2, v * u], u),
+}
+
+
+@pytest.mark.parametrize("step", REUSED.values(), ids=REUSED)
+def test_arrays_may_be_written_to_after_they_were_used(step):
+    """Backward read what was written: a gradient of other numbers than the value, which a check believed."""
+
+    def of_own(u):
+        return (step(u, np.array([1.0, 3.0, 2.5])) ** 2).sum()
+
+    def of_reused(u):
+        v = np.array([1.0, 3.0, 2.5])
+        w = step(u, v)
+        v[:] = 7
+        return (w**2).sum()
+
+    u = np.array([0.5, 1.5, 2.7])
+    grad = sg.func.grad
+    np.testing.assert_array_equal(grad(of_reused)(u), grad(of_own)(u))
+    np.testing.assert_array_equal(sg.func.jacrev(grad(of_reused))(u), sg.func.jacrev(grad(of_own))(u))
+    assert sg.check(of_reused, grad(of_own), u).ok
+
+
+def test_large_arrays_are_not_copied_but_their_changes_are_seen():
+    u = sg.tensor(np.linspace(0, 1, 20_000), requires_grad=True)
+    v = np.linspace(1, 2, 20_000)
+    before = (u * v).sum()
+    v[3] += 1e-9
+    after = (u * v).sum()
+    after.backward()
+    np.testing.assert_array_equal(u.grad, v)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation(.|\n)*x\.copy\(\)"):
+        before.backward()
+    of_view = (u[::2] * v[::2]).sum()
+    v[1] = 0
+    of_view.backward()
+    of_view = (u[::2] * v[::2]).sum()
+    v[[0, 2]] = v[[2, 0]]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        of_view.backward()
+
+
+def test_arrays_that_no_graph_has_any_more_are_forgotten():
+    from symgrad.tape.memory import foreign
+
+    u = sg.tensor(np.ones(20_000), requires_grad=True)
+    large, small = np.ones(20_000), np.ones(3)
+    had = len(foreign._copies), len(foreign._marked)
+    y = (u * large).sum() * (u[:3] * small).sum()
+    assert (len(foreign._copies), len(foreign._marked)) == (had[0] + 1, had[1] + 1)
+    del y, large, small
+    gc.collect()
+    assert (len(foreign._copies), len(foreign._marked)) == had

@@ -31,6 +31,7 @@ from symgrad.tape.backward.straight import straight
 from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import read_anew
+from symgrad.tape.memory.foreign import find_changes
 from symgrad.tape.memory.overlap import OVERLAP
 from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh, reformed
 from symgrad.tape.memory.views import out_of_reach
@@ -97,6 +98,7 @@ class Sweep:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = in_order(self)
         stale: set[Node] = set()
+        find_changes(nodes)
         if changed_after_oldest(nodes):
             for node in nodes:
                 read_anew(node)

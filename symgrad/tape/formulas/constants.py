@@ -85,6 +85,8 @@ _OURS = _value_of(_Alone())[1]
 def passing(source: Any) -> Any:
     """The array of a constant that was made in passing: nobody has it who could change it; None for all others."""
     value, count = _value_of(source)
+    if source.copied is not None and source.copied() is not None:
+        return None
     known = value.__class__ is np.ndarray and value.base is None and value.nbytes <= SMALL
     return value if known and count <= _OURS else None
 

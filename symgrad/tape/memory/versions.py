@@ -123,17 +123,17 @@ def _beneath(owner: Any) -> Any:
     return owner.base.base.base if isinstance(getattr(owner, "base", None), Apart) else None
 
 
-def note_change(array: Any) -> None:
-    """Remember that the memory of ``array`` changed now."""
+def note_change(array: Any, seen: bool = True) -> None:
+    """Remember that the memory of ``array`` changed now; ``seen``: by the line that the user is at."""
     owner, now = counter(array), next(sequence)
     _Latest.number = now
     if isinstance(owner, np.ndarray):
-        before = _changed.get(id(owner))
+        before, line = _changed.get(id(owner)), users_line() if seen else None
         if before is None or before.owner() is not owner:
-            _changed[id(owner)] = Change(_reference(owner, _changed), now, 1, (now,), users_line())
+            _changed[id(owner)] = Change(_reference(owner, _changed), now, 1, (now,), line)
         else:
             times = (*before.times[1 - _REMEMBERED :], now)
-            _changed[id(owner)] = Change(before.owner, now, before.version + 1, times, users_line())
+            _changed[id(owner)] = Change(before.owner, now, before.version + 1, times, line)
     while (beneath := _beneath(owner)) is not None:
         owner = counter(beneath)
         before = _note(owner)
@@ -479,7 +479,8 @@ def _stale(node: Node, place: Any, value: Any, note: Change, saved: int | None =
     return (
         f"{_words(place, value, note, node.sequence_nr)} {what} saved for the backward of {node.op.name} and changed "
         f"afterwards{where}.{needed} Hint: "
-        "change a copy (x = x.clone()) or use the out-of-place operation."
+        f"change a copy ({'x = x.clone()' if note.site else 'x = x.copy() of an array of NumPy'}) or use the "
+        "out-of-place operation."
     )
 
 
