@@ -70,11 +70,7 @@ class Guards:
         from symgrad.formula.printing.formats import spelled
         from symgrad.formula.printing.latex import latex
 
-        term = self.program.terms[k]
-        text = spelled(
-            latex(term.args[0] if term.op.name in ("detach", "unrecorded") else term, where=False, width=None),
-            "unicode",
-        )
+        text = spelled(latex(self.program.terms[k], where=False, width=None), "unicode")
         return text if len(text) <= 60 else f"what {self.how[k]} gives"
 
     def broken(self, row: Sequence[Any]) -> int | None:

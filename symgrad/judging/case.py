@@ -17,6 +17,7 @@ from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
+from symgrad.judging.differentials import derivative_stated
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
 from symgrad.judging.readings import (
@@ -29,7 +30,7 @@ from symgrad.judging.readings import (
     repaired,
 )
 from symgrad.judging.sizes import with_other_sizes
-from symgrad.judging.values import COLUMNS, best_of_values, by_columns
+from symgrad.judging.values import best_of_values, stacked
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
@@ -51,8 +52,9 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     function (run on ``args``: arrays, numbers or shapes; without them shapes are found by trying), a recorded tensor,
     or a text.  ``wrt`` names the variable (a tuple of names: one derivative after the other); without it the formula is
     compared with the value of ``of`` itself.  The derivative of an array is its Jacobian ∂fᵢ/∂xⱼ, or that of vec f by
-    vec x, which stack columns (Magnus and Neudecker, 1988).  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``,
-    and ``assume`` structures, as ``{"W": "symmetric"}``.
+    vec x, which stacks columns (Magnus and Neudecker, 1988) or rows; a note says so.  A text may be the differential,
+    too: ``df = tr(A dX)``.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume`` structures, as
+    ``{"W": "symmetric"}``.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
     smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret
@@ -149,6 +151,11 @@ def _distance(found: Verdict) -> int:
 def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
     """The verdict on a text; of a chain of equations, on all of them."""
     ours = about.derivative(wrt)
+    stated = derivative_stated(given, about, wrt)
+    if stated is not None:
+        case = Case(stated, about, wrt, ours)
+        case.text = given
+        return case.verdict()
     case = Case(given, about, wrt, ours)
     for k, side in enumerate(chained(given, about.symbols)):
         try:
@@ -161,13 +168,22 @@ def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
             verdict.notes.append("the text is a chain of equations, of which this one is judged.")
             return verdict
     found = case.verdict()
-    columns = None if found else by_columns(about, wrt, ours)
-    with contextlib.suppress(SymgradError):  # a text that has the axes of the Jacobian
-        other = None if columns is None else Case(given, about, wrt, columns).verdict()
-        if other is not None and (other or (other.theirs is not None and other.theirs.shape == other.ours.shape)):
-            other.notes.append(COLUMNS.format(wrt=wrt))
-            return other
-    return found
+    meant = found
+    for note, other in () if found else stacked(about, wrt, ours):
+        with contextlib.suppress(SymgradError):  # a text that has the axes of the derivative
+            again = Case(given, about, wrt, other).verdict()
+            again.notes.append(note)
+            if again:
+                return again
+            if meant is found and not _fits(found) and _fits(again):
+                meant = again
+    return meant
+
+
+def _fits(found: Verdict) -> bool:
+    """Whether a text has the shape of the exact formula, or of its transpose."""
+    exact = found.ours.shape if found.ours is not None else ()
+    return found.theirs is not None and found.theirs.shape in (exact, exact[::-1])
 
 
 def _name_of(wrt: Any, about: Source) -> Any:

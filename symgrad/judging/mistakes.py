@@ -193,7 +193,7 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
             listed = " and ".join(names)
             return Diagnosis(
                 "assumption",
-                f"The formula is right only if {listed} is symmetric.",
+                f"The formula is right only if {listed} {'is' if len(names) == 1 else 'are'} symmetric.",
                 f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}",
             )
     return None

@@ -77,7 +77,8 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
     text = split_definition(given)
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
-    others = [({}, "", False), *((o, n, True) for o, n in _others(_OTHERS_IN_PLAIN, text, table) if not is_numpy(text))]
+    paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
+    others = [({}, "", False), *((o, n, True) for o, n in (*paper, *_identities(text, table)))]
     for starred in (False, True) if "*" in text and not is_numpy(text) else (False,):
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
@@ -154,7 +155,7 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
 
 def _identities(given: str, table: dict[str, Term]) -> Iterator[tuple[dict[str, Any], str]]:
     """The sizes that I may have beside a Kronecker sign, where nothing else tells it."""
-    if r"\otimes" in given and re.search(r"(?<![a-zA-Z\\])I(?![a-zA-Z_])|\\mathbf\s*\{?\s*I", given):
+    if re.search(r"\\otimes|⊗|kron", given) and re.search(r"(?<![a-zA-Z\\])I(?![a-zA-Z_])|\\mathbf\s*\{?\s*I", given):
         for size in dict.fromkeys(size for s in table.values() for size in s.shape):
             yield {"eye": size}, f"I is read as I_{size}"
 

@@ -38,9 +38,9 @@ def _letters(text: str, about: Source) -> list[str]:
     names = {str(s.name) for s in about.symbols} | set(re.findall(r"(\w)\s*:?=", text))
     text = re.sub(r"\^\s*\{?\s*-?\s*T(?!\w)", " ", text)  # the T of a transpose
     if is_latex(text):
-        found = re.sub(r"\\(operatorname|text|math\w*)\s*\{[^}]*\}|\\[a-zA-Z]+", " ", text)
+        found = re.sub(r"\\(operatorname|text|math\w*)\s*\{[^}]*\}|\\[a-zA-Z]+|[A-Za-z](?=\s*_)", " ", text)
     else:
-        found = " ".join(re.findall(r"(?<![\w.])[A-Za-z](?!\w)", text))
+        found = " ".join(re.findall(r"(?<![a-zA-Z0-9.])[A-Za-z](?!\w)", text))
     return [x for x in dict.fromkeys(found) if x in LETTERS and x not in names]
 
 

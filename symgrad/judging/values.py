@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from symgrad.errors import SymgradError
@@ -15,7 +16,7 @@ from symgrad.sources import Source, source
 from symgrad.sources.natural import likelier
 
 JACOBIAN = "f is an array here, and the formula its Jacobian ∂fᵢ/∂xⱼ; state shapes= where it is a number."
-COLUMNS = "the text is the Jacobian of vec f by vec {wrt}, which stack columns."
+STACKED = "the text is the {what} by vec {wrt}, where vec stacks {lines}."
 
 
 def best_of_values(
@@ -59,15 +60,24 @@ def _is_jacobian(found: Verdict | None) -> bool:
     return found is not None and found.theirs is not None and found.theirs.ndim == found.ours.ndim
 
 
-def by_columns(about: Source, wrt: Any, jacobian: Term) -> Term | None:
-    """∂ vec f/∂ vec X of matrices, which stack columns (Magnus and Neudecker 1988); None where there is no matrix."""
-    if wrt is None or isinstance(wrt, (tuple, list)):
-        return None
-    rows, columns = len(about.term.shape), len(about.target(wrt).shape)
-    if not rows or not columns or rows + columns < 3:
-        return None
-    axes = (*reversed(range(rows)), *reversed(range(rows, rows + columns)))
-    turned = lookup("permute")(jacobian, dims=axes)
-    sides = [functools.reduce(product_size, sizes) for sizes in (turned.shape[:rows], turned.shape[rows:])]
-    made: Term = lookup("reshape")(turned, shape=tuple(sides))
-    return made
+def stacked(about: Source, wrt: Any, derivative: Term) -> Iterator[tuple[str, Term]]:
+    """What a derivative is by vec of matrices, which stacks columns (Magnus and Neudecker, 1988) or rows, with a note.
+
+    Jacobians of matrices and Hessians by one are matrices then, and gradients are vectors; nothing without a matrix.
+    """
+    by = () if wrt is None else wrt if isinstance(wrt, (tuple, list)) else (wrt,)
+    axes = [n for n in (about.term.ndim, *(about.target(name).ndim for name in by)) if n]
+    if not by or len(axes) > 2 or max(axes, default=0) < 2:
+        return
+    what = "gradient" if len(axes) == 1 else "Hessian" if len(by) == 2 else "Jacobian of vec f"
+    for lines in ("columns", "rows"):
+        ends = list(itertools.accumulate(axes, initial=0))
+        groups = [range(a, b) for a, b in itertools.pairwise(ends)]
+        turned = derivative
+        if lines == "columns":
+            turned = lookup("permute")(derivative, dims=tuple(k for group in groups for k in reversed(group)))
+        sizes = tuple(functools.reduce(product_size, [turned.shape[k] for k in group]) for group in groups)
+        yield (
+            STACKED.format(what=what, wrt=" and vec ".join(dict.fromkeys(by)), lines=lines),
+            lookup("reshape")(turned, shape=sizes),
+        )

@@ -20,6 +20,7 @@ from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.watch import Watch
 
 
 def called(function: Callable[..., Any]) -> str:
@@ -86,7 +87,7 @@ def ran(
                 tensors.append(tensor)
             row.append(tensor)
         call_args.append(containers.unflatten(structure, iter(row)))
-    with enable_grad():
+    with Watch(), enable_grad():  # which follows values past a detach
         start = next(sequence)
         result = as_run(function, call_args, args)
         end = next(sequence)

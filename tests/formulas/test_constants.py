@@ -197,3 +197,30 @@ def test_constants_are_written_entry_by_entry_where_they_are_few(made, text):
     x = sg.tensor(np.ones(constant.shape), requires_grad=True, name="x")
     below = sg.formula((x * constant).sum()).unicode(constants=True).splitlines()[1:]
     assert below == ([] if text is None else [f"where c₁ = {text}"])
+
+
+def without_grad(a):
+    with sg.no_grad():
+        kept = (a * a).sum()
+    return kept * a.sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda a: ((a.detach() // 2) * a).sum(), r"\left\lfloor \frac{1}{2} a\right\rfloor"),
+        (lambda a: (a.detach() ** 2 * a).sum(), r"a^{\odot 2}"),
+        (lambda a: (a.data * a).sum(), "a"),
+        (lambda a: ((a.detach() > 1) * a).sum(), r"\left[a > 1\right]"),
+        (without_grad, r"\left(a^{\top} a\right) \mathbf{1}"),
+    ],
+    ids=["whole quotients", "powers", "data", "a mask", "without grad"],
+)
+def test_what_is_computed_of_detached_arguments_stays_a_function_of_them(function, text):
+    """It was zero where it was zero at the examples, and else a letter that nobody knows."""
+    for args in ((), (np.array([0.5, 2.5, 4.25]),)):
+        found = sg.formula(function, *args, wrt="a", **({} if args else {"shapes": "a=n"}))
+        assert found.latex() == text
+        a = np.array([3.0, 0.5, -2.5, 7.0])
+        np.testing.assert_allclose(found.evaluate(a=a), sg.func.grad(function)(sg.tensor(a)).numpy())
+        assert np.array_equal(sg.compile(lambda a: function(a), a)(a), function(sg.tensor(a)).numpy())

@@ -40,14 +40,15 @@ def test_right_ones(text, of, wrt):
 def test_jacobians_by_stacked_columns(text, of, wrt):
     verdict = sg.judge(text, of=of, wrt=wrt)
     assert verdict
-    assert f"the text is the Jacobian of vec f by vec {wrt}, which stack columns." in verdict.notes
+    assert f"the text is the Jacobian of vec f by vec {wrt}, where vec stacks columns." in verdict.notes
 
 
 @pytest.mark.parametrize(
     ("text", "of", "wrt", "mistake"),
     [
         ("W.T", "W@x", "x", "The formula is the transpose of the exact one."),
-        (r"A\otimes B^\top", "A@X@B", "X", "No single mistake"),
+        (r"I\otimes X - X^T\otimes I", "X@X", "X", ""),
+        (r"B\otimes A^\top", "A@X@B", "X", "The formula is the transpose of the exact one."),
         (r"2(B^\top\otimes A)", "A@X@B", "X", "The formula is 2 times the exact one."),
         ("diag(softmax(x))", "softmax(x)", "x", ""),
     ],
@@ -63,3 +64,69 @@ def test_a_diagonal_matrix_of_a_number_is_told():
     found = sg.judge("w * diag(1-tanh(w@x)**2)", of="tanh(w @ x)", wrt="x", shapes="w=n x=n")
     assert not found
     assert "diag() of a number: it takes a vector" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"A\otimes B^\top", "A@X@B", "X"),
+        ("np.kron(A, B.T)", "A@X@B", "X"),
+        (r"I_n \otimes x^\top", "W@x", "W"),
+        (r"2 I_n \otimes (V^\top V)", "norm(T-U@V.T)**2", ("U", "U")),
+        ("X.flatten()", "norm(X)**2/2", "X"),
+    ],
+)
+def test_jacobians_by_stacked_rows(text, of, wrt):
+    (note,) = (note for note in sg.judge(text, of=of, wrt=wrt).notes if "vec" in note)
+    assert note.endswith("where vec stacks rows.")
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"\operatorname{vec}(A)", "trace(A.T@X)", "X"),
+        (r"\mathrm{vec}(2X)^T", "norm(X)**2", "X"),
+        (r"2 V^\top V \otimes I_n", "norm(T-U@V.T)**2", ("U", "U")),
+        (r"K_{nm}", "X.T", "X"),
+        (r"K_{mn}(B^\top \otimes A)", "(A@X@B).T", "X"),
+        (r"(I_{n^2} + K_n)(I \otimes X^\top)", "X.T@X", "X"),
+        ("kron(I_m, A)", "A@X", "X"),
+        ("kron(I, A)", "A@X", "X"),
+    ],
+)
+def test_vec_and_the_commutation_matrix(text, of, wrt):
+    verdict = sg.judge(text, of=of, wrt=wrt)
+    assert verdict
+    assert any("where vec stacks columns." in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"A_{ik}B_{lj}", "A@X@B", "X"),
+        (r"\frac{\partial Y_{ij}}{\partial X_{mn}} = \delta_{im} B_{nj}", "X@B", "X"),
+        (r"-(X^{-1})_{ik} (X^{-1})_{lj}", "inv(X)", "X"),
+        ("np.einsum('ik,lj->ijkl', A, B)", "A@X@B", "X"),
+    ],
+)
+def test_jacobians_of_four_indices(text, of, wrt):
+    assert sg.judge(text, of=of, wrt=wrt)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"df = 2(Ax-b)^\top A dx", "norm(A@x-b)**2", "x"),
+        (r"\mathrm{d}f = \operatorname{tr}(X^{-1} \,\mathrm{d}X)", "log(det(X))", "X"),
+        (r"dF = -X^{-1} dX X^{-1}", "inv(X)", "X"),
+        (r"df = \sum_{i=1}^m (a_i^\top x - b_i) a_i^\top dx", "norm(A@x-b)**2/2", "x"),
+        ("df = trace(X.T@dX)*2", "norm(X)**2", "X"),
+        (r"\frac{dy}{dx} = 2x", "x**2", "x"),
+    ],
+)
+def test_differentials_state_a_derivative(text, of, wrt):
+    """They were read as products with a number d, and called wrong."""
+    assert sg.judge(text, of=of, wrt=wrt)
+    half = sg.judge(text.replace("=", r"= \frac{1}{2}" if "\\" in text else "= 1/2*", 1), of=of, wrt=wrt)
+    assert not half
+    assert "1/2 times" in half.diagnosis.sentence

@@ -382,6 +382,7 @@ READERS: dict[str, Reader] = {
     "one_hot": _read_one_hot,
     "cast": _read_cast,
     "clone": _read_clone,
+    "detach": _read_clone,
     "unrecorded": _read_clone,
     "beside": _read_beside,
     "by_pieces": _read_beside,

@@ -229,6 +229,12 @@ def _fenced(w: Writer, t: Term) -> Piece:
     return made if w.taken("H") else made.replaced(flip=(rf"{base}^{{{mark}}}", POWER))
 
 
+@writes("floor_divide", "div_floor")
+def _floored(w: Writer, t: Term) -> Piece | None:
+    x, y = t.args
+    return w.write(lookup("floor")(lookup("div")(x, y)))
+
+
 @writes("real", "imag")
 def _parts(w: Writer, t: Term) -> Piece:
     name = operator("Re" if t.op.name == "real" else "Im")
@@ -246,7 +252,7 @@ def _clamp(w: Writer, t: Term) -> Piece:
     return function(kind_of(t.shape), operator("clip"), *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
-@writes("cast", "clone", "unrecorded", "beside", "by_pieces")
+@writes("cast", "clone", "detach", "unrecorded", "beside", "by_pieces")
 def _transparent(w: Writer, t: Term) -> Piece | None:
     source = t.args[0].dtype
     if (

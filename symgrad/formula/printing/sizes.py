@@ -36,5 +36,10 @@ def read_size(text: str) -> str:
 
     >>> read_size(r"\left\lceil\frac{n-1}{2}\right\rceil+m")
     'len(range(n-1)[::2])+m'
+    >>> read_size("n^{2}"), read_size("nm")
+    ('n*n', 'n*m')
     """
+    if re.fullmatch(r"[a-zA-Z](\^\{?\d\}?)?([a-zA-Z](\^\{?\d\}?)?)*", text):
+        powers = re.findall(r"([a-zA-Z])(?:\^\{?(\d)\}?)?", text)
+        return "*".join(letter for letter, power in powers for _ in range(int(power or 1)))
     return _PARTED.sub(lambda m: f"len(range({m[1] or m[3]})[::{m[2] or m[4]}])", text).replace(r"\cdot", "*")

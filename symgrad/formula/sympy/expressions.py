@@ -364,6 +364,7 @@ _NODES: dict[str, Callable[..., Any]] = {
     "clamp_max": _extreme("minimum", sp.Min),
     "relu": lambda t, x: head("relu")(x) if t.shape else sp.Max(x, 0),
     "clone": lambda t, x: x,
+    "detach": lambda t, x: x,
     "unrecorded": lambda t, x: x,
     "cast": _cast,
 }

@@ -189,5 +189,6 @@ _RULES: dict[str, Rule] = {
     "full": lambda t, args: number_expr(t.params["value"]) * sp.OneMatrix(*_shape(t)),
     "cast": lambda t, args: args[0],
     "clone": lambda t, args: args[0],
+    "detach": lambda t, args: args[0],
     "unrecorded": lambda t, args: args[0],
 }

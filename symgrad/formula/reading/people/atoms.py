@@ -11,7 +11,7 @@ from symgrad.formula.reading.atoms import ATOMS, KINDS
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
-from symgrad.formula.reading.people.functions import ENTRYWISE
+from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
 from symgrad.formula.reading.people.indices import subscript_letters
 from symgrad.formula.reading.values import Value, diag, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number
@@ -168,6 +168,16 @@ def _bessel(r: Any, text: str) -> Any:
     return ATOMS["I"](r, text) if text == "I" else _not_a_symbol(r, text)
 
 
+def _commutation(r: Any, text: str) -> Any:
+    """The commutation matrix ``K_{mn}`` of two sizes, or ``K_n`` of one; else Bessel's function."""
+    place = r.tokens.at
+    sizes = [x for x in r.subscript() if x != ","] if r.tokens.peek() == "_" else []
+    if 0 < len(sizes) < 3 and all(x in r.letters or (x.isdigit() and len(sizes) == 2) for x in sizes):
+        return Value("m", commutation(*(int(x) if x.isdigit() else x for x in (sizes[0], sizes[-1]))))
+    r.tokens.at = place
+    return _bessel(r, text)
+
+
 def _not_a_symbol(r: Any, text: str) -> Any:
     r.tokens.at -= 1
     raise r.tokens.error(f"{text!r} is no symbol here; {r.listed()}")
@@ -230,7 +240,8 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "{": _group,
     "H": _step,
     r"\Theta": _step,
-    **dict.fromkeys("IJYK", _bessel),
+    **dict.fromkeys("IJY", _bessel),
+    "K": _commutation,
     "W": _special(lambda x: op("lambertw", x)),
     r"\Gamma": _special(ENTRYWISE["gamma"]),
     "B": _special(ENTRYWISE["beta"]),

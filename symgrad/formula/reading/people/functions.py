@@ -17,6 +17,7 @@ from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.ops.shapes.shaping import resolve_shape
+from symgrad.ops.shapes.sizes import product_size
 
 
 def static(value: Any) -> Any:
@@ -31,6 +32,17 @@ def _trace(a: Term) -> Any:
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ProductMisfit(f"the trace of an array of shape {a.shape}")
     return op("trace", a)
+
+
+def _vec(a: Term) -> Any:
+    """The columns of a matrix, one below the other."""
+    return op("reshape", a.T, shape=(functools.reduce(product_size, reversed(a.shape), 1),)) if a.ndim > 1 else a
+
+
+def commutation(m: Any, n: Any) -> Any:
+    """The matrix K with K vec X = vec Xᵀ for X of m rows and n columns (Magnus and Neudecker, 1979)."""
+    made = FRONTS["einsum"].call("ac,bd->abdc", *(op("eye", n=size, dtype="float64") for size in (m, n)))
+    return op("reshape", made, shape=(product_size(m, n), product_size(n, m)))
 
 
 def _square(name: str) -> Callable[..., Any]:
@@ -246,6 +258,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "trace": _trace,
     "tr": _trace,
+    "vec": _vec,
     "diag": diag,
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
@@ -256,6 +269,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "permute": _transpose,
     "Transpose": lambda a: a.T,
     "reshape": _reshape,
+    "flatten": lambda a: _reshape(a, -1),
     "expand_dims": lambda a, axis: op("unsqueeze", a, dim=static(axis) % (a.ndim + 1)),
     "cumsum": _along_axis("cumsum"),
     "cumprod": _along_axis("cumprod"),

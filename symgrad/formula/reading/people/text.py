@@ -398,7 +398,7 @@ _SAME_VALUE = ("astype", "float", "double", "to", "type", "numpy", "detach", "cl
 """Methods that change nothing but the kind of numbers, or where they are kept."""
 
 _AFTER_DOT = {"T": (r"\top",), "mT": (r"\top",), "I": ("-", "1"), "H": ("H",)}
-_INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta"}
+_INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta", **{x: x for x in "IJYK"}}
 """What may stand before an index besides a symbol; nothing, after a sign such as ∑."""
 
 
@@ -413,8 +413,6 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
     if greek is not None:
         return [("char", greek, place)]
-    if re.fullmatch(r"[IJYK]_\d", text) and following == "(":
-        return [("char", part, place) for part in (text[0], "_", "{", text[2], "}")]
     known = _is_function(text, "(")
     if text in ("pi", "π"):
         return [("command", r"\pi", place)]

@@ -1,0 +1,37 @@
+r"""Formulas that are written as differentials: ``df = \operatorname{tr}(X^{-1} dX)`` states the derivative X⁻ᵀ."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from symgrad.formula.derive import jacobian
+from symgrad.formula.printing.names import name_latex
+from symgrad.formula.term import Term, symbol, symbols
+from symgrad.judging.readings import read_first, readings
+from symgrad.sources import Source, is_latex
+
+_D = r"(?:\\(?:mathrm|operatorname|text|rm)\s*(?:\{\s*d\s*\}|d(?![a-zA-Z]))|(?<![a-zA-Z\\])d)"
+"""The d of a differential."""
+
+
+def derivative_stated(given: Any, about: Source, wrt: Any) -> Term | None:
+    """The derivative that a text states by a differential, which is linear in ``dx``; None for other texts."""
+    if not isinstance(given, str) or not isinstance(wrt, str) or any(s.name in ("d", f"d{wrt}") for s in about.symbols):
+        return None
+    target = about.target(wrt)
+    step = symbol(f"d{wrt}", target.shape, target.dtype)
+    latex = is_latex(given)
+    spelled = "|".join(map(re.escape, dict.fromkeys([wrt, name_latex(wrt)])))
+    pattern = rf"{_D}(?:\s|\\,|\\!)*\{{?(?:{spelled})(?![a-zA-Z_])\}}?" if latex else rf"(?<!\w)d{re.escape(wrt)}(?!\w)"
+    left, sign, right = given.partition("=")
+    plain = right if sign and re.match(rf"\s*{_D}", left) else given
+    text, count = re.subn(pattern, lambda _: f" {name_latex(step.name)} " if latex else str(step.name), plain)
+    if not count or re.search(r"\\int(?![a-z])|\\frac\s*\{\s*" + _D, plain):
+        return None
+    reads, _ = read_first(readings(text, [*about.symbols, step], about.term.shape), about.term.shape)
+    for read in reads:
+        if read.term.shape == about.term.shape and read.cut is None:
+            found = jacobian(read.term, step)
+            return None if step in symbols(found) else found
+    return None
