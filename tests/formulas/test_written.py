@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbols
 
 X = np.array([1.0, 2.0, 3.0])
@@ -311,3 +312,33 @@ def test_parts_of_constants_have_the_values_that_they_had(f):
     u = np.array([0.5, 1.5, 0.7, 0.9, 2.0])
     np.testing.assert_allclose(sg.formula(f, u).evaluate(u=u), f(u))
     np.testing.assert_allclose(sg.formula(f, u, wrt=0).evaluate(u=u), sg.func.grad(f)(u).numpy())
+
+
+def test_entries_at_both_ends_stand_around_what_is_left():
+    def ends(v, a=0):
+        u = v.clone()
+        u[0] = a
+        u[-1] = a
+        return u
+
+    def frame(X):
+        X = X.clone()
+        X[0, :] = X[-1, :] = 0
+        X[:, 0] = X[:, -1] = 1
+        return X
+
+    assert sg.latex(ends, (5,)) == r"\begin{bmatrix} 0 \\ v_{[1:-1]} \\ 0 \end{bmatrix}"
+    assert sg.latex(ends, (5,), 2.0) == r"\begin{bmatrix} a \\ v_{[1:-1]} \\ a \end{bmatrix}"
+    assert sg.latex(lambda v: (ends(v) ** 2).sum(), (5,), wrt="v") == (
+        r"2 \begin{bmatrix} 0 \\ v_{[1:-1]} \\ 0 \end{bmatrix}"
+    )
+    assert sg.latex(lambda v, a: (ends(v, a) ** 2).sum(), (5,), 2.0, wrt="a") == "4 a"
+    assert sg.latex(frame, (5, 4)) == (
+        r"\begin{bmatrix} \mathbf{1}_{n} & \begin{bmatrix} 0 \\ X_{[1:-1, 1:-1]} \\ 0 \end{bmatrix} "
+        r"& \mathbf{1}_{n} \end{bmatrix}"
+    )
+    for n in (2, 3, 6):
+        v = np.arange(1.0, n + 1)
+        found = sg.formula(lambda v: (ends(v) ** 2).sum(), (5,), wrt="v")
+        read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+        np.testing.assert_array_equal(evaluate(read, {"v": v}), [0, *2 * v[1:-1], 0])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.entries.blocks import ranges
+from symgrad.formula.canonical.entries.rows import within
 from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity, new_axes, turned_around
 from symgrad.formula.canonical.entries.written import entry_at, not_written, placed_at, unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product
@@ -43,7 +44,7 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
             inside = whole(run.term(inner), inner.shape)
             return run.form_of(lookup("put")(inside, index=Index(tuple(single)), shape=term.shape))
     if parts is None or all(isinstance(p, slice) for p in parts):
-        return None
+        return None if parts is None or rows else _within_range(run, term, args[0], parts)
     if any(r.shape != rows[0].shape for r in rows) or any(1 in r.shape for r in rows):
         return None
     picked = tuple(term.ndim + k for k in range(len(rows[0].shape) if rows else 0))
@@ -63,6 +64,23 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
         return found
     rest = Index(tuple(p if isinstance(p, slice) else _ALL for p in parts))
     return run.form_of(lookup("put")(whole(run.term(found), shape), index=rest, shape=term.shape))
+
+
+def _within_range(run: Canonicaliser, term: Term, form: Form, parts: Sequence[Any]) -> Form | None:
+    """What was put in a part of a range is put in that part of the whole, always; None for others."""
+    p = form.terms[0] if len(form.terms) == 1 else None
+    arrays = [] if p is None else [f for f in p.factors if f.labels]
+    if p is None or len(arrays) != 1 or arrays[0].power != 1 or arrays[0].labels != tuple(p.out):
+        return None
+    base = arrays[0].base
+    inner = index_of_axes(base.params["index"], base.ndim) if base.op.name == "put" and len(base.args) == 1 else None
+    if inner is None or not all(isinstance(part, (int, slice)) for part in inner):
+        return None
+    found = [within(range_, part) for range_, part in zip(parts, inner, strict=True)]
+    if None in found:
+        return None
+    made = run.form_of(lookup("put")(base.args[0], index=Index(tuple(found)), shape=term.shape))
+    return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), made)
 
 
 def _is_whole(parts: Sequence[Any], shape: tuple[Any, ...]) -> bool:

@@ -13,7 +13,7 @@ from symgrad.formula.canonical.entries.slices import index_of_axes
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
-from symgrad.ops.shapes.sizes import total_size
+from symgrad.ops.shapes.sizes import letters_of, total_size
 
 
 class Block(NamedTuple):
@@ -114,14 +114,15 @@ def range_of(row: Sequence[Block], axis: int, start: Any, length: Any) -> list[B
 
 
 def reaches(a: Any, b: Any, known: Sequence[Any]) -> bool:
-    """Whether a ≤ b, where some sizes are known not to be negative."""
+    """Whether a ≤ b, where some sizes are known not to be negative; a letter stands for at least two places."""
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
     gap = total_size((b, a), (1, -1))
     if isinstance(gap, int):
         return gap >= 0
-    more = (total_size((gap, size), (1, -1)) for size in known if isinstance(size, str))
-    return any(isinstance(n, int) and n >= 0 for n in more)
+    least = [(size, 0) for size in known if isinstance(size, str)] + [(letter, 2) for letter in letters_of(gap)]
+    more = ((total_size((gap, size), (1, -1)), n) for size, n in least)
+    return any(isinstance(rest, int) and rest + n >= 0 for rest, n in more)
 
 
 def _shortened(value: Term, axis: int, before: int, after: Any, left: Any) -> Term:
@@ -146,14 +147,14 @@ def part_of_part(base: Term, axis: int, part: Any) -> Term | None:
     if inner is None or not all(isinstance(p, (int, slice)) for p in inner):
         return None
     at = [k for k, p in enumerate(inner) if isinstance(p, slice)][axis]
-    found = _within(inner[at], part)
+    found = within(inner[at], part)
     if found is None:
         return None
     made: Term = lookup("getitem")(base.args[0], index=Index((*inner[:at], found, *inner[at + 1 :])))
     return made if made.shape == lookup("getitem")(base, index=along(axis, part)).shape else None
 
 
-def _within(outer: slice, part: Any) -> Any:
+def within(outer: slice, part: Any) -> Any:
     """What a part of a range is in the array itself; None where one of them takes steps or ends in between."""
     if outer.step not in (None, 1) or (isinstance(part, slice) and part.step not in (None, 1)):
         return None
