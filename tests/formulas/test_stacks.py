@@ -217,3 +217,14 @@ def test_systems_of_stacks_are_products_with_inverses(name, wrt):
             np.testing.assert_allclose(evaluate(read, {"A": A, "b": b, "c": c}), want, rtol=1e-8, atol=1e-10)
     if name == "one right side each" and wrt == "b":
         assert text == r"\left[\sum_{k} \left[A^{-1}\right]_{i k j} c_{i k}\right]_{i j}"
+
+
+def test_stacked_numbers_are_added_entry_by_entry_with_their_decimals():
+    def sum_of_two(a):
+        one = sg.stack([sg.stack([0.1 * a, a * a]), sg.stack([3 * a, a.sin()])])
+        return one + sg.stack([sg.stack([0.3 * a, a]), sg.stack([a, 2 - a.sin()])])
+
+    assert sg.latex(sum_of_two, 1.5) == r"\begin{bmatrix} 0.4 a & a^{2} + a \\ 4 a & 2 \end{bmatrix}"
+    assert sg.latex(lambda a, h: h * sg.stack([a, a * a]) - 2 * h * sg.stack([a, a]), 1.5, 0.1) == (
+        r"h \begin{bmatrix} -a \\ a^{2} - 2 a \end{bmatrix}"
+    )

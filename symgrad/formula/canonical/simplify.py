@@ -32,7 +32,7 @@ from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_units
-from symgrad.formula.canonical.entries.stacks import stacked
+from symgrad.formula.canonical.entries.stacks import added, stacked
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
 from symgrad.formula.canonical.normal import (
@@ -185,6 +185,10 @@ class Canonicaliser:
             row = side_by_side(found, shape, self)
             if row is not None:
                 return self.sum_of(row, shape)
+        if sum(any(f.base.op.name == "stack" for f in p.factors) for p in found) > 1:
+            sums = added(found, self)
+            if sums is not None:
+                return self.sum_of(sums, shape)
         if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
             together = joined(self, found, shape)
             if together is not None:

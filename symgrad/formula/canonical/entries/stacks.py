@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.entries.slices import unit_place
 from symgrad.formula.canonical.normal import Factor, Form, Product, content
+from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -32,6 +33,29 @@ def stacked(form: Form, run: Canonicaliser) -> Form:
         if found is not None:
             return stacked(found, run)
     return form
+
+
+def added(terms: Sequence[Product], run: Canonicaliser) -> list[Product] | None:
+    """The terms with stacked arrays in one that have the same scalars in front; None where no two have."""
+    rows: dict[Any, list[int]] = {}
+    for k, p in enumerate(terms):
+        arrays = [f for f in p.factors if f.labels]
+        if len(arrays) == 1 and arrays[0].base.op.name == "stack" and arrays[0].labels == tuple(p.out):
+            array, scalars = arrays[0], frozenset(f for f in p.factors if not f.labels)
+            rows.setdefault((array.base.shape, array.base.params["dim"], array.power, scalars), []).append(k)
+    alike = next((row for (*_, power, _), row in rows.items() if len(row) > 1 and power == 1), None)
+    if alike is None:
+        return None
+    of = [(terms[k], next(f.base for f in terms[k].factors if f.labels)) for k in alike]
+    entries = []
+    for column in zip(*(base.args for _, base in of), strict=True):
+        forms = [run.form_of(a).scaled(p.coef, p.decimal) for (p, _), a in zip(of, column, strict=True)]
+        entry = whole(run.term(run.plus(forms, [1] * len(forms), column[0].shape)), column[0].shape)
+        entries.append(entry if entry.shape == column[0].shape else lookup("expand")(entry, shape=column[0].shape))
+    (made,) = run.opaque(lookup("stack")(*entries, dim=of[0][1].params["dim"])).terms
+    first = terms[alike[0]]
+    joined = Product(made.coef, (*(f for f in first.factors if not f.labels), *made.factors), made.out, made.decimal)
+    return [joined if k == alike[0] else p for k, p in enumerate(terms) if k not in alike[1:]]
 
 
 def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | None:
