@@ -26,7 +26,7 @@ def derivative_stated(given: Any, about: Source, wrt: Any) -> Term | None:
     pattern = rf"{_D}(?:\s|\\,|\\!)*\{{?(?:{spelled})(?![a-zA-Z_])\}}?" if latex else rf"(?<!\w)d{re.escape(wrt)}(?!\w)"
     left, sign, right = given.partition("=")
     plain = right if sign and re.match(rf"\s*{_D}", left) else given
-    text, count = re.subn(pattern, lambda _: f" {name_latex(step.name)} " if latex else str(step.name), plain)
+    text, count = re.subn(pattern, lambda _: f" {name_latex(str(step.name))} " if latex else str(step.name), plain)
     if not count or re.search(r"\\int(?![a-z])|\\frac\s*\{\s*" + _D, plain):
         return None
     reads, _ = read_first(readings(text, [*about.symbols, step], about.term.shape), about.term.shape)

@@ -9,6 +9,7 @@ import symgrad as sg
 import symgrad.nn.functional as F
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate
 
 RNG = np.random.default_rng(7)
@@ -205,3 +206,37 @@ def test_gradients_read_as_in_papers(name):
     want = sg.func.grad(f)(*args).numpy()
     np.testing.assert_allclose(evaluate(read, dict(zip(names, args, strict=True))), want, rtol=1e-9, atol=1e-12)
     assert canonical(found.canonical) is found.canonical
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "wrt", "text"),
+    [
+        (lambda x: sg.prod(x), [(4,)], None, r"\prod_{i} x_{i}"),
+        (lambda x: sg.prod(x), [(4,)], "x", r"\left[\prod_{j \ne i} x_{j}\right]_{i}"),
+        (lambda X: sg.prod(X, 1).sum(), [(4, 3)], "X", r"\left[\prod_{k \ne j} X_{i k}\right]_{i j}"),
+        (
+            lambda A, x: sg.prod(A @ x),
+            [(4, 3), (3,)],
+            "x",
+            r"A^{\top} \left[\prod_{j \ne i} \left[A x\right]_{j}\right]_{i}",
+        ),
+        (
+            lambda x: sg.prod(1 - sg.exp(-x)) ** 2,
+            [(4,)],
+            "x",
+            (
+                r"2 \left(\prod_{i} \left(1 - e^{-x_{i}}\right)\right) "
+                r"\left[\prod_{j \ne i} \left(1 - e^{-x_{j}}\right)\right]_{i} \odot e^{-x}"
+            ),
+        ),
+    ],
+    ids=["a product", "its gradient", "of rows", "of a product", "squared"],
+)
+def test_products_of_entries_are_written_with_indices(f, shapes, wrt, text):
+    found = sg.formula(f, *shapes, wrt=wrt)
+    assert found.latex() == text
+    values = {s.name: np.random.default_rng(2).uniform(0.5, 2, n) for s, n in zip(found.symbols, shapes, strict=True)}
+    want = found.evaluate(**values)
+    for read, printed in ((from_latex, text), (from_unicode, found.unicode())):
+        made = evaluate(read(printed, found.symbols, shape=found.term.shape), values)
+        np.testing.assert_allclose(made, want, rtol=1e-12)

@@ -125,7 +125,7 @@ def _spaced(boxes: Sequence[Box], texts: Sequence[str], call: str) -> str:
 def _gap(before: Box, box: Box, binary: bool, call: str) -> str:
     if before.kind == "sign":
         return " " if binary or before.text not in ("−", "+") else ""
-    if before.kind == "prefix" and before.text not in "∑∫":
+    if before.kind == "prefix" and before.text not in "∑∏∫":
         return ""
     if box.kind == "plain" and box.text in (",", ";", ":", "]", ")"):
         return " " if box.text == ":" and before.text == "," else ""

@@ -100,6 +100,22 @@ def sum_of_entries(w: Writer, t: Term) -> Piece | None:
     return None if t.params["keepdim"] else _summed(w, t.args[0], t.params["dim"])
 
 
+def product_of_entries(w: Writer, t: Term) -> Piece | None:
+    """The products of the entries along an axis of a vector or matrix, or for each entry of all others, by entries."""
+    (x,), dim, others = t.args, t.params["dim"], t.op.name == "prod_others"
+    letters = _letters(w, x)
+    name = [next(letters) for _ in range(x.ndim)]
+    bound = next(letters) if others else name[dim]
+    row = tuple(bound if k == dim else y for k, y in enumerate(name))
+    entry = _Entries(w, letters).of(x, row) if x.ndim in (1, 2) and not t.params.get("keepdim") else None
+    if entry is None:
+        return None
+    below = rf"{bound} \ne {name[dim]}" if others else bound
+    text = rf"\prod_{{{below}}} {closed(pieces.signed(w.write(entry)), MUL)}"
+    free = [y for k, y in enumerate(name) if others or k != dim]
+    return Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}") if free else Piece("s", text, OPEN)
+
+
 def root_of_squares(w: Writer, t: Term) -> Piece | None:
     """The norms along an axis of a real array of three or more axes, by its entries."""
     (x,), dims = t.args, t.params["dim"]

@@ -25,7 +25,7 @@ SIGNS = {
     "+": "+", "-": "−", "=": "=", "<": "<", ">": ">", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\odot": "⊙",
     r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗", r"\times": "×",
 }  # fmt: skip
-PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑", r"\int": "∫"}
+PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑", r"\prod": "∏", r"\int": "∫"}
 PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′", r"\nabla": "∇"}
 ACCENTS = {r"\hat": "\u0302", r"\bar": "\u0304", r"\tilde": "\u0303", r"\dot": "\u0307", r"\vec": "\u20d7"}
 _FENCES = {"(": "()", "[": "[]", "|": "||", r"\lfloor": "⌊⌋", r"\lceil": "⌈⌉"}

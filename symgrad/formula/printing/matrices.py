@@ -19,7 +19,7 @@ from symgrad.formula.printing.calls import (
     unit_vector,
     writes,
 )
-from symgrad.formula.printing.indices import index_notation, root_of_squares, sum_of_entries
+from symgrad.formula.printing.indices import index_notation, product_of_entries, root_of_squares, sum_of_entries
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.printing.sizes import size_tex
@@ -453,3 +453,8 @@ def _spread(w: Writer, t: Term) -> Piece | None:
         if label not in known:
             made = lookup("unsqueeze")(made, dim=axis)
     return w.write(lookup("expand")(made, shape=t.shape))
+
+
+@writes("prod", "prod_others")
+def _product_of_entries(w: Writer, t: Term) -> Piece | None:
+    return product_of_entries(w, t)

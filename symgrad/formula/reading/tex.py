@@ -100,6 +100,8 @@ _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm"
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
          r"\odot", r"\times", r"\otimes", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+LARGE = (r"\sum", r"\prod")
+"""Signs of what has indices below."""
 
 
 class _TexReader(OptionReader):
@@ -207,12 +209,12 @@ class _TexReader(OptionReader):
 
     def juxtaposed(self) -> Any:
         tokens = self.tokens
-        if tokens.peek() == r"\sum" and tokens.peek(1) == "_":
+        if tokens.peek() in LARGE and tokens.peek(1) == "_":
             return self.summed()
         out = self.factor()
         while tokens.peek() not in STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
-            right = self.summed() if tokens.peek() == r"\sum" else self.factor()
+            right = self.summed() if tokens.peek() in LARGE else self.factor()
             if isinstance(out, Indexed) or isinstance(right, Indexed):
                 out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
             else:
@@ -220,11 +222,18 @@ class _TexReader(OptionReader):
         return out
 
     def summed(self) -> Any:
-        self.tokens.at += 1
-        letters = self.subscript()
+        r"""A sum over indices, a product over one, or that of all entries but one: ``\prod_{k \ne i} x_k``."""
+        sign, letters = self.tokens.take(), self.subscript()
         before, self.bound = self.bound, self.bound | set(letters)
         found = self.juxtaposed()
         self.bound = before
+        if sign == r"\prod":
+            ((term, row),) = found.settled().operands
+            dim = row.index(letters[0])
+            if len(letters) > 1:
+                return Indexed([(op("prod_others", term, dim=dim), (*row[:dim], letters[-1], *row[dim + 1 :]))])
+            made, rest = op("prod", term, dim=dim, keepdim=False), (*row[:dim], *row[dim + 1 :])
+            return Indexed([(made, rest)]) if rest else value_of(made)
         free = {x for _, row in found.operands for x in row} - set(letters)
         if found.deltas:
             return found

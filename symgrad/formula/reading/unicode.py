@@ -15,7 +15,7 @@ from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
 from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT, bolded, texts
 from symgrad.formula.reading.atoms import is_upright
 from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.tex import STOP, _TexReader
+from symgrad.formula.reading.tex import LARGE, STOP, _TexReader
 from symgrad.formula.reading.text import Tokens, symbol_table
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.reading.values import divided, named_term, operand_of, product, value_of
@@ -38,10 +38,11 @@ TOKEN = re.compile(
 _SIGNS = {
     "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "⊙": r"\odot", "·": r"\cdot", "∧": r"\wedge", "∨": r"\vee",
     "×": r"\times", "⊗": r"\otimes",
-    "¬": r"\neg", "∑": r"\sum", "∞": r"\infty", "…": r"\ldots", "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
+    "¬": r"\neg", "∑": r"\sum", "∏": r"\prod", "∞": r"\infty", "…": r"\ldots",
+    "⌊": r"\left\lfloor", "⌋": r"\right\rfloor",
     "⌈": r"\left\lceil", "⌉": r"\right\rceil", "⋮": r"\vdots", "′": "'", "√": r"\sqrt", "∛": r"\sqrt",
 }  # fmt: skip
-_OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "−", "¬", "/", "\n")
+_OPENING = ("", " ", "(", "[", "{", "‖", "|", "∑", "∏", "−", "¬", "/", "\n")
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK_LETTERS.items()}
 _DECOMPOSED = re.compile(r"(\S+) diag\((\S+)\) (\S+)ᵀ\s+'\((\w+)\)'")
 """What singular vectors or eigenvectors are called."""
@@ -261,12 +262,12 @@ class PlainReader(_TexReader):
     def juxtaposed(self) -> Any:
         """Factors side by side, and quotients of two of them."""
         tokens = self.tokens
-        if tokens.peek() == r"\sum":
+        if tokens.peek() in LARGE:
             return self.summed()
         out = self.ratio()
         while tokens.peek() not in STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
-            right = self.summed() if tokens.peek() == r"\sum" else self.ratio()
+            right = self.summed() if tokens.peek() in LARGE else self.ratio()
             if isinstance(out, Indexed) or isinstance(right, Indexed):
                 out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
             else:
