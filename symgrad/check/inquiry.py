@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -136,10 +137,18 @@ def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -
 
 
 def _of_two(arguments: Sequence[ArgumentReport], i: int) -> Diagnosis | None:
-    """What to say of a gradient that is given for two arguments, to the last digit, and is that of neither."""
+    """What to say of a gradient that is that of another argument, or is given for two, to the last digit."""
     mine = arguments[i]
     for other in arguments:
-        if other is mine or other.ok or other.given.shape != mine.given.shape or mine.exact.shape != other.exact.shape:
+        if other is mine or other.ok:
+            continue
+        if mine.given.shape != mine.exact.shape and _agree(mine.given, other) and _agree(other.given, mine):
+            return Diagnosis(
+                "order",
+                f"The gradients of {mine.name} and {other.name} stand in each other's place.",
+                "the order of the arguments",
+            )
+        if other.given.shape != mine.given.shape or mine.exact.shape != other.exact.shape:
             continue
         apart = np.abs(mine.exact - other.exact) > mine.tolerance + other.tolerance
         if np.any(mine.given) and np.array_equal(mine.given, other.given) and np.any(apart):
@@ -149,6 +158,11 @@ def _of_two(arguments: Sequence[ArgumentReport], i: int) -> Diagnosis | None:
                 "one array under two names, a = b = np.zeros(n), to which both are added",
             )
     return None
+
+
+def _agree(given: Any, other: ArgumentReport) -> bool:
+    """Whether a gradient is that of another argument."""
+    return given.shape == other.exact.shape and bool(np.all(np.abs(given - other.exact) <= other.tolerance))
 
 
 def _of_sample(case: Case) -> Diagnosis | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, as_written, is_differentiable
+from symgrad.check.asking.arrays import as_array, as_written, is_differentiable, require_floating
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library
@@ -27,7 +27,7 @@ from symgrad.check.asking.outputs import (
     product,
     several_text,
 )
-from symgrad.check.asking.placing import both_of, in_rows
+from symgrad.check.asking.placing import both_of, in_rows, without_aside
 from symgrad.check.asking.subject import Subject
 from symgrad.check.asking.torch_calls import followable
 from symgrad.check.compare import Question, compared, joined
@@ -81,7 +81,8 @@ def check(
       primals.)  It is asked for random tangents, or for ``tangents``.
 
     A function that gives ``(value, derivative)`` is checked as ``check(f, True, *args)``, like ``jac=True`` of SciPy,
-    and ``grad`` may be one, too, as JAX's ``value_and_grad`` makes.  One Jacobian, where ``argnums`` does not say
+    and ``grad`` may be one, too, as JAX's ``value_and_grad`` makes; what both give beside with ``has_aux=True`` is
+    left out.  One Jacobian, where ``argnums`` does not say
     whose, is that of the first argument that it fits; columns may stand for several numbers.
 
     ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"`` or ``"symgrad"``: what it
@@ -171,6 +172,11 @@ def _checked(
     f = question.f
     _require_numbers(question.flat)
     out = None if kind == "gradient" and not of_one_object(f, grad) else probed(f, question.flat)
+    if kind in (None, "gradient"):
+        question.f, question.grad, out = without_aside(
+            f, grad, out, lambda: grad(*question.flat.whole(question.flat.copies()))
+        )
+        f, grad = question.f, question.grad
     pair = with_forward(f, grad, args, out) if kind in (None, "gradient", "vjp") else None
     if pair is not None:
         question.grad, kind = pair
@@ -219,7 +225,8 @@ def _arguments(count: int) -> str:
 
 
 def _require_numbers(flat: Arguments) -> None:
-    """Refuse a point with nan in it: every derivative there is nan, and any other agrees with it."""
+    """Refuse a point without floats, and one with nan in it: every derivative there is nan, and any other agrees."""
+    require_floating(flat.args, flat.names)
     for name, value in zip(flat.names, flat.args, strict=True):
         if is_differentiable(value):
             array = as_array(value)

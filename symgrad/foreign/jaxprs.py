@@ -50,10 +50,11 @@ def from_jaxpr(closed_jaxpr: Any, names: Sequence[str] | None = None) -> Importe
     return _imported(closed_jaxpr, names)
 
 
-def _imported(closed_jaxpr: Any, names: Sequence[str] | None, met: list[str] | None = None) -> ImportedFunction:
+def _imported(closed_jaxpr: Any, names: Sequence[str] | None, met: dict[str, bool] | None = None) -> ImportedFunction:
     """As :func:`from_jaxpr`, without looking at the argument.
 
-    With ``met`` functions with another derivative than that of their body leave their names there, and are not refused.
+    With ``met`` functions with rules of their own leave their names there, with whether their derivative is another
+    one than that of their body, and are not refused; those that stand there are not asked again.
     """
     jaxpr = closed_jaxpr.jaxpr
     given = list(names) if names is not None else [f"x{k}" for k in range(len(jaxpr.invars))]
@@ -82,10 +83,10 @@ def from_jax(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     return of_bodies(f, args)
 
 
-def of_bodies(f: Callable[..., Any], args: Sequence[Any], met: list[str] | None = None) -> Callable[..., Any]:
+def of_bodies(f: Callable[..., Any], args: Sequence[Any], met: dict[str, bool] | None = None) -> Callable[..., Any]:
     """As :func:`from_jax`; with ``met``, what functions compute counts, whatever derivative they have of their own.
 
-    The names of those whose derivative is another one are left there.
+    The names of those that have one are left there, with whether it is another one than that of what they compute.
     """
     jax = peer("jax", "from_jax()")
     leaves, form = jax.tree_util.tree_flatten(tuple(args))
@@ -138,7 +139,7 @@ _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 class _Reader:
     """The steps of a jaxpr, collected with a stack of its own, however deep its calls are."""
 
-    def __init__(self, taken: int, met: list[str] | None):
+    def __init__(self, taken: int, met: dict[str, bool] | None):
         self.steps: list[Step] = []
         self.taken = taken
         self.met = met
@@ -184,12 +185,14 @@ class _Reader:
 
     def look_through(self, eqn: Any) -> None:
         """Refuse a function with a rule of its own, or note its name, unless the rule is that of its body."""
-        try:
+        if self.met is None:
             _check_rule(eqn)
-        except UnsupportedFunction:
-            if self.met is None:
-                raise
-            self.met.append(_name(eqn))
+        elif _name(eqn) not in self.met:
+            try:
+                _check_rule(eqn)
+                self.met[_name(eqn)] = False
+            except UnsupportedFunction:
+                self.met[_name(eqn)] = True
 
     def add(self, eqn: Any, values: list[Any], frame: _Frame) -> None:
         """One step for a primitive."""
@@ -251,7 +254,7 @@ def _refuse(why: str, *_: Any) -> Any:
     raise UnsupportedFunction(why)
 
 
-def _operation(eqn: Any, met: list[str] | None) -> Callable[..., Any]:
+def _operation(eqn: Any, met: dict[str, bool] | None) -> Callable[..., Any]:
     """What runs for an equation; a refusal where nothing does, which counts if somebody needs its results."""
     name = eqn.primitive.name
     if name in CUSTOM:

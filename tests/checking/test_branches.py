@@ -168,3 +168,8 @@ def test_a_mask_of_constants_has_no_other_side():
     q, k = 30 * np.random.default_rng(0).normal(size=(2, 3, 2))
     assert check(f, grad, q / 30, k / 30)
     assert check(f, grad, q, k)
+
+
+def test_the_edge_of_a_domain_is_no_branch():
+    assert not check(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), 1.3).notes
+    assert not check(lambda x: np.log(x) * np.sqrt(x), lambda x: (1 + np.log(x) / 2) / np.sqrt(x), 1.3).notes

@@ -30,6 +30,13 @@ def energy(x):
         (energy, lambda x: {"y": 2 * x}, (x,), "by the names of the arguments, x; 'y' is none of them"),
         (energy, lambda x: {}, (x,), "the dict of gradients is empty"),
         (energy, lambda x: 2 * x, (np.array([1.0, np.nan]),), r"x\[1\] is nan"),
+        (lambda x: (x > 0).all(), lambda x: x, (x,), r"f gave tensor\(True\), which is no number"),
+        (energy, lambda x: np.ma.array(2 * x, mask=[0, 1, 0]), (x,), "masked entries"),
+        (energy, lambda x: 2 * x, (np.ma.array(x, mask=[0, 1, 0]),), "masked entries"),
+        (energy, lambda x: 2 * x, ([[1.0, 2.0], [3.0]],), "rows have different lengths"),
+        (energy, lambda x: 2 * x, ("abc",), "no argument is a floating-point array .x is a str"),
+        (energy, lambda x: 2 * x, (np.array(["2020-01-01"], "M8[D]"),), r"array of datetime64\[D\]: take .astype"),
+        (energy, lambda x: 2 * x, (x.astype(np.longdouble),), r"x is an array of .*: take .astype\(float\)"),
         (np.sin, np.cos, (float("nan"),), "is nan, where no derivative can be compared"),
         (lambda x, y: x, lambda x: 1, (x,), r"f takes \(x, y\), but check\(\) was given 1 argument for it"),
         (energy, lambda: 1, (x,), r"grad takes \(\), but it is called with the arguments of f, of which there is 1"),
@@ -48,6 +55,18 @@ def test_gradients_may_be_given_by_name():
     assert check(f, lambda w, b: {"b": 3 * b**2, "w": 2 * w}, x, 2.0)
     assert check(f, {"b": 12.0}, x, 2.0)["b"].ok
     assert not check(f, lambda w, b: {"b": 3 * b**2, "w": w}, x, 2.0)["w"].ok
+
+
+def test_gradients_in_the_place_of_each_other_are_told():
+    def loss(W, b):
+        return ((W @ x + b) ** 2).sum()
+
+    def gradients(W, b):
+        r = 2 * (W @ x + b)
+        return r, np.outer(r, x)
+
+    report = check(loss, gradients, np.arange(6.0).reshape(2, 3), np.ones(2))
+    assert report.diagnosis.sentence == "The gradients of W and b stand in each other's place."
 
 
 def test_arguments_of_the_caller_are_not_changed():

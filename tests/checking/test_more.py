@@ -222,6 +222,21 @@ def test_functions_of_torch_are_run_on_tensors_of_torch():
 
 
 @pytest.mark.peer
+def test_tensors_of_torch_that_ask_for_gradients_go_on_asking():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(W, requires_grad=True)
+
+    def gradient(x):
+        x.grad = None
+        (x**3).sum().backward()
+        return x.grad
+
+    assert check(lambda x: (x**3).sum(), gradient, x)
+    assert x.grad is None
+    assert not check(lambda x: (x**3).sum(), lambda x: torch.autograd.grad((x**2).sum(), x)[0], x)
+
+
+@pytest.mark.peer
 def test_functions_of_jax_are_checked_in_double_precision():
     jax = pytest.importorskip("jax")
     jnp = jax.numpy

@@ -138,3 +138,13 @@ def test_methods_that_take_the_point_are_called_with_it(f, grad, kind):
     report = check(getattr(model, f), getattr(model, grad), x)
     assert report, str(report)
     assert report.arguments[0].kind == kind
+
+
+def test_a_backward_method_that_does_not_look_at_the_cotangent_is_told():
+    class Blind(Square):
+        def backward(self, v):  # noqa: ARG002
+            return np.cos(self.x)
+
+    blind = Blind()
+    report = check(blind.forward, blind.backward, x)
+    assert "ones in place of the cotangent" in report.diagnosis.sentence

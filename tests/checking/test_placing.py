@@ -46,6 +46,37 @@ def test_gradients_of_two_arguments_behind_the_value():
     assert check(f, lambda a, x: ((x**2).sum(), 2 * a * x), 1.5, x)  # no value
 
 
+def with_aside(x):
+    return (x**3).sum(), {"sizes": np.abs(x)}
+
+
+def cube(x):
+    return with_aside(x)[0]
+
+
+def bare(x):
+    return 3 * x**2
+
+
+@pytest.mark.parametrize(
+    ("f", "grad"),
+    [
+        (cube, lambda x: (with_aside(x), bare(x))),
+        (cube, sg.func.value_and_grad(with_aside, has_aux=True)),
+        (with_aside, lambda x: (with_aside(x), bare(x))),
+        (with_aside, lambda x: (bare(x), with_aside(x)[1])),
+        (lambda x: (with_aside(x), bare(x)), True),
+    ],
+    ids=["value and aside", "value_and_grad", "both with aside", "gradient and aside", "one function"],
+)
+def test_what_a_function_gives_beside_its_value_is_left_out(f, grad):
+    assert check(f, grad, x), str(check(f, grad, x))
+
+
+def test_a_mistake_is_found_beside_what_is_left_out():
+    assert check(with_aside, lambda x: (with_aside(x), -bare(x)), x).diagnosis.kind == "sign"
+
+
 def test_a_gradient_behind_another_number_is_refused():
     with pytest.raises(ArgumentError, match="2 gradients were given"):
         check(lambda x: (x**3).sum(), lambda x: (1.0, 3 * x**2), x)

@@ -30,11 +30,15 @@ def as_array(value: Any) -> Any:
         value = value.detach().cpu()
         value = value.resolve_conj() if hasattr(value, "resolve_conj") else value
         return np.asarray(value.float().numpy() if "bfloat16" in str(value.dtype) else value.numpy())
+    if np.ma.is_masked(value):
+        raise ArgumentError(
+            "an array with masked entries has numbers that do not count; take .filled(0) or .compressed()."
+        )
     try:
         return np.asarray(value)
     except ValueError as error:
         raise ArgumentError(
-            f"a gradient must be an array of numbers; its rows have different lengths: {error}"
+            f"arguments and gradients are arrays of numbers; these rows have different lengths: {error}"
         ) from error
 
 
@@ -182,6 +186,12 @@ def _is_float0(value: Any) -> bool:
     return str(getattr(value, "dtype", "")) == "[('float0', 'V')]"
 
 
+def require_floating(args: Sequence[Any], names: Sequence[str]) -> None:
+    """Refuse arguments none of which can have a gradient, before a function meets them."""
+    if not any(map(is_differentiable, args)):
+        raise ArgumentError(_too_many(1, 0, args, names))
+
+
 def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[str]) -> str:
     """What to say of more gradients than arguments that can have one: mostly whole numbers, or a value beside."""
     known = {0: "no argument is a floating-point array", 1: "only one argument is a floating-point array"}
@@ -197,8 +207,12 @@ def _too_many(given: int, floating: int, args: Sequence[Any], names: Sequence[st
     odd = [
         f"{name} is an array of {arg.dtype}"
         for name, arg in zip(names, args, strict=True)
-        if isinstance(arg, np.ndarray) and arg.dtype.kind not in "fc"
+        if isinstance(arg, np.ndarray) and not is_differentiable(arg)
     ]
     if odd:
         return f"{text} ({', '.join(odd)}: take .astype(float), or the columns of a record array one by one)."
+    if not floating:
+        return (
+            f"{text} ({', '.join(f'{name} is a {type(arg).__name__}' for name, arg in zip(names, args, strict=True))})."
+        )
     return f"{text}; say with argnums= which arguments they belong to. A value beside the gradient is not part of it."

@@ -27,7 +27,7 @@ def is_jax(value: Any) -> bool:
 def like(original: Any, array: Any) -> Any:
     """A copy of ``array`` as the library of ``original`` holds it; a NumPy array for other libraries."""
     if is_torch(original):
-        return sys.modules["torch"].from_numpy(np.array(array))
+        return _asking(sys.modules["torch"].from_numpy(np.array(array)), original)
     if is_jax(original):
         return sys.modules["jax"].numpy.asarray(array)
     return np.array(array)[()]
@@ -36,8 +36,13 @@ def like(original: Any, array: Any) -> Any:
 def copied(value: Any) -> Any:
     """A copy of an argument as it was given, without history; a NumPy array where no other library's."""
     if is_torch(value):
-        return value.detach().clone()
+        return _asking(value.detach().clone(), value)
     return value if is_jax(value) else np.array(as_array(value))[()]
+
+
+def _asking(made: Any, original: Any) -> Any:
+    """A new tensor of torch that asks for gradients where ``original`` does: its functions may call backward."""
+    return made.requires_grad_() if original.requires_grad and made.is_floating_point() else made
 
 
 def epsilon_of(value: Any) -> float:

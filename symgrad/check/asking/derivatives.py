@@ -75,7 +75,7 @@ def scalar(out: Any) -> Any:
 def _numbers(out: Any) -> Any:
     """What ``f`` gave as an array of numbers."""
     value = as_array(out)
-    if not is_number(value.dtype):
+    if not is_number(value.dtype) or value.dtype == bool:
         what = "None; does it return its result?" if out is None else f"{out!r:.60}, which is no number."
         raise ArgumentError(f"f gave {what}")
     return value

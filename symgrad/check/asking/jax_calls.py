@@ -24,11 +24,13 @@ def jax_followed(f: Callable[..., Any], grad: Any, args: Sequence[Any]) -> Calla
     if "jax" not in sys.modules or not (grad == "jax" or _of_jax(f) or any(map(_holds_jax, args))):
         return f
 
+    met: dict[str, bool] = {}
+
     @functools.wraps(f)
     def run(*values: Any) -> Any:
         if not any(isinstance(part, Recorded) for value in values for _, part in leaves(value, "")):
             return f(*values)
-        return _on_tensors(f, values)
+        return _on_tensors(f, values, met)
 
     return run
 
@@ -50,7 +52,7 @@ def _is_of_jax(value: Any) -> bool:
     return any(isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib") for name in modules)
 
 
-def _on_tensors(f: Callable[..., Any], values: Sequence[Any]) -> Any:
+def _on_tensors(f: Callable[..., Any], values: Sequence[Any], met: dict[str, bool]) -> Any:
     """The program of ``f`` for arrays like these, run on them; what is no tensor stays as it is."""
     groups = [[part for _, part in leaves(value, "")] for value in values]
     tensors = [part for group in groups for part in group if isinstance(part, Recorded)]
@@ -60,11 +62,10 @@ def _on_tensors(f: Callable[..., Any], values: Sequence[Any]) -> Any:
         made = ([next(source) if isinstance(part, Recorded) else part for part in group] for group in groups)
         return f(*(rebuilt(value, iter(parts)) for value, parts in zip(values, made, strict=True)))
 
-    met: list[str] = []
     with double_precision():
         # It is written in the public names, which stand above this room, and is needed at run time only.
         program = import_module("symgrad.foreign.jaxprs").of_bodies(of_arrays, tensors, met)
     noted = met_functions()
     if noted is not None:
-        noted += met
+        noted += [name for name, differs in met.items() if differs]
     return program(*tensors)

@@ -53,7 +53,10 @@ def _after_with_cotangent(f: Any, grad: Any) -> Callable[..., Any]:
 
 
 def _reads_what_is_left(f: Any, grad: Any, x: Any, out: Any) -> bool:
-    """Whether ``grad`` is linear in what it is given, and depends on where ``f`` has run last, or its shapes say so."""
+    """Whether ``grad`` is linear in what it is given, or leaves it out, and depends on where ``f`` has run last.
+
+    That its shapes are those of a layer's is enough where it is linear.
+    """
     if not is_differentiable(x) or output_parts(out) is not None:
         return False
     array = as_array(out)
@@ -66,11 +69,16 @@ def _reads_what_is_left(f: Any, grad: Any, x: Any, out: Any) -> bool:
             there = _numbers(grad(v))
     except Exception:  # noqa: BLE001  (it takes no cotangent)
         return False
-    if here.shape != twice.shape or not np.any(here) or not np.allclose(twice, 2 * here, rtol=1e-5, atol=0):
+    if here.shape != twice.shape or not np.any(here):
         return False
-    if here.shape != there.shape or not np.array_equal(here, there):
-        return True
-    return here.size == as_array(x).size and not (array.shape == np.shape(as_array(x)) and _is_entrywise(f, x, out))
+    linear = np.allclose(twice, 2 * here, rtol=1e-5, atol=0)
+    if (linear or np.array_equal(here, twice)) and (here.shape != there.shape or not np.array_equal(here, there)):
+        return True  # a cotangent that is not looked at is a mistake to be told
+    return (
+        linear
+        and here.size == as_array(x).size
+        and not (array.shape == np.shape(as_array(x)) and _is_entrywise(f, x, out))
+    )
 
 
 def _is_entrywise(f: Any, x: Any, out: Any) -> bool:

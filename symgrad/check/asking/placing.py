@@ -24,7 +24,9 @@ def both_of(f: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., An
                     f"grad=True says that f gives (value, derivative), but it gave a {type(out).__name__}; "
                     "check(f, grad, *args) takes the derivative as a function or as arrays."
                 )
-            return out[k]
+            head = out[0]
+            aside = isinstance(head, tuple) and not isinstance(out[1], (tuple, list, dict)) and _shape(head[:1]) == (1,)
+            return out[1] if k else head[0] if aside else head
 
         return one
 
@@ -39,17 +41,52 @@ def in_rows(given: Any, results: Any) -> Any:
 
 
 def has_value_before(given: Any, args: Sequence[Any], value: Callable[[], Any]) -> bool:
-    """Whether ``(value, gradient)`` was given, as ``value_and_grad`` does, which fits no two arguments as it stands."""
-    if type(given) is not tuple or len(given) != 2 or _shape(given[0]) != ():
+    """Whether ``(value, gradient)`` was given, as ``value_and_grad`` does, which fits no two arguments as it stands.
+
+    In the place of the value may stand ``(value, anything)``, as with ``has_aux=True``.
+    """
+    if type(given) is not tuple or len(given) != 2:
+        return False
+    said = given[0][0] if type(given[0]) is tuple and len(given[0]) == 2 else given[0]
+    if _shape(said) != ():
         return False
     shapes = [_shape(arg) for arg in args if is_differentiable(arg)]
     if [_shape(g) for g in given] == shapes[:2]:
         return False
     try:
-        said, known = as_array(given[0]), as_array(value())
+        said, known = as_array(said), as_array(value())
         return known.size == 1 and bool(np.allclose(said, known.reshape(()), rtol=1e-5, atol=0))
     except Exception:  # noqa: BLE001  (f takes other arrays only, or one of the two is no number)
         return False
+
+
+def without_aside(
+    f: Callable[..., Any], grad: Any, out: Any, made: Callable[[], Any]
+) -> tuple[Callable[..., Any], Any, Any]:
+    """``f``, ``grad`` and what ``f`` gives, without what it gives beside a number, if ``grad`` gives that, too.
+
+    So do functions for JAX with ``has_aux=True``: ``((number, aside), gradient)`` or ``(gradient, aside)``.
+    """
+    if type(out) is not tuple or len(out) != 2 or not callable(grad) or _shape(out[0]) != ():
+        return f, grad, out
+    given = made()
+    if type(given) is not tuple or len(given) != 2:
+        return f, grad, out
+    kept = 1 if _equal(given[0], out) else 0 if _equal(given[1], out[1]) else None
+    if kept is None:
+        return f, grad, out
+    return (lambda *args: f(*args)[0]), (lambda *args: grad(*args)[kept]), out[0]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two results are the same: containers alike, with the same numbers to single precision."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(v, b[k]) for k, v in a.items())
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if not all(hasattr(v, "dtype") or isinstance(v, float) for v in (a, b)):
+        return type(a) is type(b) and bool(a == b)
+    return _shape(a) == _shape(b) and bool(np.allclose(as_array(a), as_array(b), rtol=1e-5, equal_nan=True))
 
 
 def placed(

@@ -77,10 +77,13 @@ class _SideSweep(CarefulSweep):
 
 def _has_branches(node: Any) -> bool:
     op = node.op
+    edge = op.regular is not None and op.regular[0] == 0  # there is nothing on the other side of it
     varies = op.partials is None or any(map(callable, op.partials))  # those of sign are 0 on both sides
     pieces = op.name == "by_pieces" and node.args[0] is not node.args[1]
     around = any(np.issubdtype(getattr(arg, "dtype", bool), np.complexfloating) for arg in node.args)
-    return op.structural is not None or pieces or bool(op.kinks and varies and not around)  # |z| has no sides
+    return (
+        op.structural is not None or pieces or bool(op.kinks and varies and not around and not edge)
+    )  # |z| has no sides
 
 
 def _is_guard(node: Any, i: int, saved: Any) -> bool:

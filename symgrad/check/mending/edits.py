@@ -88,14 +88,24 @@ def spots_of(routine: Routine) -> Iterator[Spot]:
             continue
         if isinstance(node, (ast.Assign, ast.AugAssign)) and sizes & _written(node):
             continue
-        if isinstance(node, (ast.Assign, ast.AugAssign)):
-            value = None if isinstance(node.value, ast.Tuple) else ends(node.value)
-        elif isinstance(node, ast.stmt):
-            value = None
+        if isinstance(node, ast.stmt):
+            writing = _first_writing(node)
+            value = None if writing is None or isinstance(writing.value, ast.Tuple) else ends(writing.value)
         stack.extend((child, node, value) for child in reversed(list(ast.iter_child_nodes(node))))
         if isinstance(node, (ast.expr, ast.stmt)) and _is_seen(node, routine):
             start, end = ends(node)
             yield Spot(node, above, start, end, text[start:end], value)
+
+
+def _first_writing(node: Any) -> Any:
+    """The assignment that a statement is, or the first one that a loop or a condition decides on."""
+    inside = ast.walk(node) if isinstance(node, (ast.For, ast.If)) else [node]
+    return next((n for n in inside if isinstance(n, (ast.Assign, ast.AugAssign))), None)
+
+
+def is_shared(spot: Spot, routine: Routine) -> bool:
+    """Whether the function under the derivative runs all lines of an expression, too."""
+    return not _lines(spot.node, routine) & routine.ran - routine.shared
 
 
 def probe(spot: Spot, text: str) -> Edit | None:
@@ -153,8 +163,14 @@ def _bodies(root: Any) -> list[Any]:
 
 
 def _is_seen(node: Any, routine: Routine) -> bool:
-    ran = any(k + routine.first - 1 in routine.ran for k in range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return ran and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
+    return bool(_lines(node, routine) & routine.ran) and not isinstance(
+        getattr(node, "ctx", None), (ast.Store, ast.Del)
+    )
+
+
+def _lines(node: Any, routine: Routine) -> set[int]:
+    """The lines of the file that an expression or a statement stands on."""
+    return {k + routine.first - 1 for k in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 def _called(node: ast.Call) -> str:
@@ -221,7 +237,11 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             index = f"({index})" if isinstance(node.target.slice, ast.Tuple) and index[:1] != "(" else index
             minus = "-" if isinstance(node.op, ast.Sub) else ""
             yield f"np.add.at({of}, {index}, {minus}{value})"
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+    if (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and not isinstance(node.targets[0], (ast.Name, ast.Tuple))
+    ):
         target, value = _part(spot, node.targets[0]), _part(spot, node.value)
         yield f"{target} += {_bare(value)}"
         yield f"{target} -= {_bare(value)}"
@@ -288,6 +308,9 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:
             yield from (str(value + 1), f"{value - 1}")
         yield from (f"{2 * value}", f"{value / 2:g}", f"-{value}")
         yield from (text for text, held in names if np.ndim(held) == 0)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _part(spot, node.left) == "2":
+        other = _part(spot, node.right)
+        yield f"({other} + {other}.T)"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         base, power = _part(spot, node.left), _part(spot, node.right)
         yield from (f"{base}**({power} - 1)", f"{base}**({power} + 1)", f"{base}**(-{power})")
@@ -314,20 +337,29 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
                 yield f"{func}({', '.join([*inside, *others])})"
         for k, arg in enumerate(node.args):  # .sum(0), np.sum(x, 1)
             if isinstance(arg, (ast.Tuple, ast.Constant)) and _called(node) in _REDUCING:
-                for axis in ("0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
-                    yield f"{func}({', '.join([*inside[:k], axis, *inside[k + 1 :], *rest])})"
+                for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
+                    yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
         name = _called(node)
         if name in _TWINS and func.endswith(name):
             yield f"{func[: -len(name)]}{_TWINS[name]}({', '.join([*inside, *rest])})"
         if len(node.args) == 1 and not node.keywords:
             yield inside[0] if isinstance(node.args[0], _TIGHT) else f"({inside[0]})"
-        if isinstance(node.func, ast.Attribute) and name in _REDUCING:
+        if name in _REDUCING and not rest and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args):
+            for axis in ("axis=0", "axis=1", "axis=0, keepdims=True", "axis=1, keepdims=True"):
+                yield f"{func}({', '.join([*inside, axis])})"
+            yield from (
+                f"{func}({', '.join([*inside, f'axis={k}'])})[{at}]" for k, at in enumerate((":, None", "None"))
+            )
+        if isinstance(node.func, ast.Attribute) and name in (*_REDUCING, *_MOVING):
             yield _part(spot, node.func.value)
     if _is_operand(spot) and not isinstance(node, ast.Constant):
         own = _held(spot)
         yield from (f"{own}.sum()", f"{own}.sum(0)", f"{own}.sum(1)", f"{own}.mean()", f"({own} - {own}.mean())")
+        yield from (f"({own} + {own}.T)", f"0.5 * ({own} + {own}.T)")
         yield from (f"np.sqrt({own})", f"np.exp({own})", f"np.abs({own})", f"np.sign({own})", f"np.conj({own})")
 
+
+_MOVING = ("swapaxes", "transpose", "reshape", "copy", "clip", "detach", "conj", "stop_gradient")
 
 _REDUCING = ("sum", "mean", "max", "min", "var", "std", "prod", "softmax", "logsumexp", "cumsum", "flip", "roll")
 
@@ -341,16 +373,14 @@ def _places(spot: Spot, names: Names) -> Iterator[str]:
     """Indices and slices one further on or back, and comparisons with or without equality."""
     node = spot.node
     if isinstance(node, ast.Subscript):
+        yield from _moved(spot, node)
         of = _part(spot, node.value)
-        if isinstance(node.slice, (ast.Name, ast.BinOp, ast.Call)):
-            index = _bare_part(spot, node.slice)
-            yield from (f"{of}[{index} + 1]", f"{of}[{index} - 1]")
-        words = ast.unparse(node.slice)
-        for old, new in (("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":-2", "2:"), ("1:", ":"), (":-1", ":")):
-            if old in words and not words.startswith("::"):
-                yield f"{of}[{words.replace(old, new)}]"
         yield f"{of}[::-1]"
         yield of
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    if isinstance(node, (ast.Assign, ast.AugAssign)) and isinstance(target, ast.Subscript):
+        rest = spot.words.encode()[(target.end_col_offset or 0) - node.col_offset :].decode()
+        yield from (moved + rest for moved in _moved(spot, target) if node.lineno == target.end_lineno)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         a, b = _part(spot, node.left), _part(spot, node.comparators[0])
         yield from (f"{a} {op} {b}" for op in ("<", "<=", ">", ">="))
@@ -361,6 +391,26 @@ def _places(spot: Spot, names: Names) -> Iterator[str]:
     if _is_operand(spot) and isinstance(node, (ast.Name, ast.Attribute)):
         yield from (f"{spot.words}[{text}]" for text, held in names if _is_index(held))
         yield f"{spot.words}[::-1]"
+
+
+def _moved(spot: Spot, node: ast.Subscript) -> Iterator[str]:
+    """Parts of an array one further on or back, and at the mirrored place."""
+    of = _part(spot, node.value)
+    if isinstance(node.slice, (ast.Name, ast.BinOp, ast.Call)):
+        index = _bare_part(spot, node.slice)
+        yield from (f"{of}[{index} + 1]", f"{of}[{index} - 1]")
+    if isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
+        first, second = map(ast.unparse, node.slice.elts)
+        yield f"{of}[{second}, {first}]"
+        for by in ("+ 1", "- 1"):
+            if isinstance(node.slice.elts[0], (ast.Name, ast.BinOp)):
+                yield f"{of}[{first} {by}, {second}]"
+            if isinstance(node.slice.elts[1], (ast.Name, ast.BinOp)):
+                yield f"{of}[{first}, {second} {by}]"
+    words = ast.unparse(node.slice)
+    for old, new in (("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":-2", "2:"), ("1:", ":"), (":-1", ":")):
+        if old in words and not words.startswith("::"):
+            yield f"{of}[{words.replace(old, new)}]"
 
 
 def _is_index(value: Any) -> bool:
@@ -375,14 +425,14 @@ def _other_names(spot: Spot, names: Names) -> Iterator[str]:
             own = known[spot.words]
             alike = sorted(names, key=lambda pair: np.shape(pair[1]) != np.shape(own))
             yield from (text for text, _ in alike)
-    if isinstance(spot.node, ast.Subscript):
-        yield from (text for text, _ in names)
-    if isinstance(spot.node, ast.Call) and _is_operand(spot) and len(spot.words) < LONGEST_CALL:
+    if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and _is_operand(spot)):
+        yield from (text for text, held in names if isinstance(spot.node, ast.Subscript) or np.ndim(held))
+    if isinstance(spot.node, (ast.Call, ast.BinOp)) and _is_operand(spot) and len(spot.words) < LONGEST_TERM:
         yield from (text for text, _ in names)
 
 
-LONGEST_CALL = 24
-"""Characters of a call that a variable may stand for."""
+LONGEST_TERM = 24
+"""Characters of an expression that a variable may stand for."""
 
 
 def _factors(spot: Spot, names: Names) -> Iterator[str]:
@@ -394,6 +444,8 @@ def _factors(spot: Spot, names: Names) -> Iterator[str]:
     term = term or (isinstance(spot.above, ast.BinOp) and isinstance(spot.above.op, (ast.Add, ast.Sub)))
     if _is_factor(spot):
         return
+    if term:
+        yield from (f"{own} + 1", f"{own} - 1")
     for text, held in names:
         if text == spot.words:
             continue

@@ -40,7 +40,7 @@ class Routine:
 
     ``text`` is that of its definition, indented as little as it can be, ``tree`` the syntax of it, ``body`` where its
     first statement begins, ``first`` the number of its first line in the file; ``ran`` holds the lines of the file that
-    ran, ``held`` what its variables held last.
+    ran, ``shared`` those that the function under the derivative runs as well, ``held`` what its variables held last.
     """
 
     function: FunctionType
@@ -49,6 +49,7 @@ class Routine:
     body: int
     first: int
     ran: set[int]
+    shared: set[int]
     held: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -96,11 +97,11 @@ class NotThisText(Exception):
 
 
 def routines(run: Callable[[], Any], besides: Callable[[], Any]) -> list[Routine]:
-    """The functions of the user's that ``run`` calls and ``besides`` does not."""
+    """The functions of the user's that ``run`` calls, and which of their lines ``besides`` runs as well."""
     others, seen = _Seen(), _Seen()
     for call, trace in ((besides, others), (run, seen)):
         _traced(call, trace)
-    codes = [code for code in seen.lines if code not in others.lines]
+    codes = list(seen.lines)
     inner = {id(below) for code in codes for below in _codes_in(code) if below is not code}
     found = []
     for code in codes:
@@ -186,13 +187,13 @@ def _routine(code: CodeType, seen: _Seen, others: _Seen) -> Routine | None:
     held = {name: value for c in reversed(inside) for name, value in seen.held.get(c, {}).items()}
     read = names.union(*(c.co_names for c in others.lines if c.co_filename == code.co_filename))  # what was forgotten
     outside = {n: function.__globals__[n] for n in sorted(read) if n in function.__globals__}
-    ran = set().union(*(seen.lines.get(c, ()) for c in inside))
+    ran, shared = (set().union(*(by.lines.get(c, ()) for c in inside)) for by in (seen, others))
     try:
         tree, body = _body_of(text, code.co_name == "<lambda>")
         _compiled(text, code, body)
     except (NotThisText, SyntaxError):
         return None
-    return Routine(function, text, tree, body, node.lineno, ran, {**outside, **held})
+    return Routine(function, text, tree, body, node.lineno, ran, shared, {**outside, **held})
 
 
 def _node_of(code: CodeType, whole: Any, lines: Sequence[str]) -> Any:

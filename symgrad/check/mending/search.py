@@ -17,8 +17,9 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.nested import Given
+from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
-from symgrad.check.mending.edits import Edit, Spot, edits, probe, spots_of
+from symgrad.check.mending.edits import Edit, Spot, edits, is_shared, probe, spots_of
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.report import ArgumentReport, Mend
@@ -84,17 +85,74 @@ class Search:
         """The changes to try: none where there is no function, or where it is slow, or has very many numbers."""
         start = time.thread_time()
         first = self._gradients()
-        if first is None or not all(_near(g, a.given, a.tolerance) for g, a in zip(first, self.arguments, strict=True)):
+        if first is None or not all(map(_repeated, first, self.arguments)):
             return
         sizes = [np.size(v) for k, v in enumerate(self.subject.args) if k in self.subject.data]
         took = time.thread_time() - start
         if took > SLOWEST or max(sizes, default=0) > LARGEST:
             return
-        found = _quietly(lambda: routines(self._gradients, lambda: self.given.f(*self.subject.given_args())))
-        yield from _tries(found or [], self._gradients, self.arguments, took)
+        found = _quietly(lambda: routines(self._gradients, self._values)) or []
+        for shared in (False, True):
+            ranked: dict[int, list[Iterator[tuple[Routine, Edit]]]] = {}
+            for routine in found:
+                for rank, spots in self._by_rank(routine, took, shared).items():
+                    ranked.setdefault(rank, []).append(_edits_of(routine, spots))
+            for _, those in sorted(ranked.items()):
+                for tries in zip_longest(*those):
+                    yield from filter(None, tries)
+
+    def _values(self, args: Sequence[Any] | None = None) -> list[Any] | None:
+        """What the function under the derivative gives, as arrays."""
+        at = self.subject.given_args() if args is None else args
+        made: list[Any] | None = _quietly(lambda: [as_array(v) for _, v in output_leaves(self.given.f(*at))])
+        return made
+
+    def _by_rank(self, routine: Routine, took: float, shared: bool) -> dict[int, list[Spot]]:
+        """The expressions of a function: those first that move what is wrong, and nothing else.
+
+        They are its own, or the ``shared`` ones, which the function under the derivative runs, too, and whose values
+        are not its result: what a forward pass keeps, or the gradient that it computes beside.
+        """
+        every, ranked = [s for s in spots_of(routine) if is_shared(s, routine) == shared], dict[int, list[Spot]]()
+        soon = len(every) * took * (1 + shared) < SLOWEST
+        for spot in every:
+            rank = self._rank(routine, spot, shared) if soon else _UNKNOWN
+            if rank is not None:
+                ranked.setdefault(rank, []).append(spot)
+        return ranked
+
+    def _rank(self, routine: Routine, spot: Spot, shared: bool) -> int | None:
+        """0 if a value moves all that is wrong and no argument that is right, 1 if others, too.
+
+        None if too little moves, or the function under the derivative does, and _UNKNOWN if that is not known.
+        """
+        probed = probe(spot, routine.text)
+        if probed is None:
+            return _UNKNOWN
+        text = probed.applied(routine.text)
+        if shared and not self._same_value(routine, text):
+            return None
+        made = _with(routine, text, self._gradients)
+        if made is None:
+            return _UNKNOWN
+        others = False
+        for g, a in zip(made, self.arguments, strict=True):
+            if np.shape(g) != a.given.shape or a.given.shape != a.exact.shape:
+                return _UNKNOWN
+            moved = g != a.given
+            if a.wrong and not moved[np.abs(a.given - a.exact) > 2 * a.tolerance].all():
+                elsewhere = probed.start != spot.start and moved.any()  # a place that is written to may be another one
+                return _UNKNOWN if elsewhere else None
+            others = others or (not a.wrong and bool(np.any(moved)))
+        return int(others)
+
+    def _same_value(self, routine: Routine, text: str, args: Sequence[Any] | None = None) -> bool:
+        """Whether the function under the derivative gives the same with another text of a function that it may call."""
+        here, there = self._values(args), _with(routine, text, lambda: self._values(args))
+        return here is not None and there is not None and len(here) == len(there) and all(map(_same, here, there))
 
     def _right_elsewhere(self, routine: Routine, text: str) -> bool:
-        """Whether a text that is right at the point is so at another one, close by."""
+        """Whether a text that is right at the point is so close by, too, and leaves the function itself as it is."""
         rng, subject, again = np.random.default_rng(5), self.subject, self.given.again
         assert again is not None
         args = subject.given_args()
@@ -105,7 +163,7 @@ class Search:
                 args[k] = like(subject.originals[k], moved.astype(subject.args[k].dtype))
         with routine.reading(text):
             made = _quietly(lambda: again(args))
-        if made is None:
+        if made is None or (routine.shared and not self._same_value(routine, text, args)):
             return False
         there = Subject(self.given.f, args, subject.positions, subject.names, subject.derivative, subject.given)
         exact = _quietly(lambda: exact_gradient(there, made))
@@ -114,52 +172,15 @@ class Search:
         )
 
 
+_UNKNOWN = 2
+"""The rank of an expression of which it is not known what it moves: behind all others."""
+
 LARGEST = 3000
 """Entries of an argument: the product of two that were made a row and a column by a change still fits in memory."""
 
 
-def _tries(
-    found: Sequence[Routine], gradients: Callable[[], Any], arguments: Sequence[ArgumentReport], took: float
-) -> Iterator[tuple[Routine, Edit]]:
-    """The changes in the order in which they are tried: those first that concern what is wrong, and nothing else."""
-    ranked: dict[int, list[Iterator[tuple[Routine, Edit]]]] = {0: [], 1: [], 2: []}
-    for routine in found:
-        spots: dict[int | None, list[Spot]] = {0: [], 1: [], 2: [], None: []}
-        every = list(spots_of(routine))
-        soon = len(every) * took < SLOWEST
-        for spot in every:
-            spots[_rank(routine, spot, gradients, arguments) if soon else 2].append(spot)
-        for rank, those in ranked.items():
-            those.append(_edits_of(routine, spots[rank]))
-    for those in ranked.values():
-        for tries in zip_longest(*those):
-            yield from filter(None, tries)
-
-
 def _edits_of(routine: Routine, spots: Sequence[Spot]) -> Iterator[tuple[Routine, Edit]]:
     return ((routine, edit) for edit in edits(routine, spots))
-
-
-def _rank(
-    routine: Routine, spot: Spot, gradients: Callable[[], Any], arguments: Sequence[ArgumentReport]
-) -> int | None:
-    """0 if a value moves all that is wrong and no argument that is right, 1 if others, too; None if too little moves.
-
-    2 if that is not known.
-    """
-    probed = probe(spot, routine.text)
-    made = None if probed is None else _with(routine, probed.applied(routine.text), gradients)
-    if made is None:
-        return 2
-    others = False
-    for g, a in zip(made, arguments, strict=True):
-        if np.shape(g) != a.given.shape or a.given.shape != a.exact.shape:
-            return 2
-        moved = g != a.given
-        if a.wrong and not moved[np.abs(a.given - a.exact) > 2 * a.tolerance].all():
-            return None
-        others = others or (not a.wrong and bool(np.any(moved)))
-    return int(others)
 
 
 def _with(routine: Routine, text: str, gradients: Callable[[], Any]) -> Any:
@@ -180,6 +201,15 @@ def _quietly(call: Callable[[], Any]) -> Any:
             return call()
         except Exception:  # noqa: BLE001  (whatever a changed function does)
             return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") or (a.dtype.kind in "fc" and _near(a, b, 0.0))
+
+
+def _repeated(again: Any, a: ArgumentReport) -> bool:
+    """Whether a gradient is what it was, within its tolerance where that has its shape."""
+    return _near(again, a.given, a.tolerance if a.given.shape == a.exact.shape else 0.0)
 
 
 def _near(a: Any, b: Any, tolerance: Any) -> bool:
