@@ -23,7 +23,7 @@ from symgrad.sources.asked import assuming, named
 from symgrad.sources.natural import asked_about
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
-from symgrad.tape.formulas.origin import origin_of
+from symgrad.tape.formulas.origin import origin_of, slope_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Source
 from symgrad.tape.record import Recorded
@@ -49,7 +49,7 @@ class Formula:
     itself.
     """
 
-    __slots__ = ("_reading", "derivative", "head", "of", "symbols", "term")
+    __slots__ = ("_reading", "_slope", "derivative", "head", "of", "symbols", "term")
 
     def __init__(
         self,
@@ -59,8 +59,10 @@ class Formula:
         reading: Reading | None = None,
         derivative: bool = False,
         of: Derivative | None = None,
+        slope: tuple[Term, Term] | None = None,
     ):
         self.term = term
+        self._slope = slope
         self.of = of
         self._reading = reading
         self.derivative = derivative
@@ -147,6 +149,8 @@ class Formula:
         found = self.valid_when if conditions else ()
         notes = [found.note()] if found else []
         notes += self._constant_notes() if constants else []
+        if term is self.term:
+            options.setdefault("slope", self._slope)
         return latex(term, notes=notes + [note or said(self.derivative)] * caption, **options)
 
     def _constant_notes(self) -> list[str]:
@@ -318,7 +322,8 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
         targets = [] if wrt is None else [about.target(w) for w in _each(wrt)]
         of = derivative_of(head, targets, about.symbols)
         head = head if of is None else of.head("leibniz")
-        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None, of)
+        slope = (about.term, targets[0]) if len(targets) == 1 and about.term.shape == () else None
+        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None, of, slope)
     if isinstance(value, (Term, Recorded)) or not callable(value):
         if args or wrt is not None:
             raise ArgumentError(
@@ -334,7 +339,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
             )
         reading, term = read(value)
         term, symbols = assuming(term, reading.symbols, assume)
-        return Formula(term, symbols, None, reading, value._node is None and origin_of(value) is not None)
+        derivative = value._node is None and origin_of(value) is not None
+        slope = None if assume else slope_of(reading, value)
+        return Formula(term, symbols, None, reading, derivative, slope=slope)
     with arrays_meant(args):
         reading, term = run_on(value, args)
     name = name_of(value)
@@ -350,12 +357,15 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
             f"{targets[0].name} is that of a scalar. Reduce the result, for example with .sum(), or ask for the "
             "Jacobian: func.jacobian(f, argnums) in the place of f, without wrt=."
         )
+    slope = (term, targets[0]) if len(targets) == 1 else None
     for target in targets:
         if is_complex(term):
             raise AutogradError(NOT_REAL.format(term.dtype) + "; sg.autograd.wirtinger gives both derivatives.")
         term = jacobian(term, target)
     of = derivative_of(name, targets, symbols)
-    return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of)
+    return Formula(
+        term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of, slope=slope
+    )
 
 
 def _each(wrt: Any) -> tuple[Any, ...]:
@@ -436,7 +446,8 @@ def latex(
     ``layout="numerator"`` or "denominator" is another order of the axes, see :meth:`Formula.latex`.  Further options:
     ``canonical=False`` (as it was run), ``where=`` and ``lines=`` (named parts), ``names=`` (what they are called: a
     letter, a list, or a dict such as ``{"r": "X@w - y"}``), ``width=`` (of a line, in points), ``bold=True`` (arrays in
-    bold), ``environment="align"`` (or "align*", "equation", "equation*": a whole environment for a document),
+    bold), ``loops=`` (True or False: whether steps that are alike are printed as a recurrence, which is done where that
+    is shorter), ``environment="align"`` (or "align*", "equation", "equation*": a whole environment for a document),
     ``conditions=True`` (when the formula holds, see ``Tensor.valid_when``), ``constants=True`` (what ``c1``,
     ``c2`` … are), and ``caption=True`` (how its axes are meant).
 

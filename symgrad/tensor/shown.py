@@ -117,14 +117,16 @@ class Shown(Facts):
         2 e^{\mathbf{x}^{\top} \mathbf{x}} \mathbf{x}
         """
         from symgrad.formula.printing.latex import caption, latex
-        from symgrad.tape.formulas.origin import origin_of
+        from symgrad.tape.formulas.origin import origin_of, slope_of
+        from symgrad.tape.formulas.reading import read
 
         notes = []
         if options.pop("conditions", False) and self.valid_when:
             notes.append(self.valid_when.note())
         if options.pop("caption", False):
             notes.append(caption(self._node is None and origin_of(self) is not None))
-        return latex(self.term, notes=notes, **options)
+        reading, term = read(self)
+        return latex(term, notes=notes, **{"slope": slope_of(reading, self), **options})
 
     def _repr_latex_(self) -> str | None:
         from symgrad.formula.term import SYMBOL

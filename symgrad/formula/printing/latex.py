@@ -170,7 +170,8 @@ class Writer:
         if t.op is SIZE:
             return Piece("s", size_tex(name), pieces.ATOM if name.isalnum() or "(" in name else pieces.SUM)
         text = self.names.get(name, name)
-        return Piece(kind_of(t.shape), bolded(text) if self.bold and t.shape else text)
+        level = pieces.POWER if "^" in text else pieces.ATOM  # a state of a loop has the step for its exponent
+        return Piece(kind_of(t.shape), bolded(text) if self.bold and t.shape else text, level)
 
     # -------------------------------------------------------------------------------------- operands
 
@@ -224,6 +225,8 @@ def latex(
     vec: str | None = None,
     width: float | None = COLUMN,
     names: Any = None,
+    loops: bool | None = None,
+    slope: tuple[Term, Term] | None = None,
 ) -> str:
     r"""The LaTeX of a term.
 
@@ -238,6 +241,9 @@ def latex(
     ``names`` are those of the parts: a letter that is numbered, a list, or a dict of names and what they mean, such
     as ``{"r": "X@w - y"}``; with a dict those parts are listed, and no others where the rest is short.
     ``vec`` ("rows" or "columns", as vec stacks them) prints a derivative with four axes with Kronecker products.
+    ``loops`` prints the steps of a loop, if they are alike, as a recurrence, and gradients as the adjoint recurrence:
+    True always, False never, None where that is shorter and nothing is said of parts.  ``slope`` is what the term is
+    the gradient of, and by which symbol, where that is known.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -246,8 +252,16 @@ def latex(
     """
     if not isinstance(term, Term):
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
-    shown = _seen_symmetric(term, canonical_or_raw(term)) if canonical else term
-    if vec is not None:
+    found = None
+    if loops or (loops is None and canonical and where is None and names is None and vec is None):
+        from symgrad.formula.loops.choice import rolled
+
+        root, target = slope or (term, None)
+        found = rolled(root, target, name, bold, width, bool(loops))
+    shown = _seen_symmetric(term, canonical_or_raw(term)) if canonical and found is None else term
+    if found is not None:
+        rows = found
+    elif vec is not None:
         rows = [("" if name is None else name, kronecker_latex(term, vec, _names(term), bold))]
     else:
         inline = width if environment is not None else INLINE_WIDTH

@@ -90,8 +90,8 @@ def texts(names: Iterable[str]) -> dict[str, str]:
 
 def bolded(text: str) -> str:
     """The letter of a name in bold, for arrays."""
-    stem, mark, rest = text.partition("_")
-    return (rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}") + mark + rest
+    stem = re.split("[_^]", text, maxsplit=1)[0]
+    return (rf"\boldsymbol{{{stem}}}" if stem.startswith("\\") else rf"\mathbf{{{stem}}}") + text[len(stem) :]
 
 
 FOURIER: dict[tuple[bool, str], tuple[str, str]] = {

@@ -23,6 +23,7 @@ from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.options import OptionReader, literal_of, picked
+from symgrad.formula.reading.recurrences import expanded, has_recurrence
 from symgrad.formula.reading.text import (
     Tokens,
     known_op,
@@ -87,7 +88,10 @@ def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tu
     >>> from_latex(r"X^{\top} \left(X w - y\right)", {"X": ("n", "m"), "w": ("m",), "y": ("n",)}).shape
     ('m',)
     """
-    reader = _TexReader(tokenize(text.strip().strip("$")), symbol_table(symbols))
+    text = text.strip().strip("$")
+    if has_recurrence(text):
+        text = expanded(text)
+    reader = _TexReader(tokenize(text), symbol_table(symbols))
     found = reader.whole()
     if reader.tokens.kind != "end":
         raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")

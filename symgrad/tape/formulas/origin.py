@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError
+from symgrad.formula.term import SYMBOL, Term
+from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import in_force
 from symgrad.tape.backward.tether import at, held
 from symgrad.tape.graph import sequence
@@ -87,6 +89,22 @@ def origin_of(tensor: Any) -> Any:
     if isinstance(extra.origin, list):
         return [(passed, at(edge)) for passed, edge in extra.origin]
     return extra.origin
+
+
+def slope_of(reading: Any, tensor: Any) -> tuple[Term, Term] | None:
+    """What a tensor is the gradient of and by which symbol, where one plain pass from a scalar gave all of it.
+
+    ``reading`` is that of the tensor.
+    """
+    origin = origin_of(tensor)
+    if tensor._node is not None or not isinstance(origin, list) or len(origin) != 1:
+        return None
+    ((passed, target),) = origin
+    plain = passed.pulled == "gradient" and passed.seeds == (None,) and not passed.replaced
+    if not plain or passed.hooks_at(target) or passed.convention != in_force():
+        return None
+    root, wrt = reading[passed.roots[0]], reading[target]
+    return (root, wrt) if root.shape == () and wrt.op is SYMBOL and not is_complex(wrt) else None
 
 
 def settle(tensor: Any) -> None:

@@ -1,0 +1,336 @@
+"""An unrolled loop as a recurrence: its states, what a step makes of them, and what becomes of them after the loop.
+
+Every recurrence is unrolled again before it is given, and has to be the program itself: the very same terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from symgrad.formula.loops.moving import Moving, moving
+from symgrad.formula.loops.pairing import FEWEST, Chain, is_data, pairing
+from symgrad.formula.term import SIZE, SYMBOL, Term, evaluate, make, postorder, symbol
+from symgrad.op import Op, lookup
+
+_LONGEST = 400
+"""Terms of a step that is printed as a recurrence."""
+
+
+_TOGETHER = Op("together", "opaque", lambda *_: None, (), infer=lambda *_: (), result=lambda *_: np.dtype(float))
+"""The results of one step, so that their common parts get one name."""
+
+
+@dataclass
+class State:
+    """What goes from step to step: its symbols before, after a step and after the loop, and how a step makes it."""
+
+    name: str
+    now: Term
+    new: Term
+    last: Term
+    first: Term
+    body: Term
+
+    @property
+    def added(self) -> Term | None:
+        """What a step adds to a state that is a sum and nothing else; None for others."""
+        summands: list[Term] = []
+        rest = self.body
+        while rest is not self.now:
+            if rest.op.name != "add" or rest.shape != self.now.shape:
+                return None
+            before, other = rest.args if rest.args[0].op.name == "add" or rest.args[0] is self.now else rest.args[::-1]
+            summands.append(other)
+            rest = before
+        if not summands or self.now in postorder(summands) or any(t.shape != self.now.shape for t in summands):
+            return None
+        total = summands.pop()
+        while summands:
+            total = lookup("add")(total, summands.pop())
+        return total
+
+
+@dataclass
+class Recurrence:
+    """A program with a loop: ``states`` from 0 to ``steps``, ``data`` that is other in each step, and ``result``.
+
+    ``parts`` are names (symbols) of parts of a step with what they are of the states before it; bodies may have them.
+    """
+
+    states: list[State]
+    steps: int
+    counter: Term
+    data: list[Moving]
+    result: Term
+    root: Term
+    rules: dict[Term, tuple[Term | None, ...]]
+    parts: list[tuple[Term, Term]] = field(default_factory=list)
+    sums: list[State] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums = []
+        for s in self.states:
+            read = set(postorder([*(o.body for o in self.states if o is not s), *(t for _, t in self.parts)]))
+            if s.added is not None and s.now not in read and s.new not in read:
+                self.sums.append(s)
+
+    @property
+    def whole(self) -> list[Term]:
+        """What a step makes of the states before it, new values of other states written out."""
+        new: dict[Term, Term] = {}
+        for s in self.states:
+            (new[s.new],) = replaced([s.body], new)
+        return list(new.values())
+
+    def in_parts(self, size: int, letter: str) -> Recurrence:
+        """The same with names for parts of a step: what states share, and what is larger than ``size``."""
+        from symgrad.formula.printing.wherelist import Statements
+
+        bodies = self.whole
+        root = make(_TOGETHER, tuple(bodies), {}, (), np.dtype(float))
+        found = Statements(root, size=size)
+        parts: list[tuple[Term, Term]] = []
+        known: dict[Term, Term] = {}
+        for whole in found.named:
+            part = replaced_below(whole, known)
+            if whole is root:
+                return replace(
+                    self, states=[replace(s, body=b) for s, b in zip(self.states, part.args, strict=True)], parts=parts
+                )
+            z = symbol(f"{letter}{len(parts) + 1}", whole.shape, whole.dtype or np.dtype(float))
+            known[whole] = z
+            parts.append((z, part))
+        raise AssertionError
+
+    def step(self, k: int, values: dict[str, Any], sizes: dict[str, int]) -> dict[str, Any]:
+        """Values of what is other in step ``k``."""
+        out = {str(self.counter.name): k}
+        for d in self.data:
+            out[str(d.symbol.name)] = evaluate(d.terms[k], values, sizes)
+        return out
+
+    def run(self, values: dict[str, Any], sizes: dict[str, int]) -> list[dict[str, Any]]:
+        """The values of all names in every step: what is given, the states before and after it, and its data."""
+        now = {s.name: np.asarray(evaluate(s.first, values, sizes))[()] for s in self.states}
+        out = []
+        for k in range(self.steps):
+            env = {**values, **self.step(k, values, sizes), **{str(s.now.name): now[s.name] for s in self.states}}
+            for z, part in self.parts:
+                env[str(z.name)] = evaluate(part, env, sizes)
+            for s in self.states:
+                now[s.name] = env[str(s.new.name)] = evaluate(s.body, env, sizes)
+            out.append(env)
+        return out
+
+    def value(self, values: dict[str, Any], sizes: dict[str, int]) -> Any:
+        """The number of the result."""
+        last = self.run(values, sizes)[-1]
+        return evaluate(
+            self.result, {**values, **{str(s.last.name): last[str(s.new.name)] for s in self.states}}, sizes
+        )
+
+
+class _Unfit(Exception):
+    """What was found is no recurrence of one step."""
+
+
+def recurrence(root: Term) -> Recurrence | None:
+    """The loop of a program; None where it has none that is simple enough."""
+    order = postorder([root])
+    if len(order) < 3 * FEWEST:
+        return None
+    found = pairing(root, order)
+    if found is None:
+        return None
+    try:
+        made = _Rolling(found.root, found.chains).made()
+    except _Unfit:
+        return None
+    return made if unrolled(made) is found.root else None
+
+
+class _Rolling:
+    """The states of a loop, cut out of its chains."""
+
+    def __init__(self, root: Term, chains: list[Chain]):
+        self.root = root
+        self.chains = chains
+        self.place = {
+            t: (c, j) for c, chain in enumerate(chains) for j, t in enumerate(chain.nodes) if j or not chain.is_state
+        }
+        self.level = self._levels()
+        self.states = [c for c, chain in enumerate(chains) if chain.is_state]
+        if not self.states:
+            raise _Unfit
+        self.start = max(self.level[c] for c in self.states)
+        self.end = max(self.level[c] + len(chains[c].nodes) - 1 for c in self.states)
+        self.steps = self.end - self.start
+        if self.steps < FEWEST:
+            raise _Unfit
+        self.shown = self.start + 2  # the step that the others are told by: it reads what the loop has computed
+        self.data: dict[Any, Moving | Term | None] = {}
+        self.used = {str(t.name) for t in postorder([root]) if t.op is SYMBOL or t.op is SIZE}
+        self.used |= {n for t in postorder([root]) for n in t.shape if isinstance(n, str)}
+        self.counter = next(c for c in ("k", "t", "j", "k_", "t_", "step") if c not in self.used)
+
+    def _levels(self) -> list[int]:
+        """The number of the step that every chain begins in: as early as what it reads allows."""
+        low = -(10**9)
+        level = [0 if chain.is_state else low for chain in self.chains]
+        edges = []
+        for c, chain in enumerate(self.chains):
+            if chain.is_state and len(chain.nodes) < 3:
+                raise _Unfit
+            for arg in chain.nodes[-1].args:
+                if arg in self.place:
+                    other, j = self.place[arg]
+                    edges.append((c, other, j - len(chain.nodes) + 1))
+        for _ in range(len(self.chains) + 1):
+            changed = False
+            for c, other, step in edges:
+                if level[other] > low and level[other] + step > level[c]:
+                    level[c], changed = level[other] + step, True
+            if not changed:
+                return level
+        raise _Unfit
+
+    def _at(self, c: int, level: int) -> Term | None:
+        """The term of a chain in a step."""
+        j = level - self.level[c]
+        return self.chains[c].nodes[j] if 0 <= j < len(self.chains[c].nodes) else None
+
+    def made(self) -> Recurrence:
+        """The recurrence."""
+        names = self._names()
+        dtype = [self.chains[c].nodes[-1].dtype or np.dtype(float) for c in self.states]
+        shape = [self.chains[c].nodes[-1].shape for c in self.states]
+        parts = list(zip(names, shape, dtype, strict=True))
+        self.k = symbol(self.counter, (), dtype[0])
+        now, new, last = ([symbol(f"{n}@{mark}", s, d) for n, s, d in parts] for mark in ("k", "next", "last"))
+        stop: dict[Term, Term] = {}
+        for c, old, later in zip(self.states, now, new, strict=True):
+            for at, z in ((self.shown - 1, old), (self.shown, later)):
+                t = self._at(c, at)
+                if t is None:
+                    raise _Unfit
+                stop[t] = z
+        bodies = [self._body(self._at(c, self.shown), stop) for c in self.states]  # type: ignore[arg-type]
+        firsts = [self._at(c, self.start) for c in self.states]
+        if any(t is None for t in firsts):
+            raise _Unfit
+        ends = {t: z for c, z in zip(self.states, last, strict=True) for t in [self._at(c, self.end)] if t is not None}
+        inner = {t for c in self.states for t in self.chains[c].computed}
+        below = postorder([self.root], ends)
+        if any(t in inner for t in below):
+            raise _Unfit  # what comes after the loop reads more than its last step
+        (result,) = replaced([self.root], ends)
+        states = [State(*each) for each in zip(names, now, new, last, firsts, bodies, strict=True)]
+        if not all(_reads(s.body, now) for s in states):
+            raise _Unfit  # data by another name
+        data = [d for d in self.data.values() if isinstance(d, Moving)]
+        rules = {d: terms for terms, d in self.data.items() if isinstance(d, Term)}
+        return Recurrence(_in_order(states), self.steps, self.k, data, result, self.root, rules)
+
+    def _names(self) -> list[str]:
+        """Names of the states: of the symbols that they begin with and that stand nowhere else, or free letters."""
+        begun = {t for chain in self.chains for t in (*chain.computed[:1], *chain.nodes[:1])}
+        elsewhere = {a for t in postorder([self.root]) if t not in begun for a in t.args}
+        letters = (n for n in ("z", "s", "u", "v", "y", "w", *(f"z{j}" for j in range(1, 99))) if n not in self.used)
+        names: list[str] = []
+        for c in self.states:
+            base = self.chains[c].nodes[0]
+            own = str(base.name) if base.op is SYMBOL and base not in elsewhere else ""
+            bare = own.rstrip("0_")
+            own = bare if own.endswith("0") and bare and bare not in self.used else own
+            names.append(own if own and own not in names else next(letters))
+        return names
+
+    def _body(self, top: Term, stop: dict[Term, Term]) -> Term:
+        """What a step makes of the states, over their symbols."""
+        known = {t: z for t, z in stop.items() if t is not top}
+        order = postorder([top], known)
+        if len(order) > _LONGEST:
+            raise _Unfit
+        image: dict[Term, Term] = dict(known)
+        for t in order:
+            at = self.place.get(t)
+            args = tuple([image[a] if at is None else self._slot(*at, i, image) for i, a in enumerate(t.args)])
+            if at is None and args != t.args:
+                raise _Unfit  # what is the same in every step reads what the loop computes
+            if at is not None and self.chains[at[0]].is_state and t is not top:
+                raise _Unfit  # a step that reads more than the step before it
+            image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+        return image[top]
+
+    def _slot(self, c: int, j: int, i: int, image: dict[Term, Term]) -> Term:
+        """An argument of a term of the loop: what it is made of, or data of the step."""
+        chain = self.chains[c]
+        arg = chain.nodes[j].args[i]
+        values = [n.args[i] for n in chain.computed]
+        if arg in self.place or all(v is arg for v in values):
+            return image[arg]
+        if not all(is_data(arg, v) for v in values):
+            raise _Unfit
+        first = 1 if chain.is_state else 0
+        rows = range(j - 1, j - 1 + self.steps)
+        terms = tuple([chain.nodes[r].args[i] if first <= r < len(chain.nodes) else None for r in rows])
+        if terms not in self.data:
+            self.data[terms] = moving(terms, self.k, self.used)
+        found = self.data[terms]
+        if found is None:
+            raise _Unfit
+        return found.symbol if isinstance(found, Moving) else found
+
+
+def replaced(roots: Sequence[Term], images: dict[Term, Term]) -> list[Term]:
+    """Terms with images of some that they are made of; the ops stay as they are."""
+    image = dict(images)
+    for t in postorder(roots, images):
+        args = tuple([image[a] for a in t.args])
+        image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+    return [image[r] for r in roots]
+
+
+def replaced_below(root: Term, images: dict[Term, Term]) -> Term:
+    """A term with images of what is below it."""
+    args = tuple(replaced(root.args, images))
+    return root if args == root.args else make(root.op, args, root.params, root.shape, root.dtype)
+
+
+def _reads(body: Term, states: Sequence[Term]) -> bool:
+    return any(t in postorder([body]) for t in states)
+
+
+def _in_order(states: list[State]) -> list[State]:
+    """The states such that each reads only new values of those before it."""
+    out: list[State] = []
+    waiting = list(states)
+    while waiting:
+        later = {s.new for s in waiting}
+        ready = [s for s in waiting if not any(t in later for t in postorder([s.body]))]
+        if not ready:
+            raise _Unfit
+        out += ready[:1]
+        waiting.remove(ready[0])
+    return out
+
+
+def unrolled(loop: Recurrence, steps: int | None = None) -> Term:
+    """The program again, step by step; or that of its first ``steps`` steps."""
+    now = [s.first for s in loop.states]
+    orders = [postorder([s.body]) for s in loop.states]
+    for k in range(loop.steps if steps is None else steps):
+        image: dict[Term, Term] = dict(zip((s.now for s in loop.states), now, strict=True))
+        image |= {d.symbol: d.terms[k] for d in loop.data}
+        image |= {t: terms[k] for t, terms in loop.rules.items() if terms[k] is not None}  # type: ignore[misc]
+        for n, (s, order) in enumerate(zip(loop.states, orders, strict=True)):
+            for t in order:
+                if t not in image:
+                    args = tuple([image[a] for a in t.args])
+                    image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+            now[n] = image[s.new] = image[s.body]
+    return replaced([loop.result], dict(zip((s.last for s in loop.states), now, strict=True)))[0]
