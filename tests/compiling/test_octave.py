@@ -342,3 +342,17 @@ def test_functions_of_matrices_make_floats_of_whole_numbers(tmp_path):
     for name, f in functions.items():
         sg.compile(f, y, name=f"{name}_").save(tmp_path / f"{name}_.m")
     assert selftests(tmp_path, [f"{name}_" for name in functions]) == {}
+
+
+@needs_octave
+def test_sizes_of_constants_and_functions_of_truth_values(tmp_path):
+    def moved(z):
+        t = np.zeros_like(z)
+        t[-1:] = z[:1] + t[1:2]
+        return t
+
+    z = np.array([0.5, -1.0, 2.0])
+    functions = {"moved": moved, "signs": lambda z: np.sign(z > 0), "most": lambda z: (z[:, None] > z).max(0)}
+    for name, f in functions.items():
+        sg.compile(f, z, name=name).save(tmp_path / f"{name}.m")
+    assert selftests(tmp_path, list(functions)) == {}

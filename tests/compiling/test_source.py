@@ -492,3 +492,19 @@ def test_the_parts_of_a_decomposition_come_from_one_call(name, tmp_path):
         np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-9, atol=1e-12)
     program.save(tmp_path / "parts.py")
     subprocess.run([sys.executable, "-I", str(tmp_path / "parts.py"), "--selftest"], check=True, capture_output=True)
+
+
+def test_windows_that_two_products_read_are_gathered_once():
+    def value(X, W):
+        return (sg.nn.functional.conv2d(X, W) ** 2).sum()
+
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(2, 3, 8, 9)), rng.normal(size=(4, 3, 2, 5))
+    for argnums in (1, (0, 1)):
+        f = sg.func.grad(value, argnums=argnums)
+        program = sg.compile(f, X, W).program
+        assert program.source.count("ascontiguousarray") == 1
+        found, wanted = program(X, W), f(X, W)
+        for a, b in zip(found, wanted, strict=True) if argnums != 1 else ((found, wanted),):
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-10)
+    assert "ascontiguousarray" not in sg.compile(value, X, W).program.source

@@ -157,7 +157,8 @@ def _function(
         for n, a in zip(named, program.arguments, strict=True)
         if a.default is None and (way is not None or a.shape != (...,))
     ]
-    lines, letters = [], {letter: str(size) for letter, size in sizes_of_constants(program).items()}
+    letters = {letter: str(size) for letter, size in sizes_of_constants(program).items()}
+    lines = [f"{writer.letters[letter]} = {size};" for letter, size in letters.items()]
     lines += [f"{given[a.name]} = {_array(a.default)};" for a in known.values() if a.default is not None]
     for a in known.values():
         if a.default is None:

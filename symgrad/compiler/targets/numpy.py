@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.compiler.schedule import Call, Program
+from symgrad.compiler.targets.gathered import gathered
 from symgrad.compiler.targets.helpers import helper_modules
 from symgrad.compiler.targets.literals import (
     Endless,
@@ -57,6 +58,7 @@ class Writer:
         self.taken = taken | set(self.letters.values())
         self.used: set[str] = set()
         self.helpers: dict[str, Callable[..., Any]] = {}
+        self.gathered = gathered(order)
         self.repeated: set[Output] = set()
         """Results that would show the memory of others."""
         self.weak: set[Term] = set()
@@ -154,6 +156,8 @@ class Writer:
             self._need(name)
         if op.size_params:
             self._note_sizes(term, text)
+        if term in self.gathered:
+            return _in_memory(str(text), self.gathered[term])
         if term in self.weak and op.name not in WRITTEN:  # operators make Python numbers of Python numbers
             return f"float({text})"
         return str(text)
@@ -311,6 +315,14 @@ def _by_size(term: Term, texts: Sequence[str]) -> str:
     else:
         limit = f"{closed(above)} * np.inf"
     return f"{term.op.code(above, below)} if {below} else {limit}"  # type: ignore[misc]
+
+
+def _in_memory(text: str, axes: tuple[int, ...]) -> str:
+    """An array as it is, in memory in which its axes lie in another order."""
+    if axes == tuple(range(len(axes))):
+        return f"np.ascontiguousarray({text})"
+    back = ", ".join(str(axes.index(k)) for k in range(len(axes)))
+    return f"np.ascontiguousarray({text}.transpose({', '.join(map(str, axes))})).transpose({back})"
 
 
 class Plain:

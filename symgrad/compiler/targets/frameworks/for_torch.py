@@ -230,6 +230,7 @@ CALLS = {
     "arange": lambda *ends, dtype=None: f"torch.arange({', '.join(ends)}{_dtype(dtype)}{DEVICE})",
     "array": lambda values, dtype=None: f"torch.tensor({values}{_dtype(dtype)}{DEVICE})",
     "linalg.svd": _svd,
+    "ascontiguousarray": lambda x: f"{_closed(x)}.contiguous()",
     "fft.fftn": _fourier("fftn"),
     "fft.ifftn": _fourier("ifftn"),
     "norm": _norm,

@@ -256,12 +256,16 @@ end""",
     "largest": """% The largest entries along an axis; NaN where one is.
 function y = largest(x, axis)
     y = max(x, [], axis);
-    y(any(isnan(x), axis)) = NaN;
+    if isfloat(x)
+        y(any(isnan(x), axis)) = NaN;
+    end
 end""",
     "smallest": """% The smallest entries along an axis; NaN where one is.
 function y = smallest(x, axis)
     y = min(x, [], axis);
-    y(any(isnan(x), axis)) = NaN;
+    if isfloat(x)
+        y(any(isnan(x), axis)) = NaN;
+    end
 end""",
     "place_of_largest": """% The first place of the largest entry along an axis, from 0; that of a NaN, if there is one.
 function k = place_of_largest(x, axis)

@@ -180,7 +180,14 @@ class Writer:
                 text = f"{output.dtype.name}({text})"
             elif own != output.dtype:
                 text = self.as_dtype(text, own, output.dtype)
+            elif own == np.bool_ and _is_called(term) and all(a.dtype == np.bool_ for a in term.args):
+                text = f"logical({text})"  # Octave's functions of truth values give numbers
             self.lines.append(f"{target} = {text};")
+
+
+def _is_called(term: Term) -> bool:
+    """Whether an op is written as a call, and not in operators alone."""
+    return term.op.name in FORMS or bool(term.op.c and called(spelled(term.op.c)))
 
 
 def _beside_number(form: str, term: Term) -> str:
