@@ -48,6 +48,8 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
     # Far from each other, so that no part of one axis is as long as another axis.
     apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
+    if _entries(found, apart) > LARGE:
+        apart = _next_free(rising, {letter: 2 * n for letter, n in found.sizes.items()}, taken)
     moves = (others, apart)
     if not letters or all(_same_at(function, args, found, sizes, grown) for sizes in moves):
         return set(), grown
@@ -81,8 +83,16 @@ def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Tr
 
 def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
     """How many entries the largest input has at other sizes."""
+    moved = _followed(found, sizes)
     shapes = [zip(i.shape, np.shape(i.value), strict=True) for i in found.inputs]
-    return max((math.prod(sizes.get(s, n) for s, n in shape) for shape in shapes), default=0)
+    return max((math.prod(moved.get(s, n) for s, n in shape) for shape in shapes), default=0)
+
+
+def _followed(found: Trace, sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Other sizes, with those that are made of them."""
+    known = {**found.sizes, **sizes}
+    made = {s for i in found.inputs for s in i.shape if isinstance(s, str) and not s.isidentifier()}
+    return {**sizes, **{s: size_value(s, known) for s in made - sizes.keys() if letters_of(s) <= known.keys()}}
 
 
 def _next_free(rising: Sequence[str], sizes: Mapping[str, int], taken: set[int]) -> dict[str, int]:
@@ -112,9 +122,7 @@ def _same_at(
     function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int], grown: Values
 ) -> bool:
     """Whether a trace at other sizes gives the same formulas; sizes made of others follow them."""
-    known = {**found.sizes, **sizes}
-    made = {s for i in found.inputs for s in i.shape if isinstance(s, str) and not s.isidentifier()}
-    sizes = {**sizes, **{s: size_value(s, known) for s in made if letters_of(s) <= known.keys()}}
+    sizes = _followed(found, sizes)
     for definite in (False, True):
         moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
         try:
