@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate
 
 Z = np.array([1 + 2j, 0.5 - 1j])
@@ -192,3 +193,20 @@ def test_gradients_of_complex_results_are_refused_in_programs_and_formulas_too(f
             ask()
     with pytest.raises(RuntimeError, match=r"to be real but received complex.*wirtinger"):
         sg.latex(sg.func.jacrev(function), at)
+
+
+def test_a_product_with_its_conjugate_is_the_square_of_a_modulus():
+    def fidelity(psi, phi):
+        overlap = phi.conj() @ psi
+        return (overlap * overlap.conj()).real / (psi.conj() @ psi).real
+
+    rng = np.random.default_rng(4)
+    psi, phi = (rng.normal(size=3) + 1j * rng.normal(size=3) for _ in range(2))
+    found = sg.formula(fidelity, psi, phi, wrt="psi")
+    assert found.latex() == (
+        r"\frac{2}{\lVert \psi \rVert^{2}} \left(\left(\phi^{H} \psi\right) \phi - "
+        r"\frac{\left|\phi^{H} \psi\right|^{2}}{\lVert \psi \rVert^{2}} \psi\right)"
+    )
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    want = sg.func.grad(fidelity)(sg.tensor(psi), sg.tensor(phi)).numpy()
+    np.testing.assert_allclose(evaluate(read, {"psi": psi, "phi": phi}), want)

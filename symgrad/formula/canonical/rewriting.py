@@ -21,7 +21,14 @@ from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_
 from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
 from symgrad.formula.canonical.normal import Factor, Form, Product, constant_form, plain_power, size_factors
 from symgrad.formula.canonical.scalars.identities import logistic_quotient
-from symgrad.formula.canonical.scalars.imaginary import conjugate, conjugate_pairs, part, phases, unit_powers
+from symgrad.formula.canonical.scalars.imaginary import (
+    conjugate,
+    conjugate_pairs,
+    conjugate_sums,
+    part,
+    phases,
+    unit_powers,
+)
 from symgrad.formula.canonical.scalars.meetings import without_root
 from symgrad.formula.canonical.scalars.numerals import with_whole_parts
 from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
@@ -382,7 +389,7 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),
     (frozenset({"clamp"}), unclipped),
     (frozenset({"sign", "abs"}), _signs),
-    (frozenset({"conj"}), lambda p, run: phases(conjugate_pairs(p, run), run)),
+    (frozenset({"conj"}), lambda p, run: conjugate_sums(phases(conjugate_pairs(p, run), run), run)),
     (frozenset({"pow"}), gathered_powers),
     (frozenset({"mul"}), roots_of_products),
 )

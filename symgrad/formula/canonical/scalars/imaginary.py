@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,24 @@ def conjugate_pairs(p: Product, run: Canonicaliser) -> Product:
                 new = [Factor(x.base, tuple(names[y] for y in x.labels), 2 * k) for x in size.factors]
                 new += [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
                 return merged(without(p, [f, g], new), run)
+    return p
+
+
+def conjugate_sums(p: Product, run: Canonicaliser) -> Product:
+    """(φᴴψ)(ψᴴφ) = |φᴴψ|², always."""
+    from symgrad.formula.canonical.rewriting import merged
+    from symgrad.formula.canonical.writing import components
+
+    found = components([f for f in p.factors if f.labels])
+    scalars = [part for part in found if len(part) > 1 and not any(x in p.out for f in part for x in f.labels)]
+    for one, other in itertools.combinations(scalars, 2):
+        form = Form([Product(1, one, ())], ())
+        turned = conjugate(run, form)
+        if run.same(turned, Form([Product(1, other, ())], ())) and not run.same(turned, form):
+            (size,) = run.elementwise(lookup("abs"), [form], {}, ()).terms
+            kept = [f for f in p.factors if not any(f is g for g in (*one, *other))]
+            squared = [Factor(f.base, f.labels, 2 * f.power) for f in size.factors]
+            return conjugate_sums(merged(Product(p.coef, [*kept, *squared], p.out, p.decimal), run), run)
     return p
 
 
