@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from symgrad.compiler.targets.frameworks.kernels import KERNELS
+from symgrad.compiler.targets.frameworks.kernels import KERNELS, SPECIAL, parts_of_matrices
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Text, told
 
 _SPECIAL = {
-    "erf": "erf",
-    "erfc": "erfc",
-    "erfinv": "erfinv",
-    "digamma": "digamma",
+    **{name: name for name in (*SPECIAL, "betainc", "betaln", "expi", "spence")},
     "lgamma": "gammaln",
-    "log_ndtr": "log_ndtr",
-    "ndtr": "ndtr",
-    "ndtri": "ndtri",
-    "entr": "entr",
-    "xlogy": "xlogy",
-    "xlog1py": "xlog1py",
     "hurwitz": "zeta",
-    "gammainc": "gammainc",
-    "gammaincc": "gammaincc",
-    "betainc": "betainc",
-    "betaln": "betaln",
     "gamma_function": "gamma",
-    "expi": "expi",
-    "spence": "spence",
 }
 _PLAIN = {
     "nearest": "jnp.rint",
@@ -64,6 +49,7 @@ def _typed(x: Text, kind: str, _device: str) -> str:
 CALLS = {
     **{name: f"jax.scipy.special.{other}" for name, other in _SPECIAL.items()},
     **_PLAIN,
+    **parts_of_matrices("jnp"),
     "array": lambda values, dtype=None: (
         f"jnp.array({values})" if dtype == "'int64'" else f"jnp.array({values}, {dtype})"
     ),
@@ -86,15 +72,7 @@ CALLS = {
     ),
     "index_put": lambda x, value, index: f"index_put({x}, {value}, {told(index)})",
     "logdet": lambda x: f"logdet({x})",
-    "logabsdet": lambda x: f"jnp.linalg.slogdet({x})[1]",
-    "slogdet_sign": lambda x: f"jnp.linalg.slogdet({x})[0]",
-    "svd": lambda x: f"jnp.linalg.svd({x}, False)",
-    "svd_u": lambda x: f"jnp.linalg.svd({x}, False)[0]",
-    "svd_vh": lambda x: f"jnp.linalg.svd({x}, False)[2]",
-    "qr_q": lambda x: f"jnp.linalg.qr({x})[0]",
-    "qr_r": lambda x: f"jnp.linalg.qr({x})[1]",
     "eigh_vectors": lambda x: f"jnp.linalg.eigh({x}, symmetrize_input=False)[1]",
-    "inv_lower": lambda x: f"jnp.linalg.inv(jnp.tril({x}))",
 }
 
 OWN = {

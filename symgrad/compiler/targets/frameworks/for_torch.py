@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from symgrad.compiler.targets.frameworks.kernels import KERNELS
+from symgrad.compiler.targets.frameworks.kernels import KERNELS, SPECIAL, parts_of_matrices
 from symgrad.compiler.targets.frameworks.rewriting import DEVICE, Framework, Missing, Text, told
 
 _SAME = [
@@ -19,60 +19,19 @@ _PAIRED = [
     "logical_and", "logical_or", "logical_xor", "copysign",
 ]  # fmt: skip
 _RENAMED = {
-    "absolute": "abs",
-    "conj": "conj",
-    "conjugate": "conj",
-    "equal": "eq",
-    "invert": "bitwise_not",
-    "less": "lt",
-    "power": "pow",
-    "rint": "round",
-    "swapaxes": "transpose",
-    "broadcast_to": "broadcast_to",
-    "linalg.cholesky": "linalg.cholesky",
-    "linalg.det": "linalg.det",
-    "linalg.eigh": "linalg.eigh",
-    "linalg.eigvalsh": "linalg.eigvalsh",
-    "linalg.inv": "linalg.inv",
-    "linalg.matrix_power": "linalg.matrix_power",
-    "linalg.qr": "linalg.qr",
-    "linalg.slogdet": "linalg.slogdet",
-    "linalg.solve": "linalg.solve",
-}
-_KERNELS_OF_TORCH = {
-    "nearest": "round",
-    "erf": "special.erf",
-    "erfc": "special.erfc",
-    "erfcx": "special.erfcx",
-    "erfinv": "special.erfinv",
-    "digamma": "special.digamma",
-    "lgamma": "special.gammaln",
-    "log_ndtr": "special.log_ndtr",
-    "ndtr": "special.ndtr",
-    "ndtri": "special.ndtri",
-    "entr": "special.entr",
-    "xlogy": "special.xlogy",
-    "xlog1py": "special.xlog1py",
-    "hurwitz": "special.zeta",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-    "gammainc": "special.gammainc",
-    "gammaincc": "special.gammaincc",
-    "logdet": "logdet",
-    "log2": "log2",
-    "sinc": "sinc",
-    "sign": "sign",
-    "complex_sign": "sgn",
-    "angle": "angle",
-    "complex_of": "complex",
-    "complex_values": "view_as_complex",
-    "parts_of_complex": "view_as_real",
-    "logsigmoid": "nn.functional.logsigmoid",
-    "logcumsumexp": "logcumsumexp",
-    "matrix_exp": "linalg.matrix_exp",
-    "eig": "linalg.eig",
-    "eigvals": "linalg.eigvals",
-}
+    **{name: f"linalg.{name}" for name in ("matrix_exp", "eig", "eigvals")},
+    **{f"linalg.{name}": f"linalg.{name}" for name in (
+        "cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_power", "qr", "slogdet", "solve",
+    )},
+    **{name: f"special.{name}" for name in (*SPECIAL, "erfcx")},
+    "absolute": "abs", "conj": "conj", "conjugate": "conj", "equal": "eq", "invert": "bitwise_not", "less": "lt",
+    "power": "pow", "rint": "round", "nearest": "round", "swapaxes": "transpose", "broadcast_to": "broadcast_to",
+    "lgamma": "special.gammaln", "hurwitz": "special.zeta", "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift", "logdet": "logdet", "log2": "log2", "sinc": "sinc", "sign": "sign",
+    "complex_sign": "sgn", "angle": "angle", "complex_of": "complex", "complex_values": "view_as_complex",
+    "parts_of_complex": "view_as_real", "logsigmoid": "nn.functional.logsigmoid", "logcumsumexp": "logcumsumexp",
+}  # fmt: skip
+"""Functions of NumPy and kernels of the library, by what torch calls them."""
 
 
 def _over(name: str) -> object:
@@ -192,7 +151,8 @@ def _fourier(name: str) -> object:
 CALLS = {
     **{name: f"torch.{name}" for name in _SAME},
     **{name: _paired(name) for name in _PAIRED},
-    **{name: f"torch.{other}" for name, other in {**_RENAMED, **_KERNELS_OF_TORCH}.items()},
+    **parts_of_matrices("torch"),
+    **{name: f"torch.{other}" for name, other in _RENAMED.items()},
     "sum": _over("sum"),
     "mean": _over("mean"),
     "max": _over("amax"),
@@ -245,15 +205,7 @@ CALLS = {
     "var": _var,
     "argsort": lambda x, dim, descending: f"torch.argsort({x}, dim={dim}, descending={descending}, stable=True)",
     "softplus": lambda x: f"torch.logaddexp({x}, torch.zeros_like({x}))",
-    "logabsdet": lambda x: f"torch.linalg.slogdet({x})[1]",
-    "slogdet_sign": lambda x: f"torch.linalg.slogdet({x})[0]",
-    "svd": lambda x: f"torch.linalg.svd({x}, False)",
-    "svd_u": lambda x: f"torch.linalg.svd({x}, False)[0]",
-    "svd_vh": lambda x: f"torch.linalg.svd({x}, False)[2]",
-    "qr_q": lambda x: f"torch.linalg.qr({x})[0]",
-    "qr_r": lambda x: f"torch.linalg.qr({x})[1]",
     "eigh_vectors": lambda x: f"torch.linalg.eigh({x})[1]",
-    "inv_lower": lambda x: f"torch.linalg.inv(torch.tril({x}))",
     "solve_triangular": lambda a, b, upper, unit: (
         f"torch.linalg.solve_triangular({a}, {b}, upper={upper}, unitriangular={unit})"
     ),

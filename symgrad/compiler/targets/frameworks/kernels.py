@@ -6,6 +6,24 @@ a result need no entry here: their own text is rewritten (``frameworks/rewriting
 
 from __future__ import annotations
 
+SPECIAL = (
+    "erf", "erfc", "erfinv", "digamma", "log_ndtr", "ndtr", "ndtri", "entr", "xlogy", "xlog1py", "gammainc",
+    "gammaincc",
+)  # fmt: skip
+"""Kernels that ``torch.special`` and ``jax.scipy.special`` have under the library's names."""
+
+
+def parts_of_matrices(module: str) -> dict[str, object]:
+    """Parts of decompositions, by the functions of ``linalg`` that give all of them."""
+    parts = {"slogdet_sign": ("slogdet({})", 0), "logabsdet": ("slogdet({})", 1), "svd_u": ("svd({}, False)", 0)}
+    parts |= {"svd_vh": ("svd({}, False)", 2), "qr_q": ("qr({})", 0), "qr_r": ("qr({})", 1)}
+    calls: dict[str, object] = {
+        name: lambda x, call=call, k=k: f"{module}.linalg.{call.format(x)}[{k}]" for name, (call, k) in parts.items()
+    }
+    calls["svd"] = lambda x: f"{module}.linalg.svd({x}, False)"
+    return {**calls, "inv_lower": lambda x: f"{module}.linalg.inv({module}.tril({x}))"}
+
+
 KERNELS = {
     "divided_where": """def divided_where(x, y, keep):
     return np.where(keep != 0, x / np.where(keep != 0, y, 1), 0)""",
