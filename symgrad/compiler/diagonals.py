@@ -247,18 +247,9 @@ def _with_common_labels(term: Term, known: Known) -> Term:
 
 
 _ENTRYWISE: dict[str, Callable[[Sequence[Term], Known], int | None]] = {
-    "mul": _any_of,
-    "div": _first,
-    "neg": _any_of,
-    "cast": _any_of,
-    "conj": _any_of,
-    "real": _any_of,
-    "imag": _any_of,
-    "masked": _first,
-    "where": _chosen,
-    "add": _both,
-    "sub": _both,
-}
+    "mul": _any_of, "div": _first, "neg": _any_of, "cast": _any_of, "conj": _any_of, "real": _any_of,
+    "imag": _any_of, "masked": _first, "where": _chosen, "add": _both, "sub": _both,
+}  # fmt: skip
 """Ops that give zero where their operand at the place found is zero, whatever the others are."""
 
 

@@ -519,27 +519,9 @@ def _norm(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
-    "pow": _pow,
-    "square": _square,
-    "add": _add,
-    "sub": _sub,
-    "mul": _mul,
-    "div": _div,
-    "neg": _neg,
-    "sigmoid": _sigmoid,
-    "sum": _negated,
-    "permute": axes.permute,
-    "reshape": axes.reshape,
-    "expand": axes.expand,
-    "flip": merged.flip,
-    "masked": merged.masked,
-    "getitem": axes.getitem,
-    "inv": _inv,
-    "put": axes.put,
-    "unsqueeze": axes.unsqueeze,
-    "squeeze": axes.squeeze,
-    "einsum": _einsum,
-    "matmul": _matmul,
-    "mean": _mean,
+    "pow": _pow, "square": _square, "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg,
+    "sigmoid": _sigmoid, "sum": _negated, "permute": axes.permute, "reshape": axes.reshape, "expand": axes.expand,
+    "flip": merged.flip, "masked": merged.masked, "getitem": axes.getitem, "inv": _inv, "put": axes.put,
+    "unsqueeze": axes.unsqueeze, "squeeze": axes.squeeze, "einsum": _einsum, "matmul": _matmul, "mean": _mean,
     "norm": _norm,
-}
+}  # fmt: skip

@@ -46,19 +46,10 @@ ADAPTERS: dict[Any, Callable[..., Any]] = {
 }
 
 _UFUNC_NAMES = {
-    "absolute": "abs",
-    "fabs": "abs",
-    "conjugate": "conj",
-    "power": "pow",
-    "mod": "remainder",
-    "rint": "round",
-    "true_divide": "div",
-    "equal": "eq",
-    "not_equal": "ne",
-    "invert": "bitwise_not",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-}
+    "absolute": "abs", "fabs": "abs", "conjugate": "conj", "power": "pow", "mod": "remainder", "rint": "round",
+    "true_divide": "div", "equal": "eq", "not_equal": "ne", "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+}  # fmt: skip
 _COMPOSED: dict[str, Callable[..., Any]] = {
     "positive": lambda x: x,
     "deg2rad": lambda x: x * (math.pi / 180),

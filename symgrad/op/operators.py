@@ -8,15 +8,9 @@ from typing import Any
 from symgrad.op.record import lookup
 
 ARITHMETIC = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "matmul": "matmul",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-}
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+    "floordiv": "floor_divide", "mod": "remainder",
+}  # fmt: skip
 """The arithmetic operators, which have a reflected form, and their ops."""
 
 WRITTEN = frozenset({*ARITHMETIC.values(), "neg"})

@@ -88,19 +88,10 @@ _PLAIN = (
 )  # fmt: skip
 """Functions of ``nn.functional`` that stand in the plain namespace, too."""
 _CASTS = {
-    "double": "float64",
-    "float": "float32",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "bool": "bool",
-    "byte": "uint8",
-    "char": "int8",
-    "cdouble": "complex128",
+    "double": "float64", "float": "float32", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
+    "int": "int32", "short": "int16", "bool": "bool", "byte": "uint8", "char": "int8", "cdouble": "complex128",
     "cfloat": "complex64",
-}
+}  # fmt: skip
 
 
 def _fast(cls: type, op: Op) -> Callable[..., Any]:

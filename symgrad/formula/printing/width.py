@@ -21,16 +21,9 @@ _SCALES = (1.05, 1.05, 0.75, 0.57)
 """Scales of the display, text, script and smaller styles."""
 
 _BINARY = {
-    "+": 7.8,
-    "-": 7.8,
-    r"\odot": 7.8,
-    r"\oslash": 7.8,
-    r"\cdot": 2.8,
-    r"\otimes": 7.8,
-    r"\times": 7.8,
-    r"\wedge": 6.7,
-    r"\vee": 6.7,
-}
+    "+": 7.8, "-": 7.8, r"\odot": 7.8, r"\oslash": 7.8, r"\cdot": 2.8, r"\otimes": 7.8, r"\times": 7.8,
+    r"\wedge": 6.7, r"\vee": 6.7,
+}  # fmt: skip
 _RELATIONS = {"=": 7.8, "<": 7.8, ">": 7.8, r"\le": 7.8, r"\ge": 7.8, r"\ne": 7.8}
 _PLAIN = {
     "(": 4.5, ")": 4.5, "[": 3.4, "]": 3.4, ",": 4.5, ";": 4.5, "/": 5.0, "|": 2.8, r"\lVert": 5.2, r"\rVert": 5.2,

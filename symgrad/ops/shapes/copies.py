@@ -39,26 +39,11 @@ def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None =
 
 
 _VIEWS: dict[str, Callable[..., Any]] = {
-    "alias": _itself,
-    "as_strided": as_strided,
-    "detach": still,
-    "diagonal": diagonal,
-    "expand": expand,
-    "narrow": narrow,
-    "permute": permute,
-    "select": select,
-    "slice": _slice,
-    "split": split,
-    "split_with_sizes": split_with_sizes,
-    "squeeze": squeeze,
-    "t": t,
-    "transpose": transpose,
-    "unbind": unbind,
-    "unfold": unfold,
-    "unsqueeze": unsqueeze,
-    "view": reshape,
-    "view_as_complex": view_as_complex,
+    "alias": _itself, "as_strided": as_strided, "detach": still, "diagonal": diagonal, "expand": expand,
+    "narrow": narrow, "permute": permute, "select": select, "slice": _slice, "split": split,
+    "split_with_sizes": split_with_sizes, "squeeze": squeeze, "t": t, "transpose": transpose, "unbind": unbind,
+    "unfold": unfold, "unsqueeze": unsqueeze, "view": reshape, "view_as_complex": view_as_complex,
     "view_as_real": view_as_real,
-}
+}  # fmt: skip
 for _name, _view in _VIEWS.items():
     _copied(_name, _view)

@@ -125,19 +125,10 @@ def turned(text: str) -> str:
 
 
 FUNCTIONS = {
-    "fabs": "abs",
-    "trunc": "fix",
-    "rint": "nearest",
-    "fmod": "rem",
-    "tgamma": "gamma_of",
-    "lgamma": "log_abs_gamma",
-    "fmax": "max",
-    "fmin": "min",
-    "pow": "power_of",
-    "exp2": "exp2",
-    "cbrt": "cube_root",
-    "sign": "sign_of",
-}
+    "fabs": "abs", "trunc": "fix", "rint": "nearest", "fmod": "rem", "tgamma": "gamma_of",
+    "lgamma": "log_abs_gamma", "fmax": "max", "fmin": "min", "pow": "power_of", "exp2": "exp2",
+    "cbrt": "cube_root", "sign": "sign_of",
+}  # fmt: skip
 """What functions of <math.h> are called; others have the same name, or are in the library under the name of C's."""
 
 PARTIAL = frozenset(["sqrt", "log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh"])
