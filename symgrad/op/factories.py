@@ -55,12 +55,14 @@ def primitive(name: str, kernel: Rule, vjp: Sequence[Rule | None] | Rule, **fiel
 
     Without ``jvp`` a ``linear`` op moves its tangent itself; of others, forward mode transposes the vjp, which is
     linear in the cotangent.  The result has the first operand's shape unless ``infer`` says otherwise; what has
-    matrices for its ``domain`` acts on stacks of them, in floats, and mixes the entries of each.
+    matrices for its ``domain`` mixes the entries of each, in floats, and what mixes entries acts on stacks.
     """
     jvp = fields.pop("jvp", None)
     fields = {"infer": _shape_of_first, "domain": "real", **fields}
     if fields["domain"] in MATRICES:
-        fields = {"dtypes": "float", "mixes": 2, "stacks": True, **fields}
+        fields = {"dtypes": "float", "mixes": 2, "work": "unknown", **fields}
+    if "mixes" in fields:
+        fields = {"stacks": True, **fields}
     op = Op(name, "primitive", kernel, vjp, **fields)
     op.jvps = jvp or ((_moved_by(op),) + (None,) * (len(op.vjps) - 1) if op.linear else None)
     return register(op)
@@ -79,7 +81,9 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
         return g * slope(out, x, **params)
 
     rule = of_result if by_result else of_argument
-    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **{"dtypes": "float", **fields})
+    return primitive(
+        name, kernel, (rule,), jvp=(rule,), entrywise=True, **{"dtypes": "float", "refuses": "c", **fields}
+    )
 
 
 def _shape_of_first(shape: Sequence[Any], *_others: Any, **_params: Any) -> Sequence[Any]:

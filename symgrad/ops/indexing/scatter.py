@@ -146,7 +146,6 @@ scatter_others_op: Op = primitive(
     mixes="dim",
     digits="kernel",
     example=("vector", [9.0, 2.0], [1, 1], {"dim": 0, "include_self": True}),
-    stacks=True,
     doc="For every source of a scattered product the product of all else at its place; right at zeros.",
 )
 
@@ -180,7 +179,6 @@ scatter_combine_op: Op = primitive(
     kinks=("ties",),
     digits="kernel",
     example=("vector", [9.0], [1], {"dim": 0, "reduce": "amax", "include_self": True}),
-    stacks=True,
     doc="A copy with values combined in along an axis by an index array: amax, amin or prod; ties share the gradient.",
 )
 

@@ -280,7 +280,6 @@ cross_op: Op = primitive(
     turn=(2, 1),
     mixes="dim",
     together=True,
-    stacks=True,
     refuses={"b": "cross"},
     digits="kernel",
     example=([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], {"dim": 0}),

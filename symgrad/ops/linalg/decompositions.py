@@ -96,7 +96,6 @@ eigvals_op: Op = primitive(
     code=lambda x: f"eigvals({x})",
     refuses={"h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
-    work=work.UNKNOWN,
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -109,7 +108,6 @@ eig_vectors_op: Op = primitive(
     code=lambda x: f"eig_vectors({x})",
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
-    work=work.UNKNOWN,
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 

@@ -84,7 +84,6 @@ adjugate_moved_op: Op = primitive(
     expanded=True,
     example=("matrix", "matrix", {}),
     samples=[sampling.small(sampling.many(("invertible", 2, "n", "n"), ("real", 2, "n", "n")))],
-    stacks=True,
     doc="The pullback of the adjugate, right for singular matrices, too; its own derivative is that of regular ones.",
 )
 nonsingular_op: Op = elementwise(
@@ -114,7 +113,6 @@ det_divided_op: Op = primitive(
         sampling.many(("nonzero",), ("invertible", "n", "n")),
         sampling.many(("nonzero", "q"), ("invertible", "q", "n", "n")),
     ],
-    stacks=True,
     doc="A determinant times the inverse of its matrix, the transposed cofactors; the adjugate of singular matrices.",
 )
 
@@ -148,7 +146,6 @@ det_divided_twice_op: Op = primitive(
         sampling.small(sampling.many(("real", "n", "n"), ("nonzero",), ("invertible", "n", "n"))),
         sampling.small(sampling.many(("real", 2, "n", "n"), ("nonzero", 2), ("invertible", 2, "n", "n"))),
     ],
-    stacks=True,
     doc="The pullback of det·inverse to the matrix, where the determinant is a value of its own.",
 )
 

@@ -11,7 +11,6 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.linalg.inverse import check_square
 from symgrad.ops.linalg.matrices import mH
 from symgrad.ops.linalg.spectral import matrix_exp, second_direction
-from symgrad.ops.rules import work
 from symgrad.precision import digits
 
 _linalg = within("linalg")
@@ -42,7 +41,6 @@ solve_sylvester_op: Op = primitive(
     stacks=False,
     domain="invertible",
     digits=digits.by_matrix(digits.solve_sylvester),
-    work=work.UNKNOWN,
     samples=[
         sampling.many(("invertible", "q", "q"), ("invertible", 2, 2), ("real", "q", 2)),
         sampling.small(sampling.many(("invertible", 2, 2, 2), ("invertible", 1, 1), ("real", 2, 2, 1))),
@@ -57,7 +55,6 @@ sqrtm_op: Op = primitive(
     jvp=(lambda t, out, x: solve_sylvester_op(out, out, t),),
     domain="invertible",
     digits=digits.by_matrix(digits.sqrtm),
-    work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
     doc="The principal square root of square matrices.",
 )
@@ -68,7 +65,6 @@ logm_op: Op = primitive(
     jvp=(lambda t, out, x: logm_frechet_op(x, t),),
     domain="invertible",
     digits=digits.by_matrix(digits.logm),
-    work=work.UNKNOWN,
     samples=[sampling.one("invertible", "q", "q"), sampling.small(sampling.one("invertible", 2, 3, 3))],
     doc="The principal logarithm of square matrices.",
 )
@@ -83,7 +79,6 @@ logm_frechet_op: Op = primitive(
     together=True,
     domain="invertible",
     digits=digits.by_matrix(digits.logm_frechet),
-    work=work.UNKNOWN,
     samples=[sampling.small(sampling.many(("invertible", "n", "n"), ("real", "n", "n")))],
     doc="The derivative of the matrix logarithm along a direction.",
 )

@@ -19,7 +19,6 @@ from symgrad.ops.linalg.gaps import heed_gaps
 from symgrad.ops.linalg.inverse import check_square, inv
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.reductions.products import eye_op, identity_mask
-from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import concat_op, narrow_op
 from symgrad.ops.shapes.shaping import spread, unsqueeze_op, zeros_like
 from symgrad.precision import digits
@@ -50,7 +49,6 @@ eigvalsh_op: Op = primitive(
     digits=digits.by_matrix(digits.eigvalsh),
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
-    work=work.UNKNOWN,
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -88,7 +86,6 @@ eigh_vectors_op: Op = primitive(
     triangle=True,
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
-    work=work.UNKNOWN,
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -114,7 +111,6 @@ svdvals_op: Op = primitive(
     digits=digits.by_matrix(digits.svdvals),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "sigma"),
-    work=work.UNKNOWN,
     samples=_SAMPLES,
     doc="Singular values in descending order.",
 )
@@ -173,7 +169,6 @@ svd_u_op: Op = primitive(
     orthonormal=(0,),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "U"),
-    work=work.UNKNOWN,
     samples=_SAMPLES,
     doc="Left singular vectors, as columns.",
 )
@@ -192,7 +187,6 @@ svd_vh_op: Op = primitive(
     orthonormal=(1,),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "V"),
-    work=work.UNKNOWN,
     samples=_SAMPLES,
     doc="Right singular vectors, as conjugated rows.",
 )
@@ -206,7 +200,6 @@ matrix_exp_op: Op = primitive(
     node="LinalgMatrixExp",
     domain="square",
     digits=digits.by_matrix(digits.matrix_exp),
-    work=work.UNKNOWN,
     doc="The matrix exponential.",
 )
 
@@ -236,7 +229,6 @@ matrix_exp_frechet_op: Op = primitive(
     ),
     domain="square",
     digits=digits.by_matrix(digits.matrix_exp_frechet),
-    work=work.UNKNOWN,
     doc="The derivative of the matrix exponential along a direction.",
 )
 

@@ -26,7 +26,6 @@ from symgrad.ops.linalg.triangles import tril_op
 from symgrad.ops.reductions.extremes import amax, amin
 from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
-from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import narrow
 from symgrad.ops.shapes.shaping import apart, axis_of, movedim, mT, reshape, spread, squeeze, unsqueeze
 from symgrad.precision import digits
@@ -213,7 +212,6 @@ pinv_op: Op = primitive(
     refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
-    work=work.UNKNOWN,
     samples=[sampling.one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
     doc="Moore-Penrose pseudo-inverse of matrices, at constant rank.",
 )

@@ -172,7 +172,6 @@ surprise_of_label: Op = primitive(
     spelled=True,
     example=("matrix", [0, 1], {}),
     samples=[sampling.many(("real", "n", "m"), ("index:m", "n")), sampling.many(("real", "m"), ("index:m",))],
-    stacks=True,
     doc="log Σ e^x less the entry that the label names, of every row, without taking the difference of large numbers.",
 )
 

@@ -64,7 +64,6 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
         method=numpy_name.removeprefix("np."),
         example=("vector", {"dim": (0,), "keepdim": False}),
         samples=sampling.reductions(),
-        stacks=True,
         doc=f"{name} over axes; ties share the gradient equally.",
     )
 

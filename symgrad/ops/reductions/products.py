@@ -36,7 +36,6 @@ prod_others_op: Op = primitive(
     digits=digits.prod_others,
     example=("vector", {"dim": 0}),
     samples=sampling.along(),
-    stacks=True,
     doc="Product of all other entries along an axis.",
 )
 
@@ -89,7 +88,6 @@ prod_divided_op: Op = primitive(
         sampling.many(("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
         sampling.many(("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True),
     ],
-    stacks=True,
     doc="A product over each of its factors, which is the product of the others; by these alone where one is zero.",
 )
 
@@ -131,7 +129,6 @@ prod_divided_twice_op: Op = primitive(
             sampling.many(("nonzero", "n", "m"), ("nonzero", "n", 1), ("nonzero", "n", "m"), dim=1, keepdim=True)
         ),
     ],
-    stacks=True,
     doc="The pullback of a product over each of its factors to these, where the product is a value of its own.",
 )
 
@@ -210,7 +207,6 @@ prod_op: Op = primitive(
     overflows=True,
     example=("vector", {"dim": 0, "keepdim": False}),
     samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
-    stacks=True,
     doc="Product over an axis; right at zeros.",
 )
 

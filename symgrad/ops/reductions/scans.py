@@ -136,7 +136,6 @@ cumprod_divided_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
-    stacks=True,
     doc="The pullback of a running product: the sum of g_j · out_j from i on, over x_i; by products where one is zero.",
 )
 
@@ -167,7 +166,6 @@ cumprod_moved_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 3, dim=dim)) for dim in (0, 1)],
-    stacks=True,
     doc="The tangent of a running product, by way of the product where no factor is zero.",
 )
 cumprod_divided_twice_op: Op = primitive(
@@ -188,7 +186,6 @@ cumprod_divided_twice_op: Op = primitive(
     expanded=True,
     example=("vector", "vector", "vector", "vector", {"dim": 0}),
     samples=[sampling.small(sampling.many(*[("nonzero", "n", "m")] * 4, dim=dim)) for dim in (0, 1)],
-    stacks=True,
     doc="The pullback of a running product's pullback to the factors, where the product is a value of its own.",
 )
 
@@ -259,7 +256,6 @@ logcumsumexp_slope_op: Op = primitive(
     single=rounded(kernels.logcumsumexp_slope),
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=_log_samples,
-    stacks=True,
     doc="The pullback of a log of running sums of e^x: the sum of g_j e^(x_i - out_j) from i on.",
 )
 logcumsumexp_moved_op: Op = primitive(
@@ -277,7 +273,6 @@ logcumsumexp_moved_op: Op = primitive(
     single=rounded(kernels.logcumsumexp_moved),
     example=("vector", "vector", "vector", {"dim": 0}),
     samples=_log_samples,
-    stacks=True,
     doc="The tangent of a log of running sums of e^x: the sum of t_i e^(x_i - out_j) up to j.",
 )
 logcumsumexp_op: Op = primitive(
@@ -290,7 +285,6 @@ logcumsumexp_op: Op = primitive(
     digits=digits.logcumsumexp,
     example=("vector", {"dim": 0}),
     samples=sampling.along(),
-    stacks=True,
     doc="log of the running sum of e^x along an axis, without overflow.",
 )
 

@@ -44,7 +44,6 @@ logsumexp_op: Op = primitive(
     work=work.per_entry(4),
     samples=sampling.reductions(),
     rises=True,
-    stacks=True,
     doc="log Σ e^x over axes, without overflow.",
 )
 
@@ -79,7 +78,6 @@ softmax_op: Op = primitive(
     work=work.per_entry(4),
     samples=sampling.along(),
     bounds=(0, 1),
-    stacks=True,
     doc="e^x / Σ e^x along an axis.",
 )
 softmax_slope: Op = primitive(
@@ -93,7 +91,6 @@ softmax_slope: Op = primitive(
     define=lambda g, out, *, dim: out * (g - _along(g * out, dim)),
     single=single.softmax_slope,
     together=True,
-    stacks=True,
     spelled=True,
     mixes="dim",
     refuses="c",
@@ -119,7 +116,6 @@ log_softmax_op: Op = primitive(
     example=("vector", {"dim": 0}),
     work=work.per_entry(5),
     samples=sampling.along(),
-    stacks=True,
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(
@@ -133,7 +129,6 @@ log_softmax_slope: Op = primitive(
     define=lambda g, out, *, dim: g - exp(out) * _along(g, dim),
     single=single.log_softmax_slope,
     together=True,
-    stacks=True,
     spelled=True,
     mixes="dim",
     refuses="c",

@@ -264,7 +264,6 @@ var_op: Op = primitive(
     example=("vector", {"dim": (0,), "keepdim": False, "correction": 1}),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     bounds=(0, math.inf),
-    stacks=True,
     doc="Variance over axes: squared deviations over (n - correction).",
 )
 
@@ -302,7 +301,6 @@ std_op: Op = primitive(
     work=work.per_entry(4),
     samples=[*sampling.reductions(correction=1), sampling.one("real", "n", dim=(0,), correction=0, keepdim=False)],
     bounds=(0, math.inf),
-    stacks=True,
     doc="Standard deviation over axes; derivative 0 where all entries are equal.",
 )
 
@@ -397,7 +395,6 @@ norm_op: Op = primitive(
         sampling.one("off-zero", "n", p=0, dim=(0,), keepdim=False),
     ],
     bounds=(0, math.inf),
-    stacks=True,
     doc="Vector p-norm over axes; derivative 0 at the zero vector.",
 )
 

@@ -90,7 +90,6 @@ def _spherical(name: str, kernel: Any, letter: str, in_digits: Any, doc: str) ->
         name,
         kernel,
         lambda x, n: _slope(op, x, n),
-        refuses="c",
         domain="off-zero",
         digits=digits.by_entry(in_digits),
         called=rf"\mathrm{{{letter}}}",

@@ -83,7 +83,6 @@ def _by_number(name: str, kernel: Any, slope: Any, in_digits: Any, doc: str, **p
         name,
         kernel,
         slope,
-        refuses="c",
         domain="positive",
         digits=digits.by_entry(in_digits),
         example=(0.5, {"v": 0.5, **params}),

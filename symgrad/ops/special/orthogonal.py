@@ -36,7 +36,6 @@ def _polynomial(
         name,
         kernel,
         slope,
-        refuses="c",
         digits=digits.by_entry(in_digits),
         example=(0.5, {"n": 3, **example}),
         samples=samples,

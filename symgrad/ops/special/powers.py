@@ -46,7 +46,6 @@ exprel_op: Op = family(
     "exprel",
     kernels.exprel,
     lambda x, n: exprel_op(x, n=n + 1),
-    refuses="c",
     define=_exprel,
     expanded=True,
     overflows=True,
