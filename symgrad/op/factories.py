@@ -72,6 +72,7 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
     """A primitive that acts entry by entry on one array, with parameters (the order of a Bessel function).
 
     ``slope`` gives its derivative as a function of ``(x, **params)`` in ops; ``by_result``, of ``(out, x, **params)``.
+    Formulas hold the op; where they are read, they show its definition if it has one.
     """
 
     def of_argument(g: Any, out: Any, x: Any, **params: Any) -> Any:  # noqa: ARG001
@@ -81,9 +82,9 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
         return g * slope(out, x, **params)
 
     rule = of_result if by_result else of_argument
-    return primitive(
-        name, kernel, (rule,), jvp=(rule,), entrywise=True, **{"dtypes": "float", "refuses": "c", **fields}
-    )
+    expanded = fields.get("define") is not None
+    fields = {"dtypes": "float", "refuses": "c", "expanded": expanded, **fields}
+    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **fields)
 
 
 def _shape_of_first(shape: Sequence[Any], *_others: Any, **_params: Any) -> Sequence[Any]:

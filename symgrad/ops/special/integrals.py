@@ -130,7 +130,6 @@ dawsn_slope: Op = family(
     kernels.dawsn_slope,
     lambda x, n: dawsn_slope(x, n=n + 1),
     define=_dawson_slopes,
-    expanded=True,
     digits=digits.by_entry(digits.dawson_slope),
     example=(0.5, {"n": 1}),
     samples=[sampling.one("real", "n", "m", n=1), sampling.one("real", n=2)],
@@ -157,7 +156,6 @@ fresnel_slope: Op = family(
     kernels.fresnel_slope,
     lambda x, cosine: (-PI if cosine else PI) * x * fresnel_slope(x, cosine=not cosine),
     define=lambda x, *, cosine: (cos if cosine else sin)(PI / 2 * x**2),
-    expanded=True,
     example=(0.5, {"cosine": False}),
     samples=[sampling.one("real", "n", "m", cosine=False), sampling.one("real", "n", cosine=True)],
     doc="sin(πx²/2), or its cosine, the slopes of Fresnel's integrals: a rounded square is no angle far out.",
@@ -185,7 +183,6 @@ spence_slope: Op = family(
     lambda x, n: spence_slope(x, n=n + 1),
     domain="positive",
     define=_log_quotient,
-    expanded=True,
     example=(2.0, {"n": 1}),
     samples=[
         sampling.one("positive", "n", "m", n=0),
@@ -265,7 +262,6 @@ ellipb_slope: Op = family(
     lambda m, n: ellipb_slope(m, n=n + 1),
     domain="probability",
     define=_ellipb_slopes,
-    expanded=True,
     digits=digits.by_entry(
         lambda mp, m, n: (
             mp.pi / 4 * mp.rf(0.5, n) ** 2 / mp.rf(2, n) * mp.hyp2f1(mp.mpf(n) + 0.5, mp.mpf(n) + 0.5, n + 2, m)

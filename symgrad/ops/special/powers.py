@@ -47,7 +47,6 @@ exprel_op: Op = family(
     kernels.exprel,
     lambda x, n: exprel_op(x, n=n + 1),
     define=_exprel,
-    expanded=True,
     overflows=True,
     digits=digits.by_entry(lambda mp, x, n: mp.hyp1f1(n + 1, n + 2, x) / (n + 1)),
     example=(0.5, {"n": 0}),
