@@ -173,6 +173,8 @@ def heaviside(x: Any, y: Any) -> Any:
 def ratio(x: Any, y: Any) -> Any:
     """x/y, and 0 where y is 0."""
     zero = np.equal(y, 0)
+    if not np.any(zero):
+        return np.divide(x, y)
     return np.where(zero, 0, x / np.where(zero, 1, y))[()]
 
 

@@ -27,6 +27,8 @@ def parts_of_matrices(module: str) -> dict[str, object]:
 KERNELS = {
     "divided_where": """def divided_where(x, y, keep):
     return np.where(keep != 0, x / np.where(keep != 0, y, 1), 0)""",
+    "ratio": """def ratio(x, y):
+    return np.where(y == 0, 0, x / np.where(y == 0, 1, y))""",
     "masked": """def masked(x, keep):
     return np.where(keep != 0, x * keep, 0)""",
     "surprise": """def surprise(p, t):
