@@ -12,10 +12,11 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.indexing.getitem import gather, getitem
+from symgrad.ops.indexing.windows import windows_op
 from symgrad.ops.nn.losses import check_reduction
 from symgrad.ops.reductions.softmax import logsumexp
 from symgrad.ops.reductions.sums import mean, sum_
-from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
 
 
@@ -32,13 +33,6 @@ def _labels(targets: Any, lengths: list[int]) -> list[Any]:
     return [plain[end - n : end] for end, n in zip(ends, lengths, strict=True)]
 
 
-def _shifted(alpha: Any, by: int) -> Any:
-    """The states ``by`` places later, with log 0 in front."""
-    rows, count = shape_of(alpha)
-    front_part = np.full((rows, min(by, count)), -math.inf, alpha.dtype)
-    return cat([front_part, getitem(alpha, (slice(None), slice(0, max(count - by, 0))))], 1)
-
-
 def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
     """-log of the probability of all alignments (Graves et al. 2006), for the whole batch at once.
 
@@ -48,14 +42,17 @@ def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
     states = np.full((len(targets), 2 * int(counts.max(initial=0)) + 1), blank, np.int64)
     for row, target in zip(states, targets, strict=True):
         row[1 : 2 * len(target) : 2] = target
-    skips = np.zeros(states.shape, bool)
-    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    # A state is reached from the one two before (if that skips a blank between other labels), the last, and itself.
+    barriers = np.zeros((*states.shape, 3), logs.dtype)
+    barriers[:, :2, 0] = -math.inf
+    barriers[:, 2:, 0][(states[:, 2:] == blank) | (states[:, 2:] == states[:, :-2])] = -math.inf
+    outside = np.full((len(targets), 2), -math.inf, logs.dtype)
     steps = max(1, int(times.max(initial=0)))
     scores = gather(getitem(logs, slice(0, steps)), 2, np.broadcast_to(states, (steps, *states.shape)))
     alpha = where(np.arange(states.shape[1]) < 2, scores[0], -math.inf)
     for step in range(1, steps):
-        ways = stack([alpha, _shifted(alpha, 1), where(skips, _shifted(alpha, 2), -math.inf)], 0)
-        later, running = logsumexp(ways, 0) + scores[step], times > step
+        ways = windows_op(cat([outside, alpha], 1), dim=1, size=3, step=1, dilation=1) + barriers
+        later, running = logsumexp(ways, 2) + scores[step], times > step
         alpha = later if running.all() else where(running[:, None], later, alpha)
     ends = gather(alpha, 1, np.stack([2 * counts, np.maximum(2 * counts - 1, 0)], 1))
     found = -logsumexp(where(np.stack([counts >= 0, counts > 0], 1), ends, -math.inf), 1)
