@@ -20,7 +20,7 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LONGEST_MENDING, DOUBTING = 0.3, 5, 2
+FIRST_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 5, 2
 """Seconds for running the gradient with one change after the other: at first, where nothing else explains it, and where
 only a guess does."""
 

@@ -85,8 +85,8 @@ def check(
     left out.  One Jacobian, where ``argnums`` does not say
     whose, is that of the first argument that it fits; columns may stand for several numbers.
 
-    ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"`` or ``"symgrad"``: what it
-    computes for its own function is checked, with the backward passes that were written for it.
+    ``grad`` may also be the name of a library, ``"torch"``, ``"jax"``, ``"autograd"``, ``"mygrad"`` or
+    ``"symgrad"``: what it computes for its own function is checked, with the backward passes that were written for it.
 
     Arguments may be dicts, dataclasses or lists of arrays; their gradient has the same structure, and so has the
     derivative of several results.  ``kwargs`` go to both functions.  ``f`` may be a function of this library, of NumPy,

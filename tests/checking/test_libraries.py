@@ -98,6 +98,32 @@ def test_hips_autograd():
     assert check(square, "autograd", X).diagnosis.kind == "sign"
 
 
+@pytest.mark.peer
+def test_mygrad():
+    mygrad = pytest.importorskip("mygrad")
+    from mygrad.operation_base import Operation
+
+    class Cube(Operation):
+        where, factor = True, 3
+
+        def __call__(self, x):
+            self.variables = (x,)
+            return x.data**3
+
+        def backward_var(self, grad, index, **_):  # noqa: ARG002
+            return grad * self.factor * self.variables[0].data ** 2
+
+    def f(p, x):
+        return p["W"] @ mygrad.tanh(mygrad.Tensor._op(Cube, x))
+
+    args = {"W": RNG.normal(size=(2, 3))}, RNG.normal(size=3)
+    assert check(f, "mygrad", *args)
+    Cube.factor = 2
+    wrong = check(f, "mygrad", *args)
+    assert wrong["p_W"].ok
+    assert wrong.diagnosis.kind == "factor"
+
+
 def test_this_library():
     class Twice(sg.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""The derivative that a library itself gives of a function: torch, JAX, HIPS autograd, and this one.
+"""The derivative that a library itself gives of a function: torch, JAX, HIPS autograd, MyGrad, and this one.
 
 Each is ``vjp(cotangent, *args)``.  Backward passes that users wrote for the library are asked, not looked through.
 """
@@ -17,12 +17,12 @@ from symgrad.check.asking.nested import leaves, parts, rebuilt
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.errors import ArgumentError
 
-LIBRARIES = ("torch", "jax", "autograd", "symgrad")
+LIBRARIES = ("torch", "jax", "autograd", "mygrad", "symgrad")
 
 
 def derivative_of(library: str, f: Callable[..., Any]) -> Callable[..., Any]:
     """The vjp of ``f`` that a library computes."""
-    made = {"jax": _by_jax, "autograd": _by_autograd}.get(library, _by_backward)
+    made = {"jax": _by_jax, "autograd": _by_autograd, "mygrad": _by_mygrad}.get(library, _by_backward)
     return made(_loaded(library), f)
 
 
@@ -115,6 +115,26 @@ def _by_autograd(autograd: Any, f: Callable[..., Any]) -> Callable[..., Any]:
             pull, _ = autograd.make_vjp(lambda value, k=k: f(*args[:k], value, *args[k + 1 :]))(args[k])
             found.append(pull(np.conj(cotangent) if isinstance(cotangent, np.ndarray) else cotangent))
         return tuple(np.conj(g) if isinstance(g, np.ndarray) else g for g in found)
+
+    return vjp
+
+
+def _by_mygrad(mygrad: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """By the ``backward`` of the sum of the results times the cotangents, which leaves gradients in the arguments."""
+
+    def vjp(cotangent: Any, *args: Any) -> Any:
+        def leaf(value: Any) -> Any:
+            return mygrad.tensor(as_array(value)) if is_differentiable(value) else value
+
+        def gradient(value: Any) -> Any:
+            made = getattr(value, "grad", None)
+            return np.zeros(value.shape) if made is None and is_differentiable(value) else made
+
+        groups = [[leaf(part) for _, part in leaves(arg, "")] for arg in args]
+        out = f(*(rebuilt(arg, iter(made)) for arg, made in zip(args, groups, strict=True)))
+        pairs = zip(output_leaves(out), output_leaves(cotangent), strict=True)
+        sum((mygrad.sum(result * as_array(v)) for (_, result), (_, v) in pairs), mygrad.tensor(0.0)).backward()
+        return _by_argument(args, [[gradient(part) for part in made] for made in groups])
 
     return vjp
 
