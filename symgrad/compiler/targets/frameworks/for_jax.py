@@ -71,6 +71,7 @@ CALLS = {
         f"jnp.searchsorted({rows}, {values}, side={'right' if right == 'True' else 'left'!r}).astype({dtype})"
     ),
     "index_put": lambda x, value, index: f"index_put({x}, {value}, {told(index)})",
+    "ascontiguousarray": lambda x: x,
     "logdet": lambda x: f"logdet({x})",
     "eigh_vectors": lambda x: f"jnp.linalg.eigh({x}, symmetrize_input=False)[1]",
 }
