@@ -119,6 +119,10 @@ class NotConverged(SymgradError, ArithmeticError, RuntimeError):
     """A solver's result is no solution, so that a derivative of it would be wrong."""
 
 
+class DividedByZero(SymgradError, RuntimeError, ZeroDivisionError):
+    """Integers are divided by 0, for which they have neither an infinity nor a nan."""
+
+
 class SingularJacobian(SymgradError, ArithmeticError, RuntimeError):
     """An equation whose solution is no differentiable function of its parameters (torch raises ``LinAlgError``)."""
 

@@ -115,7 +115,7 @@ class Op:
     phases      True where complex operands leave the phases of the result free: two ways to compute it may differ
     loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
                 "activation" where they do so in the functions of networks, which are looked at on demand
-    fails       ``(*values)`` to torch's words where LAPACK finds no result
+    fails       ``(*values)`` to torch's words where there is no result: LAPACK finds none, or integers are divided by 0
     work        floating-point operations, where not one per entry: ``(*shapes, **params)`` to products of sizes with
                 their factors, ``[(2, ("n", "n", "k"))]`` for 2 n² k; or "unknown" where values decide
     regular     ``(i, condition)``: where the value and the derivative are finite, as text about operand ``i``

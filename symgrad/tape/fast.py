@@ -44,6 +44,8 @@ def _set_aside(op: Op) -> frozenset[str]:
     narrow = NARROW if stepwise else ""
     single = "" if op.single is None else SINGLE
     other = _CHARS["c"] if op.imaginary is not None else ""
+    if op.fails is not None:
+        other += _CHARS["u"] + _CHARS["i"]
     return frozenset("".join(_CHARS[kind] for kind in (*cast, *op.refuses) if kind in _CHARS) + narrow + single + other)
 
 

@@ -21,7 +21,7 @@ from symgrad.dtypes import (
     is_floating,
     wrapped,
 )
-from symgrad.errors import AutogradError
+from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, shape_of
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
@@ -427,10 +427,16 @@ def computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
         return op.single(*values, **params)
     if op.scalar is not None and shape_of(values[0]) == () and getattr(values[0], "dtype", None) is float64:
         return op.of_number(values[0])
+    whole = op.fails is not None and op.kind == "elementwise" and np.result_type(*values).kind in "bui"
     try:
-        return op.kernel(*values, **params)
+        with np.errstate(divide="raise") if whole else contextlib.nullcontext():
+            return op.kernel(*values, **params)
     except OverflowError:
         return op.kernel(*wrapped(values), **params)
+    except FloatingPointError as error:
+        if not whole:
+            raise  # as the user asked of NumPy
+        raise DividedByZero(f"{op.fails(*values)}: {op.name}() of integers by 0; floats have inf and nan") from error
 
 
 def _shared(out: Any, values: list[Any]) -> bool:

@@ -85,3 +85,29 @@ def test_negative_powers_are_rounded_towards_0_as_they_are_eagerly():
         program = sg.compile(f, np.abs(z))
         np.testing.assert_array_equal(program(z), f(sg.tensor(z)).numpy())
         assert program(z).dtype == np.int32
+
+
+QUOTIENTS: list[Callable[[Any, Any], Any]] = [
+    lambda a, b: a // b,
+    lambda a, b: a % b,
+    lambda a, b: sg.fmod(a, b),
+    lambda a, b: sg.div(a, b, rounding_mode="trunc"),
+    lambda a, b: sg.div(a, b, rounding_mode="floor"),
+]
+
+
+@pytest.mark.parametrize("quotient", QUOTIENTS, ids=range(len(QUOTIENTS)))
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_division_by_zero_is_refused_where_there_is_no_infinity(
+    quotient: Callable[[Any, Any], Any], dtype: str
+) -> None:
+    a, b = np.array([4, 5], dtype), np.array([0, 2], dtype)
+    for divisor in (sg.tensor(b), sg.tensor(b)[0], 0):
+        with pytest.raises(sg.errors.DividedByZero, match="^ZeroDivisionError"):
+            quotient(sg.tensor(a), divisor)
+    assert quotient(sg.tensor(a)[:0], 0).shape == (0,)
+    # Programs do not look at their values: they have NumPy's answer and its warning.
+    program = sg.compile(quotient, a, a)
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert program(a, b)[0] == 0
+    assert program(a, b[::-1].copy() + 1)[0] == quotient(4, 3)

@@ -63,6 +63,7 @@ fmod = _extra(
     dtypes=None,
     refuses="bc",
     domain="nonzero",
+    fails=refusals.no_quotient,
     kinks=((0, 1), (2, 1)),
     digits=lambda mp, x, y: x - y * digits.div_trunc(mp, x, y),
     c="fmod({0}, {1})",

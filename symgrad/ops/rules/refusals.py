@@ -25,6 +25,11 @@ def kind_of(x: Any) -> str:
     return kind if isinstance(kind, str) else " "
 
 
+def no_quotient(*_: Any) -> str:
+    """torch's word where integers are divided by 0."""
+    return "ZeroDivisionError"
+
+
 def two_kinds(i: int, *dtypes: Any, **_: Any) -> str | None:
     """Refuse the gradient of a real operand beside a complex one."""
     return TWO_KINDS if kind_of(dtypes[i]) == "f" and any(kind_of(dtype) == "c" for dtype in dtypes) else None
