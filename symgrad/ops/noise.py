@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import finfo, get_default_dtype, torch_name
+from symgrad.dtypes import finfo, get_default_dtype, is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.kernels.arrays.copies import kept_order
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
@@ -196,6 +196,8 @@ def gumbel_softmax(
 
     ``hard`` gives the one-hot choice, with the derivative of the soft one.
     """
+    if not is_floating(logits.dtype):
+        raise DtypeError(f"gumbel_softmax() adds noise of floats to the logits, which are {logits.dtype}")
     chances = drawn(generator).uniform(shape_of(logits), np.dtype(np.float64))
     with np.errstate(divide="ignore"):
         noise = -np.log((-np.log1p(-chances)).astype(logits.dtype))

@@ -51,6 +51,8 @@ CASES: list[Case] = [
     ("pooling beside nan", lambda t, x: t.nn.functional.max_pool1d(x[None], 3, 1, return_indices=True)[1], (ODD,)),
     ("pooling of cells beside nan", lambda t, x: t.nn.functional.adaptive_max_pool1d(x[None], 2), (ODD,)),
     ("pooling of planes beside nan", lambda t, x: t.nn.functional.max_pool2d(x.view(1, 1, 5, 1), (2, 1), 1), (ODD,)),
+    ("no windows at random", lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, output_size=(0, 1)), (T4,)),
+    ("points in no channels", lambda t, x: t.nn.functional.grid_sample(x[:, :0], x[:, :, :2, :2]), (T4,)),
     ("mode beside nan", lambda t, x: x.mode(1)[1], (np.array([[4, np.nan, 0, 4], [np.nan, np.nan, np.nan, 2.0]]),)),
     ("maximum beside nan", lambda t, x: t.maximum(x, x.flip(0)), (ODD,)),
     ("minimum beside nan", lambda t, x: t.minimum(x, x.flip(0)), (ODD,)),
@@ -211,6 +213,9 @@ VALUES: dict[str, tuple[Callable[..., Any], Any]] = {
     "digamma": (lambda t, x: t.digamma(x), [0.0, -0.0, -2.0]),
     "slope of logit": (_slope_of_logit, [3.0, -2.0, 0.5]),
     "slope of norms beside 0": (_slope_of_norms, [0.0, 1.0, -2.0]),
+    "means of no cells": (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, (0, 2)), T4),
+    "largest of no cells": (lambda t, x: t.nn.functional.adaptive_max_pool2d(x, (2, 0)), T4),
+    "no samples put back": (lambda t, x: t.nn.functional.max_unpool2d(x[:0], x[:0].long(), 2), T4),
     "entr": (lambda t, x: t.special.entr(x), [0.0, -1.0, np.nan, np.inf]),
 }
 

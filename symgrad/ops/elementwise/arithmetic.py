@@ -392,6 +392,10 @@ def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
 
     known = getattr(input, "dtype", None) is not None and getattr(other, "dtype", None) is not None
     common = promote(input, other) if known else None
+    if common is not None and common.kind != "c" and isinstance(alpha, complex):
+        from symgrad.errors import DtypeError
+
+        raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if common is not None and is_real_floating(common) and not isinstance(alpha, (complex, bool)):
         number = alpha if op is add else -alpha
         if is_narrow(common):

@@ -194,11 +194,19 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
     )
 
 
+_WAYS = (("use_mm", "_if_necessary"), ("use_mm", ""), ("donot_use_mm", ""))
+
+
 @front("cdist", method=False)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
     if p < 0:
         raise ArgumentError(f"cdist only supports non-negative p values, got {p}")
+    if compute_mode not in ("", None, *(f"{way}_for_euclid_dist{when}" for way, when in _WAYS)):
+        raise ArgumentError(f"{compute_mode} is not a valid value for compute_mode")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if len(shape_of(x)) < 2:
+            raise ShapeError(f"cdist only supports at least 2D tensors, {name} got: {len(shape_of(x))}D")
     columns = [shape_of(x)[-1] for x in (x1, x2) if shape_of(x)]
     if len(columns) == 2 and columns[0] != columns[1]:
         raise ShapeError(f"X1 and X2 must have the same number of columns. X1: {columns[0]} X2: {columns[1]}")

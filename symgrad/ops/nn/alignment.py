@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import ArgumentError
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -80,6 +81,11 @@ def ctc_loss(
     single = len(shape_of(log_probs)) == 2
     logs = unsqueeze(log_probs, 1) if single else log_probs
     times, counts = _numbers(input_lengths), _numbers(target_lengths)
+    if min(times, default=0) < 0 or min(counts, default=0) < 0:
+        raise ArgumentError(f"Expected lengths to be at least 0, but got {times} of inputs, {counts} of targets")
+    room, need = shape_of(targets)[-1], max(counts, default=0) if len(shape_of(targets)) == 2 else sum(counts)
+    if need > room:
+        raise ArgumentError(f"Expected targets to have size at least {need} at the last dimension, but got size {room}")
     value = _losses(logs, _labels(targets, counts), np.array(times, np.int64), blank)
     if zero_infinity:
         value = where(eq(value, math.inf), 0, value)

@@ -200,6 +200,8 @@ def cross_entropy(
     tensor(0.1269)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = _class_axis(input)
     classes = size(input, (axis,))
     last = axis == len(shape_of(input)) - 1
@@ -217,6 +219,8 @@ def cross_entropy(
     logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
+        if ignore_index >= 0:
+            raise ArgumentError("ignore_index is not supported for floating point target")
         if label_smoothing:
             target = target * (1 - label_smoothing) + label_smoothing / classes
         value = -sum_(logs * target if along is None else logs * target * along, axis)

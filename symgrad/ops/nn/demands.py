@@ -45,6 +45,8 @@ def convolvable(
         raise ShapeError(f"weight should have at least three dimensions, got weight of size {kernel}")
     if groups <= 0:
         raise ArgumentError(f"non-positive groups is not supported, got {groups}")
+    if 0 in kernel[2:]:
+        raise ShapeError(f"kernel size should be greater than zero, but got weight of size {kernel}")
     if len(kernel) != len(shape):
         dims, got = len(kernel), len(shape)
         raise ShapeError(
@@ -160,6 +162,13 @@ def windows_fit(have: Sizes, counts: Sizes, lead: Sizes, line: bool) -> None:
         one = (lead[-1], 1) if len(have) == 1 else (lead[-1],)  # torch's lines are planes of height 1
         before, after = ("x".join(map(str, (*one, *sizes))) for sizes in (have, counts))
         raise ShapeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
+
+
+def unpooled(wanted: Sizes, own: Sizes, steps: Sizes) -> None:
+    """An output size of unpooling that a pooling with these steps may have had."""
+    if any(not n - s < m < n + s for m, n, s in zip(wanted, own, steps, strict=True)):
+        most = ", ".join(f"{n - s} and {n + s}" for n, s in zip(own, steps, strict=True))
+        raise ArgumentError(f'invalid output_size "{tuple(wanted)}" (every axis must be between {most})')
 
 
 def cells_of(name: str, wanted: Any, rank: int, shape: Sizes) -> None:

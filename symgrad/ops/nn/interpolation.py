@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
 from symgrad.op import front, shape_of
@@ -130,7 +131,11 @@ def interpolate(
         raise ArgumentError(
             f"Input and output sizes should be greater than 0, but got input {tuple(have)} output {tuple(wanted)}"
         )
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+        raise ArgumentError(f"align_corners option can only be set with modes that interpolate, and {mode!r} does not")
     if recompute_scale_factor:
+        if size is not None:
+            raise ArgumentError("recompute_scale_factor is not meaningful with an explicit size.")
         factors = [None] * len(have)
     if antialias and (mode not in ("bilinear", "bicubic") or len(have) != 2):
         raise ArgumentError(
@@ -247,8 +252,10 @@ def _read(x: Any, places: Sequence[Any]) -> Any:
         inside &= (place >= 0) & (place < size)
         flat = flat * size + np.clip(np.nan_to_num(place), 0, size - 1).astype(np.int64)
     batch, channels = shape_of(x)[:2]
-    index = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, flat[0].size))
-    found = reshape(gather_op(reshape(x, batch, channels, -1), index, dim=2), batch, channels, *flat.shape[1:])
+    count = math.prod(flat.shape[1:])
+    index = np.broadcast_to(flat.reshape(batch, 1, count), (batch, channels, count))
+    lines = reshape(x, batch, channels, math.prod(sizes))
+    found = reshape(gather_op(lines, index, dim=2), batch, channels, *flat.shape[1:])
     return where(inside[:, None], found, 0)
 
 
@@ -333,6 +340,12 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     """The points that affine maps ``theta`` (batch, 2, 3) or (batch, 3, 4) give for an output of ``size``."""
     if align_corners is None:
         notice(_CORNERS)
+    if not is_real_floating(theta.dtype):
+        raise ArgumentError(f"Expected theta to have floating point type, but got {torch_name(theta.dtype)}")
+    if len(size) not in (4, 5):
+        raise UnsupportedMode(f"affine_grid only supports 4D and 5D sizes, for maps of 2 and 3 axes. Got size {size}.")
+    if min(size) <= 0:
+        raise ArgumentError(f"Expected non-zero, positive output size. Got {size}")
     axes = []
     for n in tuple(size)[2:]:
         ends = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)

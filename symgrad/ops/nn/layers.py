@@ -88,6 +88,8 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     """
     if input.dtype.kind not in "ui":
         raise DtypeError(f"one_hot is only applicable to index tensor of type LongTensor, not of {input.dtype}.")
+    if num_classes == -1 and 0 in shape_of(input):
+        raise ArgumentError("Can not infer total number of classes from empty tensor.")
     # Without a number of classes the values say how many there are, and a program holds for these values.
     classes = int(np.max(np.asarray(input), initial=-1)) + 1 if num_classes == -1 else num_classes
     if outside(input, classes):
@@ -151,6 +153,8 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)}"
             f" and num_groups={num_groups}"
         )
+    if math.prod(shape) == num_groups:
+        raise ShapeError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     parts = [None if x is None else _channels(x, len(shape)) for x in (weight, bias)]
     if not math.prod(shape):
         return _affine(clone(input), *parts)
@@ -324,6 +328,10 @@ def embedding_bag(
                 "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
                 f"However, got {starts[0]}"
             )
+        if starts.size and starts[-1] > shape[0]:
+            raise ArgumentError(
+                f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of {starts[-1]}"
+            )
         count = len(starts) - include_last_offset
         bags = np.searchsorted(starts[:count], np.arange(shape[0]), side="right") - 1
     if max_norm is not None:
@@ -381,6 +389,12 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Any:
     """softmax(Q Kᵀ / √d + mask) V; ``attn_mask`` is additive, or boolean (True may be looked at)."""
+    if attn_mask is not None and is_causal:
+        raise ArgumentError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if attn_mask is not None and attn_mask.dtype.kind in "ui":
+        raise DtypeError(
+            f"Expected attn_mask dtype to be bool or float, which hide and are added, but got {attn_mask.dtype}"
+        )
     if enable_gqa:
         from symgrad.ops.shapes.rearrange import repeat_interleave
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
 from symgrad.op import Op, elementwise, refusing, shape_of
 from symgrad.ops.calls import fits
@@ -25,6 +25,7 @@ from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.reductions.sums import mean, sum_
 from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.constants import PI, exact
+from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import spread, unsqueeze
 from symgrad.ops.special.common import xlogy
 
@@ -288,6 +289,8 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:
     """t (log t - x) entry by entry, with x a logarithm; "batchmean" divides the sum by the first size."""
+    if kind_of(input) in "bui" or kind_of(target) in "bui":
+        raise DtypeError("kl_div: Integral inputs not supported.")
     value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, OutOfBounds, ShapeError
 from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
@@ -16,6 +16,7 @@ from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
 from symgrad.ops.elementwise.select import placed, relu, sign
 from symgrad.ops.indexing.getitem import gather_op, getitem
+from symgrad.ops.indexing.places import outside
 from symgrad.ops.indexing.scatter import scatter_set_op
 from symgrad.ops.nn import demands
 from symgrad.ops.nn.convolution import patches, per_axis
@@ -221,7 +222,7 @@ def _adaptive_avg(rank: int) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(placed(input), rank)
         for k, count in enumerate(target):
-            ends = np.array(_cells(shape_of(x)[2 + k], count)).reshape(-1, 2)
+            ends = np.array(_cells(shape_of(x)[2 + k], count), np.int64).reshape(-1, 2)
             width = ends[:, 1:] - ends[:, :1]
             steps = np.arange(width.max(initial=1))
             weights = np.where(steps < width, 1 / width, 0)
@@ -251,6 +252,7 @@ def _largest(windows: Any, lead: Sequence[int], grid: Any) -> Any:
 def _adaptive_max(rank: int) -> Any:
     name = f"adaptive_max_pool{rank}d"
 
+    @refusing({"bui": f"adaptive_max_pool{max(rank, 2)}d"})
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(placed(input), rank)
@@ -258,15 +260,15 @@ def _adaptive_max(rank: int) -> Any:
         index = []
         for k, count in enumerate(target):
             cells = _cells(have[k], count)
-            longest = max(end - start for start, end in cells)
+            longest = max((end - start for start, end in cells), default=1)
             # Short cells repeat their last entry, which changes no maximum and is never the first one.
-            rows = np.array([[min(start + j, end - 1) for j in range(longest)] for start, end in cells])
+            rows = np.array([[min(start + j, end - 1) for j in range(longest)] for start, end in cells], np.int64)
             shape = [1] * (2 * rank)
-            shape[k], shape[rank + k] = rows.shape
+            shape[k], shape[rank + k] = count, longest
             index.append(rows.reshape(shape))
         grid = np.broadcast_arrays(*index)
         count = math.prod(grid[0].shape[rank:])
-        flat = reshape(getitem(x, (slice(None), 0, *grid)), -1, *target, count)
+        flat = reshape(getitem(x, (slice(None), 0, *grid)), shape_of(x)[0], *target, count)
         return _largest(flat, lead, (grid, have) if return_indices else None)
 
     def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
@@ -293,12 +295,15 @@ def _unpool(rank: int) -> Any:
         sizes = per_axis(kernel_size, rank)
         steps = sizes if stride in (None, (), []) else per_axis(stride, rank)
         pads = per_axis(padding, rank)
-        target = output_size
-        if target is None:
-            target = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(shape_of(x)[2:], steps, pads, sizes, strict=True)]
-        target = tuple(int(n) for n in tuple(target)[-rank:])
+        own = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(shape_of(x)[2:], steps, pads, sizes, strict=True)]
+        target = tuple(int(n) for n in tuple(own if output_size is None else output_size)[-rank:])
+        demands.unpooled(target, own, steps)
+        if outside(indices, math.prod(target)):
+            most, sizes = math.prod(target) - 1, "x".join(map(str, target))
+            raise OutOfBounds(f"Found an invalid max index: not in 0 … {most} (output volumes are of size {sizes})")
         batch = shape_of(x)[0]
-        flat, places = reshape(x, batch, -1), reshape(indices, batch, -1)
+        entries = math.prod(shape_of(x)[1:])
+        flat, places = reshape(x, batch, entries), reshape(indices, batch, entries)
         zeros = np.zeros((batch, math.prod(target)), input.dtype)
         return reshape(scatter_set_op(zeros, flat, places, dim=1), *lead, *target)
 
@@ -317,7 +322,7 @@ def _starts(sample: Any, have: int, count: int, window: int) -> Any:
     step = (have - window) / (count - 1) if count > 1 else 0.0
     places = np.arange(count)
     out = ((places + sample[:, None]) * step).astype(np.int64) - (sample[:, None] * step).astype(np.int64)
-    out[:, -1] = have - window
+    out[:, -1:] = have - window
     return out
 
 
@@ -334,6 +339,11 @@ def _fractional(rank: int) -> Any:
     ) -> Any:
         x, lead = _planes(placed(input), rank)
         have, sizes = shape_of(x)[2:], per_axis(kernel_size, rank)
+        if 0 in shape_of(input)[-rank - 1 :]:
+            raise ShapeError(
+                f"fractional_max_pool{rank}d(): Expected input to have non-zero size for non-batch dimensions, but got"
+                f"{list(shape_of(input))}"
+            )
         if (output_size is None) == (output_ratio is None):
             raise ArgumentError("fractional_max_pool: exactly one of output_size and output_ratio must be given.")
         ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else [output_ratio] * rank
@@ -349,7 +359,12 @@ def _fractional(rank: int) -> Any:
         if _random_samples is None:
             samples = drawn(generator).uniform((shape_of(x)[0], rank), np.dtype(x.dtype))
         else:
-            samples = values_of(_random_samples).reshape(-1, rank)
+            samples = values_of(_random_samples).reshape(-1, rank)[: shape_of(x)[0]]
+            if len(samples) < shape_of(x)[0]:
+                raise ShapeError(
+                    f"Expect _random_samples to have {rank} numbers for each of the {shape_of(x)[0]} planes of the "
+                    f"input, but got shape {list(shape_of(_random_samples))}"
+                )
         # In the plane torch takes the samples from the last axis backwards, in space from the first.
         order = range(rank) if rank == 3 else range(rank - 1, -1, -1)
         index: list[Any] = []
@@ -361,7 +376,7 @@ def _fractional(rank: int) -> Any:
             index.append(rows.reshape(shape))
         planes = np.arange(shape_of(x)[0]).reshape(-1, *(1,) * (2 * rank))
         grid = np.broadcast_arrays(planes, *index)
-        flat = reshape(getitem(x, (grid[0], 0, *grid[1:])), -1, *target, math.prod(sizes))
+        flat = reshape(getitem(x, (grid[0], 0, *grid[1:])), shape_of(x)[0], *target, math.prod(sizes))
         return _largest(flat, lead, (grid[1:], have) if return_indices else None)
 
     return _published(call, f"fractional_max_pool{rank}d", "Largest entries of windows at random, uneven steps.")

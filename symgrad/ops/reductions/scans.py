@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.errors import ArgumentError, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone, static_number
@@ -367,9 +367,20 @@ def _steps(y: Any, x: Any, dim: int) -> Any:
     return steps
 
 
+def _apart(name: str, y: Any, x: Any, dx: Any) -> None:
+    """Refuse points and a distance together, and what is no real distance or no number to sum."""
+    if any(getattr(v, "dtype", None) == np.bool_ for v in (y, x)):
+        raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+    if isinstance(dx, complex):
+        raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+    if x is not None and static_number(dx) != 1:
+        raise ArgumentError(f"{name}() takes the points `x` or their distance `dx`, not both")
+
+
 @front("trapezoid", "trapz")
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+    _apart("trapezoid", y, x, dx)
     axis = axis_of(dim, len(shape_of(y)))
     if not shape_of(y)[axis]:
         return sum_op(y, dim=(axis,), keepdim=False)
@@ -385,6 +396,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
 @front("cumulative_trapezoid")
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The running integral along ``dim`` by the trapezoidal rule."""
+    _apart("cumulative_trapezoid", y, x, dx)
     axis = axis_of(dim, len(shape_of(y)))
     if x is not None and shape_of(y)[axis]:
         return cumsum(_pairs(y, axis) * _steps(y, x, dim), dim) / 2

@@ -130,6 +130,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         return constant_pad_nd(input, pad, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
+    if value:
+        raise ArgumentError(f'Padding mode "{mode}" doesn\'t take in value argument')
     source = input if mode == "circular" else placed(input)
     return owned(_new(source, _continued(source, pad, mode)))
 
