@@ -212,7 +212,12 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Any:
-    """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
+    """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames).
+
+    Real signals need ``return_complex``; with False the last axis holds real and imaginary parts.
+    """
+    if return_complex is None and not is_complex(input, window):
+        raise ArgumentError("stft requires the return_complex parameter be given for real inputs")
     hop, length = hop_length or n_fft // 4, win_length or n_fft
     x = input if len(shape_of(input)) == 2 else unsqueeze(input, 0)
     if center:

@@ -65,6 +65,8 @@ def arange(
         raise ArgumentError(f"upper bound and lower bound inconsistent with step sign: arange({start}, {end}, {step})")
     if whole:  # torch counts in the dtype's own numbers
         start, end, step = int(start), int(end), int(step)
+        if max(abs(start), abs(end), abs(step)) >= 2**63:
+            raise DtypeError("value cannot be converted to type int64_t without overflow")
     value = np.arange(start, end, step)
     if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
         value = int(start) + int(step) * np.arange(len(value))

@@ -185,6 +185,11 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, but "
             f"got input with shape {list(values.shape)} and weight with shape {list(weights.shape)}"
         )
+    if weights is not None and weights.dtype != values.dtype:
+        raise DtypeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({values.dtype}), and weight({weights.dtype})"
+        )
     flat = None if weights is None else weights.ravel()
     counts = np.histogram(values.ravel(), edges, weights=flat, density=density)[0].astype(values.dtype)
     wrap = getattr(input, "new_tensor", None)
