@@ -434,7 +434,7 @@ def computed(op: Op, values: list[Any], params: dict[str, Any]) -> Any:
     except OverflowError:
         return op.kernel(*wrapped(values), **params)
     except FloatingPointError as error:
-        if not whole:
+        if op.fails is None or not whole:
             raise  # as the user asked of NumPy
         raise DividedByZero(f"{op.fails(*values)}: {op.name}() of integers by 0; floats have inf and nan") from error
 

@@ -299,8 +299,8 @@ def _unpool(rank: int) -> Any:
         target = tuple(int(n) for n in tuple(own if output_size is None else output_size)[-rank:])
         demands.unpooled(target, own, steps)
         if outside(indices, math.prod(target)):
-            most, sizes = math.prod(target) - 1, "x".join(map(str, target))
-            raise OutOfBounds(f"Found an invalid max index: not in 0 … {most} (output volumes are of size {sizes})")
+            volume = "x".join(map(str, target))
+            raise OutOfBounds(f"Found an invalid max index: it is in no output volume, which are of size {volume}")
         batch = shape_of(x)[0]
         entries = math.prod(shape_of(x)[1:])
         flat, places = reshape(x, batch, entries), reshape(indices, batch, entries)
