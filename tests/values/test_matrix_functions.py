@@ -106,3 +106,15 @@ def test_many_digits_of_functions_of_nearly_singular_matrices():
     np.testing.assert_allclose(np.diag(root).astype(float), [1e-50, 1e50], rtol=1e-15)
     with pytest.raises(np.linalg.LinAlgError, match="sqrtm: matrix is numerically singular"):
         sg.linalg.sqrtm(sg.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)).evalf(20)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e8, 1e20, 1e100])
+def test_slopes_of_exponentials_do_not_depend_on_the_size_of_what_they_go_into(size):
+    def slopes(size):
+        A = sg.tensor([[0.31, 0.62], [0.73, 0.84]], dtype=sg.float64, requires_grad=True)
+        (first,) = sg.autograd.grad(size * sg.linalg.matrix_exp(A).sum(), A, create_graph=True)
+        (second,) = sg.autograd.grad(size * first.sum(), A)
+        return first.detach().numpy() / size, second.numpy() / size**2
+
+    for got, wanted in zip(slopes(size), slopes(1.0), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-14)

@@ -245,7 +245,26 @@ def matrix_exp_frechet(x: Any, e: Any) -> Any:
     n = x.shape[-1]
     zero = np.zeros_like(x)
     top, bottom = np.concatenate((x, e), -1), np.concatenate((zero, x), -1)
-    return matrix_exp(np.concatenate((top, bottom), -2))[..., :n, n:]
+    whole = np.concatenate((top, bottom), -2)
+    weights = balancing(whole)
+    return matrix_exp(whole * (weights / weights[:, None]))[..., :n, n:] * (weights[:n, None] / weights[n:])
+
+
+def balancing(x: Any) -> Any:
+    """Powers of two d by which x_ij·d_j/d_i has no corner that is larger than the blocks on its diagonal.
+
+    The scaling of a matrix with a large corner would lose the blocks, on which the corner has no bearing.
+    """
+    n, odd = divmod(x.shape[-1], 2)
+    if not n or odd or np.any(x[..., n:, :n]):
+        return np.ones(x.shape[-1], x.real.dtype)
+    first, last = balancing(x[..., :n, :n]), balancing(x[..., n:, n:])
+    size = np.abs(x * (weights := np.concatenate((first, last))) / weights[:, None])
+    corner = np.max(size[..., :n, n:], initial=0)
+    blocks = max(1.0, np.max(size[..., :n, :n], initial=0), np.max(size[..., n:, n:], initial=0))
+    if blocks < corner < np.inf:
+        last = last / 2.0 ** math.ceil(math.log2(corner / blocks))
+    return np.concatenate((first, last))
 
 
 def eigh_vectors(x: Any) -> Any:

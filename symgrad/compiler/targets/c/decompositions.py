@@ -188,21 +188,26 @@ def _exponential(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
 
 
 def _exponential_moved(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
-    """The upper right block of the exponential of [[x, e], [0, x]]."""
+    """The upper right block of the exponential of [[x, e], [0, x]], with a large e made smaller meanwhile."""
     (a, _), kind, x = term.args, wide(w.kind(term)), w.begun(term, target)
     first, second = (w.as_kind(b, t, kind) for b, t in zip(term.args, args, strict=True))
     n = w.size(a.shape[-1])
     both, room = (w.memory_for((count, n, n), kind) for count in (4, 24))
+    scale, size = w.memory_for((1,), "double"), "cabs" if kind == "double complex" else "fabs"
     with _each(w, a.shape[:-2], {first: (n, n), second: (n, n), x: (n, n)}) as (p, q, out):
+        w.line(f"*{scale} = 1;")
+        with w.over([a.shape[-1]] * 2) as (i, j):
+            w.line(f"*{scale} = fmax(*{scale}, {size}(({q})[{i} * {closed(n)} + {j}]));")
+        w.line(f"*{scale} = isinf(*{scale}) ? 1 : exp2(ceil(log2(*{scale})));")
         with w.over([a.shape[-1]] * 2) as (i, j):
             row, low = f"{i} * 2 * {closed(n)} + {j}", f"({i} + {closed(n)}) * 2 * {closed(n)} + {j}"
             entry = f"{i} * {closed(n)} + {j}"
             w.line(f"{both}[{row}] = {both}[{low} + {closed(n)}] = ({p})[{entry}];")
-            w.line(f"{both}[{row} + {closed(n)}] = ({q})[{entry}];")
+            w.line(f"{both}[{row} + {closed(n)}] = ({q})[{entry}] / *{scale};")
             w.line(f"{both}[{low}] = 0;")
         _checked(w, kind, f"exponential(2 * {closed(n)}, {both}, {room})")
         with w.over([a.shape[-1]] * 2) as (i, j):
-            w.line(f"({out})[{i} * {closed(n)} + {j}] = {both}[{i} * 2 * {closed(n)} + {j} + {closed(n)}];")
+            w.line(f"({out})[{i} * {closed(n)} + {j}] = {both}[{i} * 2 * {closed(n)} + {j} + {closed(n)}] * *{scale};")
     w.finished(term, target, x)
 
 
