@@ -260,6 +260,10 @@ TOLD = {
     "what a function changed unrecorded is detached": f"{CHANGING}with t.no_grad(): v = F.apply(x)\n"
     "out = v.requires_grad, v is x, x.requires_grad, x.tolist(), v._version",
     "a number put into a number is copied": "v, w = x.sum() * 1, x.sum(); v[...] = w; out = v.grad_fn.name()",
+    "a leaf may be a result where others have hooks": "y = t.ones(2, requires_grad=True); "
+    "x.register_hook(lambda g: g * 2); out = t.autograd.grad([x.sum(), y], [x], [t.tensor(1.0), y])[0].tolist()",
+    "a view with a hook and data of its own is changed": "y = x * 1; v = y[0]; v.register_hook(lambda g: g * 2)\n"
+    "with t.no_grad(): v.data = v.data * 2\nv -= 0.5; out = v.tolist(), y.tolist()",
     "a diagonal is a view": "v = (x * 1).fill_diagonal_(2.0); out = v.tolist(), v._version, v.grad_fn.name()",
     "axes of numbers": "v = x.sum() * 1; out = v.movedim(0, -1).grad_fn.name(), t.moveaxis(v, 0, 0).grad_fn.name()",
     "what is rolled is no view": "out = (x * 1).roll(0)._is_view()",

@@ -200,7 +200,8 @@ class Sweep:
             self.grads[target] = g
         else:
             self.grads[target] = g + before if g.__class__ is Masked else before + g
-        if self.eager_leaves and target.__class__ is not Node:
+        # A leaf that is itself a result need not be among those that are counted.
+        if self.eager_leaves and target.__class__ is not Node and target in self.leaves:
             self.leaves[target] -= 1
             if not self.leaves[target]:
                 self._finish(target, self.grads.pop(target))
