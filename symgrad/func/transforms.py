@@ -337,6 +337,8 @@ def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | No
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that gives the Hessian of a scalar function: axes (input…, input…).
 
+    Raises ``AutogradError`` where an input or the result is complex: ``autograd.wirtinger`` takes such derivatives.
+
     >>> import symgrad as sg, numpy as np
     >>> sg.func.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     tensor([[ 6.,  0.],
