@@ -335,3 +335,27 @@ def test_second_derivatives_of_cross_entropy_of_many_classes_in_single_precision
         (g,) = sg.autograd.grad(sg.nn.functional.cross_entropy(x, sg.tensor([3, 0, 63, 9])), x, create_graph=True)
         (found[dtype],) = sg.autograd.grad(g, x, x.detach())
     np.testing.assert_allclose(found["float32"].numpy(), found["float64"].numpy(), atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(5000,), (50, 100), (100,), ()])
+def test_what_is_not_kept_is_zero_whatever_it_is(dtype, shape):
+    """Large masks keep the bits of their entries, those of infinity, nan and -0.0 as well."""
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)[()]
+    keep = np.random.default_rng(1).random((50, 100) if shape in ((100,), ()) else shape) < 0.5
+    if shape:
+        x.flat[:8] = [np.inf, -np.inf, np.nan, -0.0] * 2
+    found, expected = kernels.masked(x, keep), np.where(keep, x, 0)
+    assert found.dtype == expected.dtype == dtype
+    assert found.tobytes() == expected.tobytes()
+    if shape == keep.shape:
+        assert kernels.masked(x.T, keep.T).tobytes() == np.where(keep.T, x.T, 0).tobytes()
+
+
+@pytest.mark.parametrize("slope", [0, 0.25, 1, 2.0, -1])
+def test_leaky_slopes_are_those_of_the_choice(slope):
+    """By the larger of two where that is the same, of which nan, infinity and both zeros have no other sign."""
+    x, g = np.array([-3.0, -0.0, 0.0, 2.0, np.nan, np.inf, -np.inf] * 2), np.repeat([-2.0, -0.0], 7)
+    with np.errstate(invalid="ignore"):
+        assert kernels.leaky(x, slope).tobytes() == np.where(x > 0, x, x * slope).tobytes()
+        assert kernels.leaky_slope(g, x, slope).tobytes() == np.where(x > 0, g, g * slope).tobytes()

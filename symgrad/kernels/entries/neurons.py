@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erfc, sigmoid, softplus
+from symgrad.kernels.entries.elementwise import erfc, masked, sigmoid, softplus
 
 
 def gelu(x: Any) -> Any:
@@ -46,13 +46,17 @@ def mish(x: Any) -> Any:
 
 def hardswish(x: Any) -> Any:
     """x times x + 3, which is limited to [0, 6], over 6; 0 also at -inf."""
-    return np.maximum(x, -3) * np.minimum(np.maximum(x + 3, 0), 6) / 6
+    out = np.clip(x + 3, 0, 6)
+    out *= np.maximum(x, -3)
+    out /= 6
+    return out
 
 
 def hardswish_slope(g: Any, x: Any) -> Any:
     """0 up to -3, g from 3 on, g (x/3 + 1/2) between."""
     half = np.result_type(x).type(0.5)
-    return np.where(x <= -3, 0 * half, np.where(x >= 3, g, g * (x / 3 + half)))[()]
+    low, high = np.less_equal(x, -3), np.greater_equal(x, 3)
+    return masked(g, ~low) * (masked(x / 3 + half, ~(low | high)) + high)
 
 
 def elu(x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
@@ -68,4 +72,27 @@ def elu_slope(g: Any, x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
 
 def softshrink(x: Any, by: Any) -> Any:
     """x moved towards 0 by a number, 0 within it."""
-    return np.where(x > by, x - by, np.where(x < -by, x + by, x * 0))[()]
+    return x - np.clip(x, -by, by)
+
+
+def limited(x: Any, low: Any, high: Any) -> Any:
+    """x limited to [low, high]; a zero has the sign of the bound that it is at."""
+    out = np.clip(x, low, high)
+    return out if low and high else out + 0
+
+
+def hardsigmoid(x: Any) -> Any:
+    """x + 3, limited to [0, 6], over 6."""
+    return np.clip(x + 3, 0, 6) / 6
+
+
+def leaky(x: Any, slope: Any) -> Any:
+    """x above 0, slope x elsewhere."""
+    return np.maximum(x, x * slope) if 0 < slope <= 1 else np.where(x > 0, x, x * slope)[()]
+
+
+def leaky_slope(g: Any, x: Any, slope: Any) -> Any:
+    """g above 0, slope g elsewhere."""
+    if not 0 <= slope <= 1:
+        return np.where(x > 0, g, g * slope)[()]
+    return g * np.maximum(np.greater(x, 0).astype(np.result_type(g)), slope)

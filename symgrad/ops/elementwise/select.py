@@ -120,6 +120,11 @@ def _keep(i: int, condition: Any, *_: Any) -> Any:
 
 
 def _where_kernel(c: Any, x: Any, y: Any, leaks: bool = False) -> Any:
+    if getattr(c, "ndim", 0):
+        if y.__class__ is int and y == 0:
+            return kernels.masked(x, c)
+        if x.__class__ is int and x == 0:
+            return kernels.masked(y, np.logical_not(c))
     return np.where(c, x, y)[()]
 
 

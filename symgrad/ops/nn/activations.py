@@ -91,20 +91,16 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 def _limited(kinks: str, x: Any, low: Any, high: Any) -> Any:
     """x limited to [low, high]; ``kinks`` names the rows of conventions at these."""
-    limited = where((x > low) & (x < high), x, where(x >= high, high, where(x <= low, low, x)))
+    limited = neurons.limited(x, low, high)
     return by_pieces(bent(f"{kinks}_max", bent(f"{kinks}_min", limited, x, low, lambda: x), x, high, lambda: x), x)
 
 
 @_activation()
-@rounded_once
 def hardsigmoid(input: Any) -> Any:
     """(x + 3)/6 between -3 and 3, 0 and 1 outside."""
-    outside = where(input >= 3, 1, where(input <= -3, 0, 0 * input))  # nan stays nan, with derivative 0
-    line = (input + 3) / 6
-    limited = where((input > -3) & (input < 3), line, outside)
-    return by_pieces(
-        bent("relu6_max", bent("relu6_min", limited, input, -3, lambda: line), input, 3, lambda: line), input
-    )
+    line = lambda: (input + 3) / 6  # noqa: E731
+    limited = bent("relu6_min", neurons.hardsigmoid(input), input, -3, line)
+    return by_pieces(bent("relu6_max", limited, input, 3, line), input)
 
 
 @_activation()
@@ -142,7 +138,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 
 def _leaky(x: Any, slope: Any) -> Any:
-    return by_pieces(bent("leaky_relu", where(x > 0, x, x * slope), x, 0, lambda: x), x)
+    return by_pieces(bent("leaky_relu", neurons.leaky(x, slope), x, 0, lambda: x), x)
 
 
 @_activation("rrelu")

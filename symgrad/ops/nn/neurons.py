@@ -252,3 +252,66 @@ softshrink: Op = _neuron(
     doc="x moved towards 0 by a number, 0 within it.",
 )
 softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
+
+
+def _outside(x: Any, low: Any, high: Any) -> Any:
+    return (x <= low) | (x >= high)  # where nan is not
+
+
+limited: Op = _neuron(
+    "limited",
+    kernels.limited,
+    lambda out, x, low, high: where(_outside(x, low, high), 0, 1),
+    None,
+    None,
+    settings=(1, 2),
+    kinks=(0, 0.5),
+    define=lambda x, low, high: where((x > low) & (x < high), x, where(x >= high, high, where(x <= low, low, x))),
+    samples=[lambda make: ((make("real", "n"), 0, 0.5), {})],
+    doc="x limited to [low, high]; derivative 0 at the bounds.",
+)
+limited.vjps = limited.jvps = (lambda g, out, x, low, high: where(_outside(x, low, high), 0, g), None, None)
+
+
+def _inside(x: Any) -> Any:
+    return (x > -3) & (x < 3)
+
+
+hardsigmoid: Op = _neuron(
+    "hardsigmoid",
+    kernels.hardsigmoid,
+    lambda out, x: where(_inside(x), exact(1) / 6, 0),
+    dtypes="float",
+    kinks=(-3, 3),
+    define=lambda x: where(_inside(x), (x + 3) / 6, where(x >= 3, 1, where(x <= -3, 0, 0 * x))),
+    doc="x/6 + 1/2, limited to [0, 1].",
+)
+hardsigmoid.vjps = hardsigmoid.jvps = (lambda g, out, x: where(_inside(x), g / 6, 0),)
+leaky: Op = _neuron(
+    "leaky",
+    kernels.leaky,
+    lambda out, x, slope: where(x > 0, 1, slope),
+    None,
+    settings=(1,),
+    kinks=(0,),
+    define=lambda x, slope: where(x > 0, x, x * slope),
+    samples=[lambda make: ((make("real", "n"), 0.3), {}), lambda make: ((make("real", "n"), -2), {})],
+    doc="x above 0, slope x elsewhere.",
+)
+leaky_slope: Op = _neuron(
+    "leaky_slope",
+    kernels.leaky_slope,
+    lambda out, g, x, slope: where(x > 0, 1, slope),
+    0,
+    None,
+    settings=(2,),
+    define=lambda g, x, slope: where(x > 0, g, g * slope),
+    samples=[lambda make: ((make("real", "n"), make("real", "n"), 0.3), {})],
+    doc="A cotangent times the slope of leaky.",
+)
+leaky.vjps = leaky.jvps = (lambda g, out, x, slope: leaky_slope(g, x, slope), None)
+leaky_slope.vjps = leaky_slope.jvps = (
+    lambda c, out, g, x, slope: leaky_slope(c, x, slope),
+    leaky_slope.vjps[1],
+    None,
+)
