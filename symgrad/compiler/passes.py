@@ -19,7 +19,7 @@ from symgrad.compiler.diagonals import without_identities
 from symgrad.compiler.kept import kept_sum, without_kept_axes
 from symgrad.compiler.merged import known_by, moved_constant
 from symgrad.compiler.operands import Operands
-from symgrad.compiler.singles import with_singles
+from symgrad.compiler.singles import negated, with_singles
 from symgrad.compiler.triangles import with_triangles
 from symgrad.dtypes import is_floating
 from symgrad.errors import CompileError
@@ -67,7 +67,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
 
 def _alike(a: Term, b: Term) -> bool:
     """Whether two terms differ in nothing but their arguments."""
-    return a.op is b.op and a.shape == b.shape and a.dtype == b.dtype and a.params == b.params
+    return a.op is b.op and a.fits(b) and a.params == b.params
 
 
 def opened(outputs: Sequence[Term], order: Sequence[Term] | None = None) -> list[Term]:
@@ -108,7 +108,7 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
         return chosen
     if term.op.name == "mul" and term.dtype is not None and is_floating(term.dtype):
         a, u = args
-        if term.shape and a.op.name == "mul" and a.shape == term.shape and a.dtype == term.dtype:
+        if term.shape and a.op.name == "mul" and a.fits(term):
             for big, v in (a.args, a.args[::-1]):
                 small = _broadcast((v, u))
                 dtype = v.dtype if is_weak(u) else u.dtype if is_weak(v) else term.dtype
@@ -160,7 +160,7 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
 
 def same_place(made: Term, like: Term) -> Term:
     """``made`` with the shape and dtype that ``like`` has; the program's dtypes are those of the trace."""
-    if made.op is NUMBER or (made.shape == like.shape and made.dtype == like.dtype) or not made.args:
+    if made.op is NUMBER or made.fits(like) or not made.args:
         return made
     if made.op.name == "cast":  # which says itself what dtype it gives
         return make(made.op, (made,), {"dtype": like.dtype.name}, like.shape, like.dtype)
@@ -351,15 +351,15 @@ def _mul(term: Term, args: tuple[Any, ...]) -> Term | None:
     for one, other in (args, args[::-1]):
         if one.op is not NUMBER:
             continue
-        if one.number == 1 and not isinstance(one.number, (bool, str)) and _fits(other, term):
+        if one.number == 1 and not isinstance(one.number, (bool, str)) and other.fits(term):
             return other  # type: ignore[no-any-return]
-        if one.number == -1 and not isinstance(one.number, str) and _fits(other, term):
+        if one.number == -1 and not isinstance(one.number, str) and other.fits(term):
             return make(lookup("neg"), (other,), {}, term.shape, term.dtype)
     return _negated(term, args)
 
 
 def _div(term: Term, args: tuple[Any, ...]) -> Term | None:
-    if args[1].number == 1 and _fits(args[0], term):
+    if args[1].number == 1 and args[0].fits(term):
         return args[0]  # type: ignore[no-any-return]
     return _negated(term, args)
 
@@ -377,11 +377,7 @@ def _negated(term: Term, args: tuple[Any, ...]) -> Term | None:
     bare = tuple(a.args[0] if s else a for a, s in zip(args, signs, strict=True))
     inner = make(term.op, bare, term.params, term.shape, term.dtype)
     inner = _changed(inner, bare)
-    return inner if sum(signs) % 2 == 0 else _neg_of(inner)
-
-
-def _neg_of(term: Term) -> Term:
-    return term.args[0] if term.op.name == "neg" else make(lookup("neg"), (term,), {}, term.shape, term.dtype)
+    return inner if sum(signs) % 2 == 0 else negated(inner)
 
 
 def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
@@ -394,17 +390,13 @@ def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _sigmoid(term: Term, args: tuple[Any, ...]) -> Term | None:
     """The kernel's own formula, written out so that signs cancel; that of complex numbers is longer."""
     (x,) = args
-    if is_weak(x) or (x.dtype is not None and x.dtype.kind == "c"):
+    if is_weak(x) or x.complex_dtype:
         return None
     if x.dtype is not None and x.dtype.kind in "bui":  # whole numbers without a sign have no negative
         x = make(lookup("cast"), (x,), {"dtype": term.dtype.name}, x.shape, term.dtype)
-    power = make(lookup("exp"), (_neg_of(x),), {}, term.shape, term.dtype)
+    power = make(lookup("exp"), (negated(x),), {}, term.shape, term.dtype)
     below = make(lookup("add"), (number(1), power), {}, term.shape, term.dtype)
     return make(lookup("div"), (number(1), below), {}, term.shape, term.dtype)
-
-
-def _fits(found: Term, term: Term) -> bool:
-    return found.shape == term.shape and found.dtype == term.dtype
 
 
 def _inv(term: Term, args: tuple[Any, ...]) -> Term | None:

@@ -88,7 +88,7 @@ class _Singles:
         if x.op.name != "mul" or not self._once(x) or x.dtype != term.dtype or not is_floating(term.dtype):
             return None
         for c, y in (x.args, x.args[::-1]):
-            if _scale(c) is not None and _fits(y, x):
+            if _scale(c) is not None and y.fits(x):
                 total = make(term.op, (y,), term.params, term.shape, term.dtype)
                 return make(x.op, (c, total), {}, term.shape, term.dtype)
         return None
@@ -99,7 +99,7 @@ class _Singles:
         for a, b in (args, args[::-1]):
             if (c := _scale(a)) is not None:
                 short = self._begun(c, b)
-                return short if short is not None and _fits(short, term) else None
+                return short if short is not None and short.fits(term) else None
             if b.op.name == "mul" and self._once(b) and b.dtype == term.dtype:
                 found = self._moved(term, a, b)
                 if found is not None:
@@ -110,7 +110,7 @@ class _Singles:
         """a · (c · y) with the power of two c in a, where it vanishes or a is smaller than y."""
         for first, y in (b.args, b.args[::-1]):
             c = _scale(first)
-            if c is None or y.dtype != b.dtype or y.shape != b.shape:
+            if c is None or not y.fits(b):
                 continue
             short = self._begun(c, a)
             if short is None and len(a.shape) < len(y.shape) and not (a.op is NUMBER or a.op is SIZE):
@@ -122,7 +122,7 @@ class _Singles:
     def _begun(self, c: Fraction, x: Term) -> Term | None:
         self.left = LOOKED_AT
         short = self._scaled(abs(c), x)
-        return short if short is None or c > 0 else _minus(short)
+        return short if short is None or c > 0 else negated(short)
 
     def _scaled(self, c: Fraction, x: Term) -> Term | None:
         """c · x without an operation more than x has; None where there is no such."""
@@ -216,14 +216,11 @@ def _with(x: Term, args: Sequence[Any]) -> Term:
     """``x`` with other operands; a factor that became 1 is left out."""
     if x.op.name == "mul":
         for one, other in (args, args[::-1]):
-            if one.op is NUMBER and one.number == 1 and _fits(other, x):
+            if one.op is NUMBER and one.number == 1 and other.fits(x):
                 return other  # type: ignore[no-any-return]
     return make(x.op, tuple(args), x.params, x.shape, x.dtype)
 
 
-def _minus(x: Term) -> Term:
+def negated(x: Term) -> Term:
+    """The term without its minus sign, or with one."""
     return x.args[0] if x.op.name == "neg" else make(lookup("neg"), (x,), {}, x.shape, x.dtype)
-
-
-def _fits(found: Term, term: Term) -> bool:
-    return found.shape == term.shape and found.dtype == term.dtype

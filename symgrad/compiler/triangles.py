@@ -57,7 +57,7 @@ def _unscaled(x: Term) -> tuple[Term, Term | None]:
     inner = x.args[0] if x.op.name == "unsqueeze" else x
     if inner.op.name == "mul" and inner.dtype == x.dtype:
         for scale, rest in (inner.args, inner.args[::-1]):
-            if scale.op is NUMBER and rest.shape == inner.shape and rest.dtype == inner.dtype:
+            if scale.op is NUMBER and rest.fits(inner):
                 return (rest if inner is x else make(x.op, (rest,), x.params, x.shape, x.dtype)), scale
     return x, None
 

@@ -67,7 +67,7 @@ def signs_of(term: Term, known: dict[Term, Signs]) -> Signs:
 
 def _signs(t: Term, args: Sequence[Signs]) -> Signs:
     name = t.op.name
-    if t.dtype is not None and t.dtype.kind == "c":
+    if t.complex_dtype:
         return ANY
     if t.op is SYMBOL:
         return ASSUMED.get(t.params.get("structure", ""), ANY)
@@ -192,7 +192,7 @@ _RULES: dict[str, Callable[[Term, Sequence[Signs]], Signs]] = {
 def _decided(t: Term, known: dict[Term, Signs]) -> Term | None:
     """What a term is, where the signs of its operands decide that; None where they do not."""
     op, args = t.op, t.args
-    if not args or any(a.dtype is not None and a.dtype.kind == "c" for a in args):
+    if not args or any(a.complex_dtype for a in args):
         return None
     if op.name == "where":
         truth = _truth(args[0])

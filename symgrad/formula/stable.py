@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgrad.dtypes import is_real_floating
 from symgrad.formula.term import Term, full, number
 from symgrad.op import lookup
 from symgrad.ops.reductions.products import QUOTIENTS, made_of
@@ -39,14 +38,10 @@ def _made(name: str, base: Term, **params: Any) -> Found:
 ZERO = number(0)
 
 
-def _real(term: Term) -> bool:
-    return term.dtype is not None and is_real_floating(term.dtype)
-
-
 def _exponent(term: Term) -> Term | None:
     """u of eᵘ for real u; 1 is e⁰."""
     if term.op.name == "exp":
-        return term.args[0] if _real(term) else None
+        return term.args[0] if term.real_dtype else None
     return ZERO if term.number == 1 else None
 
 
@@ -83,7 +78,7 @@ def _log(term: Term) -> Found | None:
     """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, and logarithms of what is σ(u) or softmax(u)."""
     (x,) = term.args
     name = x.op.name
-    if not _real(x):
+    if not x.real_dtype:
         return None
     if name == "exp":
         return _found(x.args[0], x.args[0])
@@ -206,7 +201,7 @@ def _log_share(term: Term) -> Found | None:
     elif total.op.name != "logsumexp" or total.args[0] is not u:
         return None
     dims = total.params["dim"]
-    if len(dims) != 1 or not _real(u) or (not total.params["keepdim"] and u.ndim > 1):
+    if len(dims) != 1 or not u.real_dtype or (not total.params["keepdim"] and u.ndim > 1):
         return None
     return _made("log_softmax", _unshifted(u, dims[0]), dim=dims[0])
 
@@ -228,7 +223,7 @@ def _nested_power(term: Term) -> Found | None:
     if b is None:
         return None
     x, a = _power(term.args[0])
-    if a is None or y is not term.args[0] or x.number is not None or not _real(x):
+    if a is None or y is not term.args[0] or x.number is not None or not x.real_dtype:
         return None
     c = a * b
     if min(a, b) <= 0 or min(a, b) >= 1 or c < 1:
@@ -289,7 +284,7 @@ def _square_root(term: Term) -> Term | None:
         or (name == "mul" and term.args[0] is term.args[1])
     ):
         x = term.args[0]
-        return x if x.number is None and _real(x) else None
+        return x if x.number is None and x.real_dtype else None
     return None
 
 

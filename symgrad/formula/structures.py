@@ -116,14 +116,10 @@ def declared(term: Any) -> str | None:
     return structure if structure is None else _NAMES.get(structure, structure)
 
 
-def _complex(term: Any) -> bool:
-    return term.dtype is not None and term.dtype.kind == "c"
-
-
 def is_symmetric(term: Any) -> bool:
     """Whether a symbol is declared to equal its transpose."""
     structure = declared(term)
-    if _complex(term):
+    if term.complex_dtype:
         return structure in ("symmetric", "diagonal")
     return structure in SYMMETRIC or structure == "hermitian"
 
@@ -131,7 +127,7 @@ def is_symmetric(term: Any) -> bool:
 def shows_symmetry(term: Any, depth: int = 6) -> bool:
     """Whether a real matrix can be seen to equal its transpose: A S Aᵀ, diag(v), v vᵀ, their sums and inverses."""
     name, args = term.op.name, term.args
-    if not depth or _complex(term) or term.ndim != 2:
+    if not depth or term.complex_dtype or term.ndim != 2:
         return False
     if name == "symbol":
         return is_symmetric(term)
@@ -170,7 +166,7 @@ def _reads_the_same_backwards(product: Any, depth: int) -> bool:
 
 def is_hermitian(term: Any) -> bool:
     """Whether a complex symbol is declared to equal its conjugate transpose."""
-    return _complex(term) and declared(term) in HERMITIAN
+    return term.complex_dtype and declared(term) in HERMITIAN
 
 
 def _turned(x: Any) -> Any:

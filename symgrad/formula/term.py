@@ -84,6 +84,16 @@ class Term:
         return self.params.get("name") if self.op is SYMBOL or self.op is SIZE else None
 
     @property
+    def complex_dtype(self) -> bool:
+        """Whether it is an array of complex numbers."""
+        return self.dtype is not None and self.dtype.kind == "c"
+
+    @property
+    def real_dtype(self) -> bool:
+        """Whether it is an array of real floats."""
+        return self.dtype is not None and dtypes.is_real_floating(self.dtype)
+
+    @property
     def weak_complex(self) -> bool:
         """Whether it is a formula of numbers with a complex one among them, such as conj(2i)."""
         return is_complex_constant(self)
@@ -99,6 +109,10 @@ class Term:
     def labels(self) -> Any:
         """Of a multilinear op: the labels of the operands' axes, and those of the result."""
         return self.op.einsum(*(a.shape for a in self.args), **self.params)
+
+    def fits(self, other: Term) -> bool:
+        """Whether it has the shape and the dtype of another."""
+        return self.shape == other.shape and self.dtype == other.dtype
 
     def relabelled(self, shape: tuple[Any, ...]) -> Term:
         """The same term with its sizes written otherwise."""

@@ -78,11 +78,11 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     checked(given, "the formula")
 
     def judged(about: Source) -> Verdict:
-        return _of_source(given, about, _name_of(wrt, about), assume or {})
+        return _of_source(given, about, _name_of(wrt), assume or {})
 
     try:
         about, found = best_of_values(judged, of, args, shapes, wrt is not None)
-        wrt = _name_of(wrt, about)
+        wrt = _name_of(wrt)
         for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
             again = _of_source(given, other, wrt, assume or {})
             if again:
@@ -186,7 +186,7 @@ def _fits(found: Verdict) -> bool:
     return found.theirs is not None and found.theirs.shape in (exact, exact[::-1])
 
 
-def _name_of(wrt: Any, about: Source) -> Any:
+def _name_of(wrt: Any) -> Any:
     from symgrad.tape.record import Recorded
 
     if not isinstance(wrt, Recorded):

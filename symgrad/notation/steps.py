@@ -470,7 +470,7 @@ def _goes_with(t: Term, user: Term | None) -> bool:
 
 def _paired(g: Term, d: Term) -> Term:
     """``tr(Gᵀ dX)``, ``gᵀ dx`` or ``g dx``; of complex arrays the real part, with conjugates."""
-    if g.dtype is not None and g.dtype.kind == "c":
+    if g.complex_dtype:
         total: Any = lookup("sum")(lookup("conj")(g) * d, dim=tuple(range(g.ndim)), keepdim=False)
         return lookup("real")(canonical_or_raw(total) if g.ndim else lookup("conj")(g) * d)  # type: ignore[no-any-return]
     if g.ndim == 2:

@@ -130,7 +130,7 @@ def assuming(term: Term, symbols: Sequence[Term], structures: dict[str, str]) ->
     for name, structure in structures.items():
         target = named(symbols, name, "assume")
         known = structure if structure in ASSUMED else known_structure(structure, ASSUMED)
-        if known in ASSUMED and target.dtype is not None and target.dtype.kind == "c":
+        if known in ASSUMED and target.complex_dtype:
             raise ArgumentError(f"assume: {name} is a complex array; {known!r} is said of real ones.")
         made[target] = symbol(str(target.name), target.shape, target.dtype, known)
     if made:

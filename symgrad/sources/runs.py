@@ -249,7 +249,7 @@ def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:
     shapes = {str(name): t.shape for name, t in known.items()}
     values = dict(zip(shapes, _arrays(list(shapes), shapes, sizes, definite=True), strict=True))
     for name, t in known.items():
-        if t.dtype is not None and t.dtype.kind == "c":
+        if t.complex_dtype:
             values[str(name)] = _turned(values[str(name)])
     try:
         return bool(np.allclose(evaluate(a, values, sizes), evaluate(b, values, sizes), equal_nan=True))

@@ -42,6 +42,14 @@ def as_array(value: Any) -> Any:
         ) from error
 
 
+def shape_if_any(value: Any) -> tuple[int, ...] | None:
+    """The shape of anything array-like, None of what is not."""
+    try:
+        return tuple(np.shape(as_array(value)))
+    except (ArgumentError, TypeError):
+        return None
+
+
 def is_operator(value: Any) -> bool:
     """Whether a value is a linear map of SciPy, which is a Jacobian, though it can be called."""
     return type(value).__module__.startswith("scipy.sparse.linalg") and hasattr(value, "matmat")

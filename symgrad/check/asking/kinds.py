@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, is_differentiable, is_operator
+from symgrad.check.asking.arrays import as_array, is_differentiable, is_operator, shape_if_any
 from symgrad.check.asking.nested import Arguments
 from symgrad.check.asking.outputs import output_parts
 from symgrad.errors import ArgumentError
@@ -44,7 +44,7 @@ def kind_of(grad: Any, flat: Arguments, out: Any) -> str:
     shape = np.shape(as_array(out))
     arrays = [a for a in flat.whole_args if is_differentiable(a)]
     given = list(value) if isinstance(value, tuple) and len(value) <= len(arrays) else [value]
-    pairs = [(_shape(g), np.shape(as_array(a))) for g, a in zip(given, arrays, strict=False)]
+    pairs = [(shape_if_any(g), np.shape(as_array(a))) for g, a in zip(given, arrays, strict=False)]
     if all(g == shape + x for g, x in pairs):
         return "jacobian"
     if all(g == x for g, x in pairs) and int(np.prod(shape)) == 1:
@@ -154,10 +154,3 @@ def jvp_function(grad: Any, count: int) -> Callable[[Sequence[Any], Sequence[Any
 
 def _copy(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    try:
-        return tuple(np.shape(as_array(value)))
-    except (ArgumentError, TypeError):
-        return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, is_differentiable
+from symgrad.check.asking.arrays import as_array, is_differentiable, shape_if_any
 from symgrad.errors import ArgumentError
 
 
@@ -25,7 +25,11 @@ def both_of(f: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., An
                     "check(f, grad, *args) takes the derivative as a function or as arrays."
                 )
             head = out[0]
-            aside = isinstance(head, tuple) and not isinstance(out[1], (tuple, list, dict)) and _shape(head[:1]) == (1,)
+            aside = (
+                isinstance(head, tuple)
+                and not isinstance(out[1], (tuple, list, dict))
+                and shape_if_any(head[:1]) == (1,)
+            )
             return out[1] if k else head[0] if aside else head
 
         return one
@@ -36,7 +40,7 @@ def both_of(f: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., An
 def in_rows(given: Any, results: Any) -> Any:
     """A Jacobian that is one array, of a function that gives its numbers in a list, as the list of its rows."""
     whole = hasattr(given, "dtype") and np.ndim(given) and len(given) == len(results)
-    numbers = isinstance(results, (list, tuple)) and all(_shape(result) == () for result in results)
+    numbers = isinstance(results, (list, tuple)) and all(shape_if_any(result) == () for result in results)
     return list(given) if whole and numbers else given
 
 
@@ -48,10 +52,10 @@ def has_value_before(given: Any, args: Sequence[Any], value: Callable[[], Any]) 
     if type(given) is not tuple or len(given) != 2:
         return False
     said = given[0][0] if type(given[0]) is tuple and len(given[0]) == 2 else given[0]
-    if _shape(said) != ():
+    if shape_if_any(said) != ():
         return False
-    shapes = [_shape(arg) for arg in args if is_differentiable(arg)]
-    if [_shape(g) for g in given] == shapes[:2]:
+    shapes = [shape_if_any(arg) for arg in args if is_differentiable(arg)]
+    if [shape_if_any(g) for g in given] == shapes[:2]:
         return False
     try:
         said, known = as_array(said), as_array(value())
@@ -67,7 +71,7 @@ def without_aside(
 
     So do functions for JAX with ``has_aux=True``: ``((number, aside), gradient)`` or ``(gradient, aside)``.
     """
-    if type(out) is not tuple or len(out) != 2 or not callable(grad) or _shape(out[0]) != ():
+    if type(out) is not tuple or len(out) != 2 or not callable(grad) or shape_if_any(out[0]) != ():
         return f, grad, out
     given = made()
     if type(given) is not tuple or len(given) != 2:
@@ -86,7 +90,7 @@ def _equal(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_equal, a, b))
     if not all(hasattr(v, "dtype") or isinstance(v, float) for v in (a, b)):
         return type(a) is type(b) and bool(a == b)
-    return _shape(a) == _shape(b) and bool(np.allclose(as_array(a), as_array(b), rtol=1e-5, equal_nan=True))
+    return shape_if_any(a) == shape_if_any(b) and bool(np.allclose(as_array(a), as_array(b), rtol=1e-5, equal_nan=True))
 
 
 def placed(
@@ -102,8 +106,8 @@ def placed(
     chosen = floating if argnums is None else [argnums] if isinstance(argnums, int) else list(argnums)
     if isinstance(argnums, int) or len(floating) < 2 or not set(chosen) <= set(floating):
         return given, argnums
-    numbers = [k for k in chosen if _shape(args[k]) == ()]
-    outer, shape = result or (), _shape(given)
+    numbers = [k for k in chosen if shape_if_any(args[k]) == ()]
+    outer, shape = result or (), shape_if_any(given)
     if result is not None and argnums is None:
         fitting = [k for k in floating if shape == outer + np.shape(as_array(args[k]))]
         if fitting:
@@ -111,10 +115,3 @@ def placed(
     if numbers and shape == (*outer, len(numbers)) and (numbers == chosen or (result is not None and argnums is None)):
         return tuple(np.moveaxis(as_array(given), -1, 0)), numbers
     return given, argnums
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    try:
-        return tuple(np.shape(as_array(value)))
-    except (ArgumentError, TypeError):
-        return None

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Power, number_of, plain_power
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, apply, full, number, postorder
@@ -86,11 +85,6 @@ def counted(term: Term) -> Term:
     return call_op("cast", term, dtype="float64") if is_truth(term) else term
 
 
-def is_real(term: Term) -> bool:
-    """Whether a term is an array of real floats."""
-    return term.dtype is not None and is_real_floating(term.dtype)
-
-
 def matmul(a: Term, b: Term) -> Term:
     """A matrix product; of truth values, as numbers."""
     return call_op("matmul", counted(a) if is_truth(b) else a, b)
@@ -135,7 +129,7 @@ def powered(base: Term, power: Power) -> Term:
     if power == 1:
         return base
     whole = power == int(power)
-    if whole and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and is_real(base.args[0]):
+    if whole and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and base.args[0].real_dtype:
         squares = call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
         return powered(squares, plain_power(Fraction(power) / 2))
     return call_op("sqrt", base) if power == _HALVES[0] else call_op("pow", base, number(number_of(power, True)))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.canonical.cases.branches import read_guard, read_where
+from symgrad.formula.canonical.cases.branches import read_first, read_where
 from symgrad.formula.canonical.chains import count_transposes, identity, is_truth
 from symgrad.formula.canonical.entries.blocks import read_joined, read_narrow, read_select, read_sum
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
@@ -41,7 +41,7 @@ def read_arguments(run: Canonicaliser, term: Term) -> list[Form]:
     A cast to complex numbers does not show in them, but √x and log x need it where x is real.
     """
     forms = [run.forms[a] for a in term.args]
-    if term.op.domain not in _REAL_ON_A_PART or not any(a.dtype is not None and a.dtype.kind == "c" for a in term.args):
+    if term.op.domain not in _REAL_ON_A_PART or not any(a.complex_dtype for a in term.args):
         return forms
     power = forms[1].constant if term.op.name == "pow" else None
     if power is not None and Fraction(power.coef).denominator == 1:
@@ -50,7 +50,7 @@ def read_arguments(run: Canonicaliser, term: Term) -> list[Form]:
 
 
 def _complexed(run: Canonicaliser, raw: Term, form: Form) -> Form:
-    if raw.dtype is None or raw.dtype.kind != "c" or form.constant is not None:
+    if not raw.complex_dtype or form.constant is not None:
         return form
     made = whole(run.term(form), form.shape)
     real = made.dtype is not None and made.dtype.kind != "c"
@@ -132,11 +132,6 @@ def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | N
 
 def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     return args[0]
-
-
-def _read_beside(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """beside(c, x) = c always: x says where the slope was taken."""
-    return args[0].broadcast(term.shape)
 
 
 def _read_sgn(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
@@ -384,8 +379,8 @@ READERS: dict[str, Reader] = {
     "clone": _read_clone,
     "detach": _read_clone,
     "unrecorded": _read_clone,
-    "beside": _read_beside,
-    "by_pieces": _read_beside,
+    "beside": read_first,
+    "by_pieces": read_first,
     "sgn": _read_sgn,
     "inv": _read_inv,
     "solve": _read_solve,
@@ -404,9 +399,9 @@ READERS: dict[str, Reader] = {
     "flip": _read_moved,
     "roll": _read_moved,
     "where": read_where,
-    "guard": read_guard,
-    "excepted": read_guard,
-    "defined": read_guard,
+    "guard": read_first,
+    "excepted": read_first,
+    "defined": read_first,
     "getitem": read_getitem,
     "gather": read_gathered,
     "scatter_into": read_scattered,

@@ -303,15 +303,15 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
                 return merged(without(p, [f, g], [*whole, *rest]), run)
-            if same and g.power == 2 and f.power < 0 and _real(g.base.args[0]):
+            if same and g.power == 2 and f.power < 0 and not g.base.args[0].complex_dtype:
                 # sign(x)²/|x|ᵏ = 1/|x|ᵏ for real x and k > 0, where x is not 0.
                 return merged(without(p, [g], []), run)
             odd = f.power < 0 and f.power % 2 == 1
-            if same and g.power == 1 and inner.elementwise and odd and _real(g.base.args[0]):
+            if same and g.power == 1 and inner.elementwise and odd and not g.base.args[0].complex_dtype:
                 # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.
                 below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
                 return merged(without(p, [f, g], below), run)
-        if inner.elementwise and f.power % 2 == 0 and f.power > 0 and _real(f.base.args[0]):
+        if inner.elementwise and f.power % 2 == 0 and f.power > 0 and not f.base.args[0].complex_dtype:
             return merged(
                 without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
             )
@@ -355,10 +355,6 @@ def _exponentials(p: Product, run: Canonicaliser) -> Product:
                 both = [_function_factor(run, "exp", v.scaled(f.power + c), f.labels, 1)] if f.power + c else []
                 return _exponentials(without(p, [f, g], both), run)
     return p
-
-
-def _real(term: Term) -> bool:
-    return term.dtype is None or term.dtype.kind != "c"
 
 
 def _alone(rewrite: Callable[[Product], Product]) -> Rewrite:
@@ -508,7 +504,9 @@ def _shifted(run: Canonicaliser, form: Form, k: int) -> Form | None:
 
 def _exponent_apart(p: Product, shape: tuple[Any, ...], run: Canonicaliser) -> tuple[Form, Form] | None:
     """w and v, when a real product is w e^v entry by entry: log(w e^v) = log w + v."""
-    f = next((f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments and _real(f.base)), None)
+    f = next(
+        (f for f in p.factors if f.base.op.name == "exp" and f.base in run.arguments and not f.base.complex_dtype), None
+    )
     if f is None or len(p.factors) < 2 or not p.elementwise:
         return None
     rest = Form([without(p, [f], [])], shape)

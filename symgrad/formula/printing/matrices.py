@@ -241,9 +241,9 @@ def _spectrum(w: Writer, t: Term) -> Piece | None:
         name = {"svd_u": "svdu", "eigh_vectors": "eigvec"}.get(t.op.name, t.op.name)
         return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
     made = function(kind_of(t.shape), operator("svdv"), text_of(exact(w, x)))
-    if x.dtype is not None and x.dtype.kind == "c" and w.taken("H"):
+    if x.complex_dtype and w.taken("H"):
         return None
-    return transposed(made) if x.dtype is None or x.dtype.kind != "c" else _adjoint(made)
+    return _adjoint(made) if x.complex_dtype else transposed(made)
 
 
 def _adjoint(a: Piece) -> Piece:

@@ -17,7 +17,8 @@ from symgrad.op import lookup
 Operand = tuple[Term, tuple[str, ...]]
 
 
-def _op(name: str, *args: Any, **params: Any) -> Any:
+def op(name: str, *args: Any, **params: Any) -> Any:
+    """Apply an op of the table to terms."""
     return apply(lookup(name), args, params)
 
 
@@ -67,13 +68,13 @@ class Indexed:
         rows = [tuple(labels.setdefault(x, len(labels)) for x in row) for _, row in self.operands]
         sizes = _sizes(self.operands)
         output = tuple(y for x in free if (y := same.get(x, x)) in labels)
-        out: Any = _op(
+        out: Any = op(
             "einsum", *(t for t, _ in self.operands), inputs=tuple(rows), output=tuple(labels[x] for x in output),
             shape=tuple(sizes[x] for x in output),
         )  # fmt: skip
         for k, x in enumerate(free):
             if same.get(x, x) not in labels:
-                out = _op("unsqueeze", out, dim=k)
+                out = op("unsqueeze", out, dim=k)
         return out  # type: ignore[no-any-return]
 
     def with_identities(self, known: dict[str, Any]) -> Indexed:
@@ -106,7 +107,7 @@ class Indexed:
 
 def identity(size: Any, pair: tuple[str, str]) -> Indexed:
     """Kronecker's delta of two letters whose axes have a size."""
-    return Indexed([(_op("eye", n=size, dtype="float64"), pair)])
+    return Indexed([(op("eye", n=size, dtype="float64"), pair)])
 
 
 def entry_by_entry(function: Callable[..., Any], values: Sequence[Indexed | Term]) -> Indexed:
@@ -140,10 +141,10 @@ def _spread(term: Term, own: tuple[str, ...], letters: tuple[str, ...]) -> Any:
         return term
     order = [x for x in letters if x in own]
     if tuple(order) != own:
-        term = _op("permute", term, dims=tuple(own.index(x) for x in order))
+        term = op("permute", term, dims=tuple(own.index(x) for x in order))
     out: Any = term
     first = letters.index(order[0])
     for k, x in enumerate(letters[first:]):
         if x not in own:
-            out = _op("unsqueeze", out, dim=k)
+            out = op("unsqueeze", out, dim=k)
     return out

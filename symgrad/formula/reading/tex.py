@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symgrad.formula.printing.decompositions import NOTES, read_line
+from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
@@ -111,6 +112,9 @@ LARGE = (r"\sum", r"\prod")
 class _TexReader(OptionReader):
     """The strict reader: levels of operators, then atoms, over a list of tokens."""
 
+    form = "latex"
+    tokenize = staticmethod(tokenize)
+
     def __init__(self, tokens: Tokens, table: dict[str, Term]):
         self.tokens = tokens
         self.letters = size_letters(table)
@@ -118,11 +122,11 @@ class _TexReader(OptionReader):
         self.bound: set[str] = set()
         for name, text in texts(table).items():
             for form in (text, bolded(text)):
-                self.define(form, table[name])
+                self.define(spelled(form, self.form), table[name])
 
     def define(self, text: str, term: Term) -> None:
         """Let a text stand for a term; longer texts are tried first."""
-        self.names.append(([i[1] for i in tokenize(text).items], value_of(term)))
+        self.names.append(([i[1] for i in self.tokenize(text).items], value_of(term)))
         self.names.sort(key=lambda entry: -len(entry[0]))
 
     # -------------------------------------------------------------------------------------- statements
@@ -465,7 +469,7 @@ class _TexReader(OptionReader):
         x = self.plain(a)
         rows = Value("m", op("svd_vh", x, k=x.shape[-1]))
         turned = transposed(rows)
-        return turned if x.dtype is None or x.dtype.kind != "c" else entrywise(lambda v: op("conj", v), turned)
+        return entrywise(lambda v: op("conj", v), turned) if x.complex_dtype else turned
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         if name == "diag":

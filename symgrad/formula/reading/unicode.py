@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symgrad.formula.printing.decompositions import parts
-from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR, spelled
-from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT, bolded, texts
+from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR
+from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT
 from symgrad.formula.reading.atoms import is_upright
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.tex import LARGE, STOP, _TexReader
 from symgrad.formula.reading.text import Tokens, symbol_table
 from symgrad.formula.reading.values import as_term as settled
-from symgrad.formula.reading.values import divided, named_term, operand_of, product, value_of
+from symgrad.formula.reading.values import divided, named_term, operand_of, product
 from symgrad.formula.term import Term
 
 _UP = {v: k for k, v in RAISED.items()}
@@ -247,17 +247,8 @@ class _Tokens:
 class PlainReader(_TexReader):
     """The strict reader, of tokens of Unicode text; ``/`` divides what stands on its two sides."""
 
-    def __init__(self, tokens: Tokens, table: dict[str, Term]):
-        super().__init__(tokens, table)
-        self.names.clear()
-        for name, text in texts(table).items():
-            for form in (text, bolded(text)):
-                self.known(spelled(form, "unicode"), table[name])
-
-    def known(self, text: str, term: Term) -> None:
-        """Let a Unicode text stand for a term."""
-        self.names.append(([i[1] for i in tokenize(text).items], value_of(term)))
-        self.names.sort(key=lambda entry: -len(entry[0]))
+    form = "unicode"
+    tokenize = staticmethod(tokenize)
 
     def juxtaposed(self) -> Any:
         """Factors side by side, and quotients of two of them."""
@@ -305,7 +296,7 @@ def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: 
 def _value(text: str, table: dict[str, Term], known: Iterable[tuple[str, Term]]) -> Any:
     reader = PlainReader(tokenize(text), table)
     for name, term in known:
-        reader.known(name, term)
+        reader.define(name, term)
     found = reader.condition()
     if reader.tokens.kind != "end":
         raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")

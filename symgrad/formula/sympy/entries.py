@@ -89,7 +89,7 @@ class Entries:
         if t.op.name == "eye":
             return [], lambda _: sp.KroneckerDelta(*at)
         if t.op.name == "norm" and t.params["p"] == 2:
-            return self.total(t, at, lambda x: sp.Abs(x) ** 2 if _complex(t) else x**2, sp.sqrt)
+            return self.total(t, at, lambda x: sp.Abs(x) ** 2 if t.args[0].complex_dtype else x**2, sp.sqrt)
         if t.op.entrywise:
             return [(a, _broadcast(a, at)) for a in t.args], lambda parts: _applied(t, parts)
         if t.op.kind == "multilinear":
@@ -174,10 +174,6 @@ def _spelled_out(t: Term) -> Any:
         total = op("sum")(grown, dim=dims, keepdim=name == "softmax" or t.params["keepdim"])
         return op("div")(grown, total) if name == "softmax" else op("log")(total)
     return t.op.define(*t.args, **t.params) if t.op.define is not None else None
-
-
-def _complex(t: Term) -> bool:
-    return t.args[0].dtype is not None and t.args[0].dtype.kind == "c"
 
 
 def size_expr(size: Any) -> Any:

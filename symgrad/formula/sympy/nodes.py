@@ -21,14 +21,8 @@ from sympy.tensor.array import NDimArray
 from sympy.tensor.array.expressions import array_expressions as arrays
 
 from symgrad.errors import FormulaError
-from symgrad.formula.reading.indices import Indexed, identity
-from symgrad.formula.term import Term, apply, full, number, size_letter, symbol
-from symgrad.op import lookup
-
-
-def op(name: str, *args: Any, **params: Any) -> Any:
-    """Apply an op of the table to terms."""
-    return apply(lookup(name), args, params)
+from symgrad.formula.reading.indices import Indexed, identity, op
+from symgrad.formula.term import Term, full, number, size_letter, symbol
 
 
 def size_of(expr: Any) -> Any:

@@ -34,8 +34,6 @@ class Bundle(Carried):
         """The sizes of one of them as plain ints."""
         return tuple(shape_of(self.whole))[1:] if self.rows is None else tuple(shape_of(self.rows[0]))
 
-    shape = raw_shape
-
     @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
@@ -89,14 +87,6 @@ class Bundle(Carried):
         if self.rows is None:
             return Bundle(self.tag, function(self.whole))
         return Bundle(self.tag, None, [function(row) for row in self.rows])
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one axis."""
-        return self.raw_shape if dim is None else self.raw_shape[dim]
-
-    def sizes(self, dim: tuple[int, ...]) -> int:
-        """Number of entries along ``dim``."""
-        return int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
 
     def to(self, dtype: Any) -> Any:
         """Another dtype."""

@@ -29,6 +29,11 @@ class Carried:
         raise NotImplementedError
 
     @property
+    def shape(self) -> Any:
+        """The sizes."""
+        return self.raw_shape
+
+    @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
         raise NotImplementedError
@@ -45,6 +50,14 @@ class Carried:
     def numel(self) -> int:
         """Number of entries."""
         return int(np.prod(self.raw_shape, dtype=int))
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def sizes(self, dim: tuple[int, ...]) -> Any:
+        """Number of entries along ``dim``."""
+        return int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
 
     def full_like(self, value: Any) -> Any:
         """A constant of this shape and dtype."""

@@ -124,10 +124,6 @@ class Dual(Carried):
         self.primal._require(requires_grad)
         return self
 
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one axis."""
-        return self.shape if dim is None else self.shape[dim]
-
     def sizes(self, dim: tuple[int, ...]) -> Any:
         """Number of entries along ``dim``."""
         sizes = getattr(self.primal, "sizes", None)

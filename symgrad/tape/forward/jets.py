@@ -84,20 +84,10 @@ class Jet(Carried):
         """The sizes as plain ints."""
         return tuple(shape_of(self.known[0]))
 
-    shape = raw_shape
-
     @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
         return self.known[0].dtype
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one axis."""
-        return self.raw_shape if dim is None else self.raw_shape[dim]
-
-    def sizes(self, dim: tuple[int, ...]) -> int:
-        """Number of entries along ``dim``."""
-        return int(np.prod([self.raw_shape[k] for k in dim], dtype=int))
 
     def detach(self) -> Any:
         """The value without its path."""

@@ -410,7 +410,7 @@ def of_complex_numbers(form: str) -> str | None:
 
 def written(term: Term) -> bool:
     """Whether a term can be written in C as it is."""
-    if term.op.c is not None and any(a.dtype is not None and a.dtype.kind == "c" for a in term.args):
+    if term.op.c is not None and any(a.complex_dtype for a in term.args):
         return of_complex_numbers(term.op.c) is not None
     return has_form(term, FORMS)
 

@@ -29,7 +29,7 @@ def has_form(term: Term) -> bool:
     op = term.op
     if op.c is None or op.name in FORMS:
         return forms.has_form(term, FORMS)
-    imaginary = any(a.dtype is not None and a.dtype.kind == "c" for a in term.args)
+    imaginary = any(a.complex_dtype for a in term.args)
     return not imaginary or _entire(op.c)
 
 
@@ -120,7 +120,7 @@ class Writer:
         texts = self._met(term, texts)
         if op.c is None:
             return self._of_dtype(term, product(self, term, texts))
-        imaginary = any(a.dtype is not None and a.dtype.kind == "c" for a in term.args)
+        imaginary = any(a.complex_dtype for a in term.args)
         row = [fitted(t, x.ndim, term.ndim) for t, x in zip(texts, term.args, strict=True)]
         form = spelled(op.c, imaginary)
         text = self.helped(filled(_beside_number(form, term), row))

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
 
 
-def read_guard(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """guard(x, keep) and excepted(x, keep) are x wherever x is finite, and defined(x, keep) wherever it is defined."""
+def read_first(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """The first operand: the others say where it was taken, or where it counts.
+
+    beside(c, x) = c always.  guard(x, keep) and excepted(x, keep) are x wherever x is finite, and defined(x, keep)
+    wherever it is defined.
+    """
     return args[0].broadcast(term.shape)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.chains import (
     Chain,
     Layout,
@@ -19,7 +18,6 @@ from symgrad.formula.canonical.chains import (
     call_op,
     diagonal_matrix,
     is_guard,
-    is_real,
     matmul,
     powered,
     rank_of,
@@ -184,11 +182,11 @@ class Graph:
         """Sum of a vector; the sum of factors is a dot product, of a square a squared norm."""
         if len(parts) == 1:
             base, power = parts[0]
-            if power == 2 and base.dtype is not None and is_real_floating(base.dtype):
+            if power == 2 and base.real_dtype:
                 # Σx² = xᵀx = ‖x‖², for real x.
                 # ‖|x|‖ = ‖x‖, for complex x too.
                 base = base.args[0] if base.op.name == "abs" else base
-                if rank_of(base) == 1 and is_real_floating(base.dtype):
+                if rank_of(base) == 1 and base.real_dtype:
                     return matmul(base, base)
                 return call_op("pow", call_op("norm", base, p=2, dim=(0,), keepdim=False), 2)
         elif len(parts) > 1 and all(p > 0 and not is_guard(b) for b, p in parts):
@@ -231,7 +229,7 @@ class Graph:
     def _half(self, chain: Chain) -> Chain | None:
         """AB, for a cycle that is (AB)ᵀAB: tr(BᵀAᵀAB) = ‖AB‖², for real matrices."""
         n = len(chain) // 2
-        if len(chain) % 2 or len({x.term for x in chain}) < 2 or not all(is_real(x.term) for x in chain):
+        if len(chain) % 2 or len({x.term for x in chain}) < 2 or not all(x.term.real_dtype for x in chain):
             return None
         turns = [chain[k:] + chain[:k] for k in range(len(chain))]
         halves = [c[n:] for c in turns if c[:n] == self.layout.reverse(c[n:])]
@@ -330,6 +328,6 @@ class Graph:
 
 def _squared(term: Term) -> Term | None:
     """X, for the entries of a real matrix squared."""
-    if term.op.name != "pow" or term.args[1].number != 2 or not is_real(term.args[0]):
+    if term.op.name != "pow" or term.args[1].number != 2 or not term.args[0].real_dtype:
         return None
     return term.args[0]

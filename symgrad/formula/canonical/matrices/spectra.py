@@ -20,11 +20,7 @@ def orthogonal_axes(term: Term) -> tuple[int, ...]:
     """The axes of a matrix over which it contracts with itself to the identity."""
     if term.op is SYMBOL:
         return (0, 1) if term.params.get("structure") == "orthogonal" else ()
-    return term.op.orthonormal or () if term.ndim == 2 and not _complex(term) else ()
-
-
-def _complex(term: Term) -> bool:
-    return term.dtype is not None and term.dtype.kind == "c"
+    return term.op.orthonormal or () if term.ndim == 2 and not term.complex_dtype else ()
 
 
 def without_spectra(p: Product, run: Canonicaliser) -> Product:
@@ -63,7 +59,7 @@ def without_singular_vectors(p: Product, run: Canonicaliser) -> Product:
         around = [f for f in p.factors if inner in f.labels and f is not u]
         vh = next((f for f in around if f.base.op.name == "svd_vh" and f.labels[0] == inner and f.power == 1), None)
         s = next((f for f in around if f.base.op.name == "svdvals" and f.power % 2 == 1), None)
-        if vh is None or s is None or len(around) != 2 or inner in p.out or _complex(x):
+        if vh is None or s is None or len(around) != 2 or inner in p.out or x.complex_dtype:
             continue
         square = x.shape[0] == x.shape[1]
         if vh.base.args[0] is not x or s.base.args[0] is not x or s.power < (-1 if square else 1):

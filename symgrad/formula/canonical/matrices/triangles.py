@@ -81,7 +81,7 @@ def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def half_of_mask(condition: Form, run: Canonicaliser) -> tuple[str, int] | None:
+def _half_of_mask(condition: Form) -> tuple[str, int] | None:
     """The triangle of a matrix, and its first diagonal, that a condition such as triu(11ᵀ) ≠ 0 picks."""
     p = condition.terms[0] if len(condition.terms) == 1 else None
     f = p.factors[0] if p is not None and len(p.factors) == 1 and p.coef == 1 else None
@@ -94,7 +94,7 @@ def half_of_mask(condition: Form, run: Canonicaliser) -> tuple[str, int] | None:
 
 def half_where(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
     """where(triu(11ᵀ) ≠ 0, X, 0) = triu(X) and where(triu(11ᵀ) ≠ 0, 0, X) = tril₋₁(X), always."""
-    found = half_of_mask(condition, run) if bool(first.terms) != bool(second.terms) else None
+    found = _half_of_mask(condition) if bool(first.terms) != bool(second.terms) else None
     if found is None:
         return None
     name, k = found

@@ -6,7 +6,6 @@ import itertools
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
 from symgrad.formula.term import is_complex_constant, number
 from symgrad.op import Op, lookup
@@ -115,7 +114,7 @@ def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
     terms = [opened for p in form.terms for opened in _opened(p, run)]
     known, rest = [], []
     for p in terms:
-        if all(f.base.number == 1j or (f.base.dtype is not None and is_real_floating(f.base.dtype)) for f in p.factors):
+        if all(f.base.number == 1j or f.base.real_dtype for f in p.factors):
             units = [f for f in p.factors if f.base.number == 1j]
             if bool(units) == (op.name == "imag"):
                 known.append(without(p, units, []))
@@ -133,7 +132,7 @@ def _real_in_front(run: Canonicaliser, op: Op, p: Product, shape: tuple[Any, ...
     """Re(2xz) = 2x Re(z), Re(iz) = -Im(z) and Im(iz) = Re(z) for real x, always."""
 
     def goes(f: Factor) -> bool:
-        real = f.base.number == 1j or (f.base.dtype is not None and is_real_floating(f.base.dtype))
+        real = f.base.number == 1j or f.base.real_dtype
         return real and (not f.labels or (len(set(p.out)) == len(p.out) and set(f.labels) <= set(p.out)))
 
     front = [f for f in p.factors if goes(f)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.term import SIZE, SYMBOL, postorder
 from symgrad.op import lookup
@@ -149,9 +148,13 @@ def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser
     if f is None or p.coef != 1 or p.out or not 0 < len(set(f.labels)) == len(f.labels) <= 2:
         return None
     inner = f.base.args[0] if f.base.op.name == "abs" else f.base
-    real = inner.dtype is not None and is_real_floating(inner.dtype)
     whole = f.power > 0 and f.power * power == int(f.power * power)
-    if not whole or not real or not (f.power % 2 == 0 or inner is not f.base) or (f.power != 2 and inner.ndim > 1):
+    if (
+        not whole
+        or not inner.real_dtype
+        or not (f.power % 2 == 0 or inner is not f.base)
+        or (f.power != 2 and inner.ndim > 1)
+    ):
         return None
     norm = lookup("norm")(inner, p=f.power, dim=tuple(range(inner.ndim)), keepdim=False)
     return Form([Product(1, [Factor(norm, (), int(f.power * power))], ())], ())

@@ -288,7 +288,7 @@ def opened(form: Form, run: Canonicaliser) -> Form | None:
     waiting = list(reversed(form.terms))
     while waiting:
         p = waiting.pop()
-        found = next((f for f in p.factors if f.power == 1 and _opens(p, f, run)), None)
+        found = next((f for f in p.factors if f.power == 1 and _opens(f, run)), None)
         if found is None:
             done.append(p)
         else:
@@ -298,7 +298,7 @@ def opened(form: Form, run: Canonicaliser) -> Form | None:
     return Form(run.sum_of([p for p in done if p.coef], form.shape).terms, form.shape) if len(done) > 1 else None
 
 
-def _opens(p: Product, f: Factor, run: Canonicaliser) -> bool:
+def _opens(f: Factor, run: Canonicaliser) -> bool:
     """Whether a factor is a sum of which each term can have its place."""
     inside = run.insides.get(f.base)
     return inside is not None and len(inside.terms) <= WIDEST and len(set(f.labels)) == len(f.labels)

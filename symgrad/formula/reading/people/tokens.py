@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from symgrad.errors import FormulaError
+from symgrad.formula.reading.atoms import word
 from symgrad.formula.reading.text import Tokens
 from symgrad.op import FRONTS, TABLE
 
@@ -79,25 +80,25 @@ def tokenize(text: str) -> Tokens:
         if kind == "skip":
             continue
         found = match[0]
-        if kind == "word" and _inner(found).strip() in _WORDS:
-            kind, found = "char", _WORDS[_inner(found).strip()]
-        elif kind == "word" and _inner(found) in ("otherwise", "else"):
+        if kind == "word" and word(found).strip() in _WORDS:
+            kind, found = "char", _WORDS[word(found).strip()]
+        elif kind == "word" and word(found) in ("otherwise", "else"):
             found = r"\text{otherwise}"
         elif kind == "bare" and not _is_function(found):
             items += [("char", letter, match.start() + k) for k, letter in enumerate(found)]
             continue
         elif kind == "bare":  # det(X) without its backslash, as in plain text
             kind, found = "name", rf"\operatorname{{{found}}}"
-        elif kind == "word" and found.startswith(r"\text") and _inner(found).strip() in _FILLERS:
+        elif kind == "word" and found.startswith(r"\text") and word(found).strip() in _FILLERS:
             continue
-        elif kind == "word" and _is_function(_inner(found)):
-            kind, found = "name", rf"\operatorname{{{_inner(found)}}}"
+        elif kind == "word" and _is_function(word(found)):
+            kind, found = "name", rf"\operatorname{{{word(found)}}}"
         elif found in (r"\max", r"\min") and _names_something(items, text[match.end() :]):
             kind, found = "name", rf"\operatorname{{{found[1:]}}}"
         elif kind == "name":
             found = found.replace("*{", "{")
-        elif kind == "word" and len(_inner(found)) == 1 and _inner(found).isalpha():
-            kind, found = "char", _inner(found)
+        elif kind == "word" and len(word(found)) == 1 and word(found).isalpha():
+            kind, found = "char", word(found)
         elif kind == "ones":
             found = r"\mathbf{1}"
         elif found == "*" and [i[1] for i in items[-2:]] in (["^", "{"], [*[i[1] for i in items[-2:-1]], "^"]):
@@ -127,10 +128,6 @@ _WORDS = {
 
 def _is_function(name: str) -> bool:
     return name in TABLE or name in FRONTS or name in OPERATORS or name in ("tr", "diag")
-
-
-def _inner(text: str) -> str:
-    return text[text.index("{") + 1 : -1].replace(r"\_", "_")
 
 
 def without_fonts(items: list[Token]) -> list[Token]:
