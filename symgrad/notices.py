@@ -6,6 +6,7 @@ in any case.
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import warnings
@@ -18,6 +19,9 @@ from symgrad.errors import ArgumentError
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _NUMPY = f"{os.sep}numpy{os.sep}"
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
+Line = tuple[str, int]
+"""A file and the number of a line."""
+
 _given: set[str] = set()
 """What was said and is not said again."""
 _always = [False]
@@ -66,6 +70,15 @@ def users_line() -> tuple[Any, int] | None:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def line_text(line: Line | None) -> str:
+    """``losses.py:12: r = X @ w - y``; empty where the line is not known."""
+    if line is None:
+        return ""
+    file, number = line
+    text = linecache.getline(file, number).strip()
+    return f"{Path(file).name}:{number}" + (f": {text}" if text else "")
 
 
 def notice(words: str, category: type[Warning] = UserWarning) -> None:

@@ -15,17 +15,17 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.explaining.impossible import impossible
-from symgrad.explaining.scene import LinedReads
 from symgrad.explaining.steering import steered
 from symgrad.explaining.ways import Path, Way, Ways
 from symgrad.formula.term import Term, symbols
+from symgrad.notices import line_text
 from symgrad.sources.running import called, parameters
 from symgrad.tape.formulas.reading import LETTERS, Reading
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.conditions import Conditions, branch
 from symgrad.tape.watching.looks import TooManyLooks, looks_limited
-from symgrad.tape.watching.watch import Watch
+from symgrad.tape.watching.watch import Read, Watch
 from symgrad.tensor.creation import tensor as make_tensor
 
 _LOOKS = 200
@@ -173,7 +173,6 @@ class _Search:
             for a, name in zip(row, self.names, strict=True)
         ]
         watch, error, result = Watch(), "", None
-        watch.reads = reads = LinedReads()
         watch.inputs.update(map(id, given))
         with watch, enable_grad(), np.errstate(all="ignore"), looks_limited(_LOOKS):
             try:
@@ -185,14 +184,14 @@ class _Search:
                 error = f"{type(raised).__name__}: {raised}".splitlines()[0]
         if not error and not isinstance(result, Recorded):
             raise ArgumentError(f"{called(self.f)} gives {type(result).__name__}; explore() needs a tensor.")
-        self._note(given, result, reads, error, tuple(np.asarray(a) for a in row))
+        self._note(given, result, watch.reads, error, tuple(np.asarray(a) for a in row))
 
-    def _note(self, given: Sequence[Any], result: Any, reads: LinedReads, error: str, row: tuple[Any, ...]) -> None:
-        asked = [(r, line) for r, line in zip(reads, reads.lines, strict=True) if r.how in _CHOICES]
-        for read, line in zip(reads, reads.lines, strict=True):
+    def _note(self, given: Sequence[Any], result: Any, reads: list[Read], error: str, row: tuple[Any, ...]) -> None:
+        asked = [(r, line_text(r.line)) for r in reads if r.how in _CHOICES]
+        for read in reads:
             if read.how not in _CHOICES:
                 self.notes.setdefault(
-                    f"{read.how} takes a value out; what is chosen by it is not seen. {line}".rstrip()
+                    f"{read.how} takes a value out; what is chosen by it is not seen. {line_text(read.line)}".rstrip()
                 )
         roots = [r.edge for r, _ in asked] + [t.edge() for t in given] + ([] if error else [result.edge()])
         reading = Reading(roots, {id(t): name for t, name in zip(given, self.names, strict=True)}, dict(self.letters))

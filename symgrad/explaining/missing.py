@@ -16,12 +16,13 @@ from symgrad.autograd.graph import node_name
 from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.explaining.answer import Cause
-from symgrad.explaining.scene import Line, LinedReads, leaf_name, line_text, lines_noted
+from symgrad.explaining.scene import leaf_name, lines_noted
+from symgrad.notices import Line, line_text
 from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.record import Recorded, root_of
-from symgrad.tape.watching.watch import Watch
+from symgrad.tape.watching.watch import Read, Watch
 
 
 def not_asked(x: Any, name: str) -> Cause | None:
@@ -72,7 +73,6 @@ def not_kept(x: Any, name: str) -> Cause:
 def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
     """The steps of a program that no gradient goes through on the way from ``x`` to its result."""
     with lines_noted() as lines, Watch() as watch, np.errstate(all="ignore"):
-        watch.reads = LinedReads()
         watch.inputs.add(id(x))
         out = function()
     if not isinstance(out, Recorded):
@@ -138,20 +138,19 @@ def _step(node: Node, i: int, name: str | None, lines: dict[Any, Line]) -> Cause
     )
 
 
-def _taken(x: Any, name: str, flowing: set[int], reads: LinedReads) -> list[Cause]:
+def _taken(x: Any, name: str, flowing: set[int], reads: list[Read]) -> list[Cause]:
     """Values that were taken out as numbers or arrays."""
-    found = []
-    for read, line in zip(reads, reads.lines, strict=True):
-        if read.edge is root_of(x) or id(read.edge) in flowing or _comes_from(read.edge, x):
-            found.append(
-                Cause(
-                    "taken out",
-                    f"{read.how} takes a value that depends on {name} out of the graph: what is computed from it is a "
-                    "constant.",
-                    line=line,
-                    advice="Compute with the tensor itself; sg has NumPy's functions, and np.sin(t) records, too.",
-                )
-            )
+    found = [
+        Cause(
+            "taken out",
+            f"{read.how} takes a value that depends on {name} out of the graph: what is computed from it is a "
+            "constant.",
+            line=line_text(read.line),
+            advice="Compute with the tensor itself; sg has NumPy's functions, and np.sin(t) records, too.",
+        )
+        for read in reads
+        if read.edge is root_of(x) or id(read.edge) in flowing or _comes_from(read.edge, x)
+    ]
     return list(dict.fromkeys(found))
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,12 @@ from symgrad.autograd.graph import node_name
 from symgrad.errors import SymgradError
 from symgrad.explaining.replay import Pass
 from symgrad.formula.term import Term
-from symgrad.notices import users_line
+from symgrad.notices import Line, line_text, users_line
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.observers import observe, unobserve
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.watch import Read
 
 _MOST_NODES = 2_000
 """Of larger programs no formulas are written."""
@@ -28,8 +25,6 @@ _LARGEST = 12
 """Operations of a formula in a sentence."""
 _LONGEST = 48
 """Characters of it."""
-
-Line = tuple[str, int]
 
 
 @contextmanager
@@ -47,29 +42,6 @@ def lines_noted() -> Iterator[dict[Any, Line]]:
         yield found
     finally:
         unobserve(see)
-
-
-def line_text(line: Line | None) -> str:
-    """``losses.py:12: r = X @ w - y``; empty where the line is not known."""
-    if line is None:
-        return ""
-    file, number = line
-    text = linecache.getline(file, number).strip()
-    return f"{Path(file).name}:{number}" + (f": {text}" if text else "")
-
-
-class LinedReads(list[Read]):
-    """The reads of a watch, with the texts of the user's ``lines`` that they were made in."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def append(self, read: Read) -> None:
-        """Note a read and where it is made."""
-        super().append(read)
-        site = users_line()
-        self.lines.append("" if site is None else line_text((site[0].co_filename, site[1])))
 
 
 def leaf_name(leaf: Any) -> str | None:

@@ -15,6 +15,7 @@ from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.term import Term
 from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.op import is_complex
+from symgrad.sources.samples import nudged, refuse_samples
 from symgrad.tape import containers
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import sequence
@@ -64,42 +65,62 @@ def ran(
 ) -> tuple[Reading, Term]:
     """The reading of one run of a function, and the term of its result.
 
-    ``letters`` says which sizes stand for which letters; without it all sizes are letters.
+    ``letters`` says which sizes stand for which letters; without it all sizes are letters.  Raises ``FormulaError``
+    where the formula has numbers of this run, which are others for other values of the arguments.
     """
     derived = _derived(function, args, letters)
     if derived is not None:
         return derived
-    names: dict[int, str] = {}
-    tensors: list[Any] = []
-    call_args = []
-    stems = parameters(function, len(args))
-    if len(stems) < len(args):
-        raise ArgumentError(
-            f"{called(function)} takes {len(stems)} arguments ({', '.join(stems)}), but {len(args)} were given."
-        )
-    for stem, arg in zip(stems, args, strict=True):
-        leaves, structure = containers.flatten(_example(arg))
-        row = []
-        for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
-            tensor = _input(leaf, name)
-            if tensor is not leaf:
-                names[id(tensor)] = name
-                tensors.append(tensor)
-            row.append(tensor)
-        call_args.append(containers.unflatten(structure, iter(row)))
-    with Watch(), enable_grad():  # which follows values past a detach
-        start = next(sequence)
-        result = as_run(function, call_args, args)
-        end = next(sequence)
-    if not isinstance(result, Recorded):
-        whole = [f"{stem} = {a}" for stem, a in zip(stems, args, strict=True) if type(a) is int]
-        hint = f"  ({', '.join(whole)}: an int is passed as it is, as a size; a number is 2.0.)" if whole else ""
-        raise ArgumentError(
-            f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor.{hint}"
-        )
-    reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
-    reading.span = (start, end)
-    return reading, reading[result.edge()]
+    run = Run(function, args, letters)
+    refuse_samples(run, lambda nudge: Run(function, args, letters, nudge))
+    return run.reading, run.term
+
+
+class Run:
+    """One run of a function on tensors: its reading, the term of its result, and what it has read of their values.
+
+    ``nudge`` is by what part of themselves the examples differ from the arguments.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], args: Sequence[Any], letters: dict[int, str] | None, nudge: float = 0.0
+    ):
+        names: dict[int, str] = {}
+        tensors: list[Any] = []
+        call_args = []
+        stems = parameters(function, len(args))
+        if len(stems) < len(args):
+            raise ArgumentError(
+                f"{called(function)} takes {len(stems)} arguments ({', '.join(stems)}), but {len(args)} were given."
+            )
+        for stem, arg in zip(stems, args, strict=True):
+            leaves, structure = containers.flatten(_example(arg))
+            row = []
+            for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
+                tensor = _input(leaf, name, nudge)
+                if tensor is not leaf:
+                    names[id(tensor)] = name
+                    tensors.append(tensor)
+                row.append(tensor)
+            call_args.append(containers.unflatten(structure, iter(row)))
+        watch = Watch()
+        watch.inputs.update(map(id, tensors))
+        with watch, enable_grad():  # which follows values past a detach
+            start = next(sequence)
+            result = as_run(function, call_args, args)
+            end = next(sequence)
+        self.reads = watch.reads
+        del watch  # and with it the constants that nobody else has, whose names are lost as in other graphs
+        if not isinstance(result, Recorded):
+            whole = [f"{stem} = {a}" for stem, a in zip(stems, args, strict=True) if type(a) is int]
+            hint = f"  ({', '.join(whole)}: an int is passed as it is, as a size; a number is 2.0.)" if whole else ""
+            raise ArgumentError(
+                f"{called(function)} gives {type(result).__name__}; latex() prints the formula of one tensor.{hint}"
+            )
+        self.reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
+        self.reading.span = (start, end)
+        self.term = self.reading[result.edge()]
+        self.arguments = set(names.values())
 
 
 def as_run(function: Callable[..., Any], values: Sequence[Any], given: Sequence[Any]) -> Any:
@@ -145,7 +166,7 @@ def _example(arg: Any) -> Any:
     return arg
 
 
-def _input(leaf: Any, name: str) -> Any:
+def _input(leaf: Any, name: str, nudge: float) -> Any:
     """A tensor of its own for an array or float; other arguments are passed as they are."""
     from symgrad.tensor.creation import tensor
 
@@ -154,4 +175,5 @@ def _input(leaf: Any, name: str) -> Any:
     if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
         return leaf
     array = np.asarray(leaf)
-    return tensor(array, name=name, requires_grad=is_floating(array.dtype))
+    differs = is_floating(array.dtype)
+    return tensor(nudged(array, nudge) if nudge and differs else array, name=name, requires_grad=differs)

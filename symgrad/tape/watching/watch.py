@@ -17,24 +17,27 @@ from typing import Any, Self
 import numpy as np
 
 from symgrad.errors import CompileError, FormulaError
+from symgrad.notices import users_line
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
 
-CHOICES = ("bool()", "in", "an index", "item()")
+CHOICES = ("bool()", "in", "an index", "item()", "tolist()", "numpy()", "np.asarray()")
 """Reads on which a program may choose its way."""
 
 
 class Read:
-    """One value read: where in the graph, how (for messages), and what was seen."""
+    """One value read: where in the graph, how (for messages), what was seen, and in which line of the program."""
 
-    __slots__ = ("edge", "how", "seen", "tensor")
+    __slots__ = ("edge", "how", "line", "seen", "tensor")
 
     def __init__(self, tensor: Any, how: str):
         self.tensor = tensor
         self.edge = tensor.edge()
         self.how = how
         self.seen = np.array(tensor._value)
+        site = users_line()
+        self.line = None if site is None else (site[0].co_filename, site[1])
 
 
 class Watch:
