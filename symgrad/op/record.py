@@ -112,7 +112,9 @@ class Op:
                 that names them, or how many axes at the end; along all others it depends on those at its own place.
                 None where that follows from other fields, or nothing is known
     decomposes  of a part of a matrix decomposition: its kind, and the letter of the part in textbooks
-    phases      True where complex operands leave the phases of the result free: two ways to compute it may differ
+    phases      True where complex operands leave the phases of the result free: two ways to compute it may differ; the
+                axis along which its vectors lie (-1: conjugated rows, -2: columns) where no derivative may depend on
+                them
     loses       "digits" where formulas with the op may overflow or cancel though their values are ordinary numbers;
                 "activation" where they do so in the functions of networks, which are looked at on demand
     fails       ``(*values)`` to torch's words where there is no result: LAPACK finds none, or integers are divided by 0
@@ -220,7 +222,7 @@ class Op:
     along: bool | None
     mixes: str | int | None
     decomposes: tuple[str, str] | None
-    phases: bool | None
+    phases: bool | int | None
     loses: str | None
     fails: Callable[..., str] | None
     work: Callable[..., Sequence[tuple[Any, tuple[Any, ...]]]] | str | None

@@ -30,6 +30,7 @@ from symgrad.op import lookup, shape_of
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules.kinks import turned
 from symgrad.tape.backward.engine import Sweep, passed
+from symgrad.tape.backward.phases import settle
 from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
 from symgrad.tape.formulas.origin import Origin, attach
@@ -273,6 +274,7 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         else:
             made = sweep.contributions(node, node.mask, g, None)[0]
             results = [c for c, arg in zip(made, node.args, strict=True) if hasattr(arg, "raw_shape")]
+    settle(sweep.turns)
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
 

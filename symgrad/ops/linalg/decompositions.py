@@ -104,7 +104,7 @@ eig_vectors_op: Op = primitive(
     (_eigenvectors_vjp,),
     result=complex_of,
     node="LinalgEig",
-    phases=True,
+    phases=-2,
     code=lambda x: f"eig_vectors({x})",
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),

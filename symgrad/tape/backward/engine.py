@@ -26,6 +26,7 @@ from symgrad.tape.backward.freed import nothing_saved
 from symgrad.tape.backward.misfits import contribution, misfits, present
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order, tracked
+from symgrad.tape.backward.phases import Turns, note, settle
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.backward.straight import straight
 from symgrad.tape.backward.zeros import structural
@@ -87,6 +88,7 @@ class Sweep:
         self.current: Any = None
         self.stood: tuple[Any, Any, Any] = (None, None, None)
         self.callbacks: list[Callable[[], Any]] = []
+        self.turns: Turns = {}  # slopes along phases that are free
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
         self.nodes: list[Node] = []
         self.misfits: set[Node] = set()
@@ -121,6 +123,8 @@ class Sweep:
             except Exception:
                 self._finish_complete(nodes)
                 raise
+            if self.turns and not self.inside:
+                settle(self.turns)
             self._finish_leaves()
             if self.eager_leaves:  # some of them have hooks
                 self._tell_leaves()
@@ -463,6 +467,7 @@ class Sweep:
         part = Sweep(
             [(node, g)], wanted, self.create_graph, True, self.wrap, passed, passed, passed, passed, inside=True
         )
+        part.turns = self.turns
         part.run()
         return [None if place is None else part.found.pop(place, None) for place in places]
 
@@ -489,6 +494,8 @@ class Sweep:
                 if c.__class__ is Masked:
                     inner[i], c = c.inner, c.value
                 results[i] = c
+        if op.phases and op.phases is not True and node.dtype.kind == "c":
+            note(self.turns, node, g, inputs[0])
         if self.create_graph and op.kind == "function" and op.name != "output":
             taken = g.parts.items() if g.__class__ is Parts else ((0, g),)
             self.calls.append((node, taken, enumerate(results)))
