@@ -82,7 +82,8 @@ def test_formula(name: str, k: int) -> None:
 
 @ALL
 def test_code(name: str, k: int) -> None:
-    laws.code_law(TABLE[name], make_case(name, k))
+    # Values of its own: of matrices that were decomposed before, the kernel may know the rest to the last bit but one.
+    laws.code_law(TABLE[name], make_case(name, k, seed=31))
 
 
 @ALL
