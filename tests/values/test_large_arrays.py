@@ -359,3 +359,31 @@ def test_leaky_slopes_are_those_of_the_choice(slope):
     with np.errstate(invalid="ignore"):
         assert kernels.leaky(x, slope).tobytes() == np.where(x > 0, x, x * slope).tobytes()
         assert kernels.leaky_slope(g, x, slope).tobytes() == np.where(x > 0, g, g * slope).tobytes()
+
+
+@pytest.mark.parametrize("include", [True, False])
+@pytest.mark.parametrize("zeros", range(5))
+def test_scattered_products_have_derivatives_of_three_orders_at_zeros(zeros: int, include: bool) -> None:
+    """Those of the products spelled out, without a row for every source."""
+    rng = np.random.default_rng(zeros)
+    x, src = rng.normal(size=4), rng.normal(size=9)
+    index = np.array([0, 1, 0, 0, 1, 0, 0, 2, 1])
+    src[[0, 2, 3, 7][:zeros]] = 0
+
+    def scattered(x, src):
+        return x.scatter_reduce(0, sg.tensor(index), src, "prod", include_self=include)
+
+    def spelled(x, src):
+        own = [x[k] if include or k not in index else x[k].detach() * 0 + 1 for k in range(4)]
+        return sg.stack([math.prod([own[k], *(src[j] for j in np.flatnonzero(index == k))]) for k in range(4)])
+
+    found = []
+    for way in (scattered, spelled):
+        given = sg.tensor(x, requires_grad=True), sg.tensor(src, requires_grad=True)
+        total = (way(*given) ** 3).sum()
+        for _ in range(3):
+            slopes = sg.autograd.grad(total, given, create_graph=True)
+            total = sum((slope * slope + slope).sum() for slope in slopes)
+        found.append([*slopes, total])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), rtol=1e-9, atol=1e-9)

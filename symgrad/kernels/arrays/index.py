@@ -101,6 +101,31 @@ def scatter_others(x: Any, src: Any, index: Any, dim: int, include_self: bool) -
     return others.astype(src.dtype, copy=False)
 
 
+def scatter_others_twice(g: Any, x: Any, src: Any, index: Any, dim: int, include_self: bool) -> Any:
+    """The pullback of ``scatter_others`` to the sources: for each the sum of g_j over the product of all but both."""
+    grids = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grids[dim] = index
+    places = tuple(grids)
+    g, src = np.broadcast_arrays(g, np.conj(src))
+    zero = src == 0
+    known = np.where(zero, 1, src)
+    product, sums = np.conj(x), np.zeros((2, *x.shape), np.result_type(g, src))
+    if not include_self:
+        product[places] = 1
+    _along(np.multiply, product, known, index, dim)
+    parts = g / known
+    _along(np.add, sums[0], np.where(zero, 0, parts), index, dim)
+    all_but = (sums[0][places] - np.where(zero, 0, parts)) / known
+    if zero.any():  # a product of one of which nothing is left out is zero
+        zeros = np.zeros(x.shape, np.int64)
+        _along(np.add, sums[1], np.where(zero, g, 0), index, dim)
+        _along(np.add, zeros, zero, index, dim)
+        others = zeros[places] - zero
+        besides = (sums[1][places] - np.where(zero, g, 0)) / known
+        all_but = np.where(others == 0, all_but, np.where(others == 1, besides, 0))
+    return (product[places] * all_but).astype(src.dtype, copy=False)
+
+
 def chosen(x: Any, labels: Any) -> Any:
     """The entry of every row that its label names."""
     return np.take_along_axis(x, np.asarray(labels)[..., None], -1)[..., 0][()]

@@ -170,8 +170,12 @@ def remainder(x: Any, y: Any) -> Any:
 
 def step(x: Any, y: Any) -> Any:
     """0 where x < y, 1/2 where equal, 1 elsewhere (also beside nan), in the operands' dtype."""
-    out = np.float16(1) - np.less(x, y) - np.equal(x, y) * np.float16(0.5)
-    return out.astype(np.result_type(x, y), copy=False)
+    dtype = np.result_type(x, y)
+    wide = dtype if dtype.kind == "f" else np.dtype(np.float32)
+    out, ties = np.logical_not(np.less(x, y)).astype(wide), np.equal(x, y)
+    if ties.any():
+        out -= ties * wide.type(0.5)
+    return out.astype(dtype, copy=False)
 
 
 def heaviside(x: Any, y: Any) -> Any:

@@ -22,7 +22,13 @@ from symgrad.ops.indexing.getitem import (
     put_op,
     scatter_op,
 )
-from symgrad.ops.indexing.scatter import scatter_combine_op, scatter_others_op, scatter_plus_op, scatter_set_op
+from symgrad.ops.indexing.scatter import (
+    scatter_combine_op,
+    scatter_others_op,
+    scatter_others_twice_op,
+    scatter_plus_op,
+    scatter_set_op,
+)
 from symgrad.ops.indexing.windows import windows_op, windows_sum_op
 
 _BASIC = (
@@ -111,6 +117,16 @@ def _scattered(constant: bool = False, places: tuple[int, ...] = (0, 2), **param
     return sample
 
 
+def _pulled(sample: Sample) -> Sample:
+    """The same with a cotangent of the sources before it."""
+
+    def pulled(make: Any) -> Case:
+        (x, src, index), params = sample(make)
+        return (make("real", len(index), "m"), x, src, index), params
+
+    return pulled
+
+
 def _ordered(reduce: str) -> Callable[[Any], str]:
     """The largest and smallest of real numbers; complex ones have only a product."""
     return lambda make: "prod" if make.dtype.kind == "c" else reduce
@@ -153,6 +169,7 @@ scatter_plus_op.samples = [_adding]
 scatter_set_op.samples = [_scattered(), _scattered(constant=True)]
 scatter_combine_op.samples = [_scattered(reduce=_ordered(r), include_self=True) for r in ("prod", "amax", "amin")]
 scatter_others_op.samples = [_scattered(places=(0, 2, 0, 0), include_self=s) for s in (True, False)]
+scatter_others_twice_op.samples = [sampling.small(_pulled(sample)) for sample in scatter_others_op.samples]
 windows_op.samples = [
     sampling.one("real", "m", dim=0, size=2, step=1, dilation=1),
     sampling.one("real", 7, "m", dim=0, size=3, step=2, dilation=1),

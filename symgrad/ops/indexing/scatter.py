@@ -125,22 +125,54 @@ def _others_self(g: Any, out: Any, likex: Any, src: Any, index: Any, *, dim: int
     return scatter_op(g * conj(rest), index, dim=dim, shape=shape_of(likex))
 
 
-def _others_source(g: Any, out: Any, x: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
-    # out_i is the product at i's place with 1 for source i; so is the slope by source j there, without source j.
+def _each_left_out(h: Any, g: Any, x: Any, src: Any, index: Any, dim: int) -> tuple[Any, Any, Any, Any, Any]:
+    # Product i of all else has 1 for source i, and a row of its own: its cotangents, self, sources and places.
     eye = identity_mask(src, dim)
     count = shape_of(src)[dim]
     rows = where(eye, 1, unsqueeze_op(src, dim=dim))
     wide = expand_op(unsqueeze_op(x, dim=dim), shape=(*shape_of(x)[:dim], count, *shape_of(x)[dim:]))
     places = expand_op(unsqueeze_op(index, dim=dim), shape=shape_of(rows))
-    slopes = scatter_others_op(wide, rows, places, dim=dim + 1, include_self=include_self)
     apart = eye | ne(places, unsqueeze_op(index, dim=dim + 1))
-    return sum_op(where(apart, 0, conj(slopes) * unsqueeze_op(g, dim=dim + 1)), dim=(dim,), keepdim=False)
+    cotangents = where(apart, 0, unsqueeze_op(conj(h), dim=dim + 1) * unsqueeze_op(g, dim=dim))
+    return cotangents, wide, rows, places, eye
 
 
+def _twice_self(h: Any, out: Any, g: Any, x: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
+    given, wide, rows, places, _ = _each_left_out(h, g, x, src, index, dim)
+    by_row = _others_self(given, None, wide, rows, places, dim=dim + 1, include_self=include_self)
+    return sum_op(by_row, dim=(dim,), keepdim=False)
+
+
+def _twice_source(h: Any, out: Any, g: Any, x: Any, src: Any, index: Any, *, dim: int, include_self: bool) -> Any:
+    given, wide, rows, places, eye = _each_left_out(h, g, x, src, index, dim)
+    by_row = scatter_others_twice_op(given, wide, rows, places, dim=dim + 1, include_self=include_self)
+    return sum_op(where(eye, 0, by_row), dim=(dim,), keepdim=False)
+
+
+scatter_others_twice_op: Op = primitive(
+    "scatter_others_twice",
+    kernels.scatter_others_twice,
+    (
+        lambda h, out, likeg, x, src, index, **params: conj(scatter_others_twice_op(conj(h), x, src, index, **params)),
+        _twice_self,
+        _twice_source,
+        None,
+    ),
+    infer=lambda g, x, src, index, **_: src,
+    result=lambda g, x, src, index, **_: src,
+    mixes="dim",
+    digits="kernel",
+    example=([1.0, 3.0], "vector", [9.0, 2.0], [1, 1], {"dim": 0, "include_self": True}),
+    doc="The pullback of the products of all else to the sources, without a row for each; right at zeros.",
+)
 scatter_others_op: Op = primitive(
     "scatter_others",
     kernels.scatter_others,
-    (_others_self, _others_source, None),
+    (
+        _others_self,
+        lambda g, out, x, src, index, **params: scatter_others_twice_op(g, x, src, index, **params),
+        None,
+    ),
     infer=lambda x, src, index, **_: src,
     result=lambda x, src, index, **_: src,
     mixes="dim",
