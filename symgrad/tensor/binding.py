@@ -21,7 +21,7 @@ from symgrad.tape.backward.siblings import join
 from symgrad.tape.folding import folding
 from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several
+from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
@@ -248,6 +248,26 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _striding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``as_strided``, which is a view of the base where the entries of its operand have gaps."""
+
+    @functools.wraps(function)
+    def call(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        made = function(input, size, stride, storage_offset)
+        if isinstance(input, Recorded) and isinstance(made, Recorded):
+            start = input.storage_offset() if storage_offset is None else storage_offset
+            rest = np.asarray(input.storage()).view(made._value.dtype)[start:]
+            memory = np.lib.stride_tricks.as_strided(rest, size, [n * rest.itemsize for n in stride])
+            show_memory(input, made, lambda base: function(base, size, stride, start), memory)
+        return made
+
+    return call
+
+
+_SHARING = {"conj": _conjugating, "as_strided": _striding}
+"""Functions whose results are views where their ops give copies."""
+
+
 def _has_copied(made: Any, given: Any) -> bool:
     """Whether a result has memory of its own; the memory of inference tensors knows what they are views of."""
     return isinstance(made, np.ndarray) and made.size > 0 and storage(made) is not storage(given)
@@ -315,8 +335,8 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         call = entry.call
         if isinstance(call, Op):
             call = made.setdefault(call.name, _fast(cls, call))
-        if name == "conj":
-            call = _conjugating(call)
+        if name in _SHARING:
+            call = _SHARING[name](call)
         if name in _COPYING:
             call = _copying(call)
         elif name in _UNSAFE:
@@ -358,6 +378,8 @@ def _bind_inplace(cls: Any) -> None:
         call = FRONTS[name].call
         if isinstance(call, Op) and not FRONTS[name].words:
             call = of_operands(name, call)
+        if name in _SHARING:
+            call = _SHARING[name](call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
         call = (_reshaping if name in _RESHAPE else _inplace)(labelling(own, call), f"{name}_")

@@ -395,3 +395,27 @@ def test_what_a_finer_operand_changes_keeps_its_dtype(t, cut, size):
         assert (v.dtype, part.dtype, v.sin().dtype, (part * 2).dtype) == (t.float32,) * 4
         (g, h) = t.autograd.grad(v.cos().sum(), (x, fine))
         assert (g.dtype, h.dtype) == (t.float32, t.float64)
+
+
+@pytest.mark.parametrize("change", ["w.neg_()", "z.mul_(10)", "y[0].mul_(3)"])
+def test_memory_of_a_part_with_gaps_read_by_strides(t, change):
+    """It is a view of the base: of entries that are not the part's the base knows the gradient, once it changed."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    w = y[..., 0]
+    z = w.as_strided((2,), (1,))
+    assert z._base is y
+    (before,) = t.autograd.grad(z.sum(), x, retain_graph=True)
+    assert before.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    eval(change, {"w": w, "z": z, "y": y})
+    factors = {"w.neg_()": [-1.0, 1.0], "z.mul_(10)": [10.0, 10.0], "y[0].mul_(3)": [3.0, 3.0]}[change]
+    assert z.tolist() == y[0].tolist() == [factors[0], 2 * factors[1]]
+    (got,) = t.autograd.grad(z.sum(), x)
+    assert got.tolist() == [factors, [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("cut", ["y[:, 0]", "y[:, 0].detach()", "y.data[:, 0]"])
+def test_written_through_strides_without_history(t, cut):
+    y = t.zeros(2, 2)
+    eval(cut, {"y": y}).as_strided((2,), (1,)).fill_(5)
+    assert y.tolist() == [[5.0, 5.0], [0.0, 0.0]]

@@ -153,7 +153,7 @@ def _carefully(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even
     root, view = base_of(tensor), view_of(tensor)
     chain = [] if view is None else view.chain()
     source = tensor
-    if view is not None and (root is not known or _hooked(tensor._node, len(chain))):
+    if view is not None and (root is not known or view.aside or _hooked(tensor._node, len(chain))):
         source = _cut(root, chain)  # torch leaves the hooks of a view that is changed with what it was
         source._value = tensor._value  # which is not a part of the base's any more where ``.data`` was set
     if any(faced(a).__class__ is Dual and dualwrites.recorded(faced(a)) for a in args):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from symgrad.op import Op, lookup
@@ -17,7 +17,7 @@ from symgrad.ops.torch_nodes.labels import Steps
 from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
-from symgrad.tape.memory.versions import counter, note_change, parted
+from symgrad.tape.memory.versions import counter, note_change, parted, storage
 from symgrad.tape.modes import MODE, recording
 
 _AMBIGUOUS = (
@@ -49,10 +49,11 @@ class View:
     leaf       whether it was itself told to require grad
     before     what stands for it in graphs that were made before it was first told so, and where no gradient reaches it
     changed    whether its memory was changed without being recorded
+    aside      whether its history leads through another view than the ops say, until its base changes
     place      which output of which function it is, for messages; its name is empty where the parameters tell it
     """
 
-    __slots__ = ("base", "before", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
+    __slots__ = ("aside", "base", "before", "changed", "inherited", "kind", "leaf", "op", "params", "parent", "place")
 
     def __init__(self, base: Any, parent: View | None, op: Op, params: dict[str, Any]):
         self.base = base
@@ -63,7 +64,7 @@ class View:
         self.inherited = bool(self.kind)
         self.leaf = False
         self.before: tuple[int, Any] | None = None
-        self.changed = False
+        self.changed = self.aside = False
         self.place = (0, "" if callable(op.node) else op.node or op.name.capitalize())
 
     def marked(self, kind: str, place: tuple[int, str] | None = None) -> None:
@@ -218,6 +219,27 @@ def conjugate_view(source: Any, made: Any) -> None:
         made.more().inference = True
     else:
         note_view(source, made, lookup("conj"), {})
+
+
+def show_memory(source: Any, made: Any, cut: Callable[[Any], Any], memory: Any) -> None:
+    """Let ``made``, gathered from the entries of a tensor, be the view that ``cut`` finds in its base.
+
+    Its history stays what it is, through that tensor, until the base changes.  Where the base has gaps itself, and no
+    gradient passes, it only has the array ``memory``.
+    """
+    root, view = base_of(source), view_of(source)
+    if storage(made._array()) is storage(source._array()):
+        return
+    shown = cut(root) if view is not None and storage(root._array()) is storage(source._array()) else None
+    found = None if shown is None else view_of(shown)
+    if found is not None and view is not None:
+        found.aside, found.place = True, (0, "AsStrided")
+        found.kind, found.inherited = view.kind or found.kind, bool(view.kind) and recording()
+        made._value, made.more().view = shown._array(), found
+        made._requires_grad = made._requires_grad or shown._requires_grad
+        root._extra.views.append(weakref.ref(made))
+    elif not made._requires_grad:
+        made._value = memory
 
 
 def base_of(tensor: Any) -> Any:
