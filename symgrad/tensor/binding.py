@@ -254,7 +254,8 @@ def _striding(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
         made = function(input, size, stride, storage_offset)
-        if isinstance(input, Recorded) and isinstance(made, Recorded):
+        recorded: bool = isinstance(input, Recorded) and isinstance(made, Recorded)
+        if recorded:
             start = input.storage_offset() if storage_offset is None else storage_offset
             rest = np.asarray(input.storage()).view(made._value.dtype)[start:]
             memory = np.lib.stride_tricks.as_strided(rest, size, [n * rest.itemsize for n in stride])

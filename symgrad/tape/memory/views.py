@@ -230,8 +230,9 @@ def show_memory(source: Any, made: Any, cut: Callable[[Any], Any], memory: Any) 
     root, view = base_of(source), view_of(source)
     if storage(made._array()) is storage(source._array()):
         return
-    shown = cut(root) if view is not None and storage(root._array()) is storage(source._array()) else None
-    found = None if shown is None else view_of(shown)
+    within = view is not None and storage(root._array()) is storage(source._array())
+    shown = cut(root) if within else made
+    found = view_of(shown)
     if found is not None and view is not None:
         found.aside, found.place = True, (0, "AsStrided")
         found.kind, found.inherited = view.kind or found.kind, bool(view.kind) and recording()
