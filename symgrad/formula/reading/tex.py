@@ -11,7 +11,6 @@ index.
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import bolded, texts
-from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
+from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
@@ -31,6 +30,7 @@ from symgrad.formula.reading.text import (
     power,
     size_letters,
     symbol_table,
+    usual,
 )
 from symgrad.formula.reading.values import (
     Value,
@@ -484,7 +484,7 @@ class _TexReader(OptionReader):
         found = known_op(name, self.tokens)
         if found.kind == "elementwise":
             return entrywise(found, *args)
-        params = {**{k: v for k, v in DEFAULTS.items() if k in set(_static(found))}, **params}
+        params = {**usual(found), **params}
         terms = [self.plain(a) for a in args]
         if name in ("svd_u", "svdvals"):
             params.setdefault("k", terms[0].shape[-1])
@@ -505,8 +505,3 @@ class _TexReader(OptionReader):
             return value_of(op(name, *terms, **params))
         except (TypeError, KeyError) as error:
             raise self.tokens.error(f"{name} cannot take these arguments: {error}") from error
-
-
-def _static(op: Any) -> Iterable[str]:
-    """The names of an op's parameters, among which are the static ones."""
-    return (name for f in (op.infer, op.kernel) if inspect.isfunction(f) for name in inspect.signature(f).parameters)

@@ -10,6 +10,7 @@ Operators mean NumPy's; functions are the ops of the table and SymPy's names for
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.canonical.normal import size_text
+from symgrad.formula.printing.parameters import DEFAULTS
 from symgrad.formula.reading.values import diag, negated, op
 from symgrad.formula.term import SYMBOL, Term, apply, as_term, full, number, size_letter, symbol
 from symgrad.op import TABLE, Op, lookup
@@ -176,10 +178,6 @@ ALIASES = {
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
     "conjugate": "conj", "re": "real", "im": "imag", "ITE": "where",
 }  # fmt: skip
-REDUCTIONS = (
-    "any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "prod", "argmax", "argmin",
-    "argmax_of_pool",
-)  # fmt: skip
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 
 
@@ -333,8 +331,7 @@ class _Reader:
         if name == "diag":
             return diag(args[0])
         found = known_op(name, self.tokens)
-        if name in REDUCTIONS:
-            params.setdefault("keepdim", False)
+        params = {**usual(found), **params}
         if name == "norm":
             params.setdefault("p", 2)
             params.setdefault("dim", tuple(range(args[0].ndim)))
@@ -479,6 +476,12 @@ def piecewise(pairs: list[Any]) -> Any:
     for value, condition in reversed(pairs[:-1]):
         out = lookup("where")(condition, value, out)
     return out
+
+
+def usual(op: Op) -> dict[str, Any]:
+    """The parameters of an op that are not written where they say what is usual."""
+    rules = [f for f in (op.infer, op.kernel) if inspect.isfunction(f)]
+    return {name: DEFAULTS[name] for f in rules for name in inspect.signature(f).parameters if name in DEFAULTS}
 
 
 def known_op(name: str, tokens: Tokens) -> Op:
