@@ -158,7 +158,14 @@ class Recorded:
         return extra.source
 
     def edge(self, saved: bool | None = None) -> Any:
-        """What a node stores for this argument: the node it came from, the leaf itself, or a constant's record."""
+        """What a node stores for this argument: the node it came from, the leaf itself, or a constant's record.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor(2.0, requires_grad=True)
+        >>> y = x * x
+        >>> x.edge() is x, y.edge().op.name
+        (True, 'mul')
+        """
         node: Any = self._node
         if node is not None:
             if node.__class__ is Invalid:
