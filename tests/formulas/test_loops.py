@@ -27,7 +27,7 @@ GRADIENTS = [
 ]
 
 
-def point(f: Any, args: Any, found: sg.formulas.showing.Formula, seed: int) -> tuple[dict[str, Any], dict[str, int]]:
+def point(f: Any, args: Any, found: Any, seed: int) -> tuple[dict[str, Any], dict[str, int]]:
     """Values of the arguments, and the letters of their sizes."""
     rng = np.random.default_rng(seed)
     values = {
@@ -40,7 +40,7 @@ def point(f: Any, args: Any, found: sg.formulas.showing.Formula, seed: int) -> t
     return values, {n: m for n, m in sizes.items() if isinstance(n, str)}
 
 
-def loop_of(found: sg.formulas.showing.Formula) -> Recurrence:
+def loop_of(found: Any) -> Recurrence:
     loop = recurrence(found.term)
     assert loop is not None
     return loop
