@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.formula.derive import Derivation, depends_on
 from symgrad.formula.loops.moving import Moving
+from symgrad.formula.loops.pairing import entry
 from symgrad.formula.loops.recurrence import Recurrence, State, replaced
 from symgrad.formula.term import Term, evaluate, full, postorder, symbol
 from symgrad.op import lookup
@@ -61,7 +62,7 @@ class Adjoint:
             if self.inside is not None:
                 found = found + evaluate(self.inside, env, sizes)
             for d, row in self.rows:
-                np.add.at(found, tuple(d.terms[k].params["index"].parts), evaluate(row, env, sizes))
+                np.add.at(found, entry(d.terms[k])[1], evaluate(row, env, sizes))  # type: ignore[index]
             bar = {n: evaluate(t, env, sizes) for n, t in self.bodies.items()}
         if self.outside is not None:
             env = {**ends, **{str(self.starts[n].name): v for n, v in bar.items()}}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.formula.loops.pairing import entry
 from symgrad.formula.printing.pieces import number_piece, text_of
 from symgrad.formula.term import NUMBER, SYMBOL, Term, number, symbol
 from symgrad.op import lookup
@@ -72,14 +73,11 @@ def moving(terms: Sequence[Term | None], k: Term, used: set[str]) -> Moving | Te
     filled = (*known, *known[-1:] * (len(terms) - len(known)))
     if all(t.op is SYMBOL for t in known):
         return _numbered(filled, len(known))
-    array = known[0].args[0] if known[0].args else None
-    if (
-        array is None
-        or array.op is not SYMBOL
-        or any(t.op.name != "getitem" or t.args[0] is not array or len(t.args) > 1 for t in known)
-    ):
+    entries = [entry(t) for t in known]
+    if any(e is None or e[0].op is not SYMBOL or e[0] is not entries[0][0] for e in entries):  # type: ignore[index]
         return None
-    rows = [t.params["index"].parts for t in known]
+    array, _ = entries[0]  # type: ignore[misc]
+    rows = [e[1] for e in entries]  # type: ignore[index]
     index: list[tuple[int, int] | str] = []
     for column in zip(*rows, strict=True):
         if type(column[0]) is int:

@@ -59,13 +59,20 @@ def is_data(p: Term, q: Term) -> bool:
         return False
     if p.op is SYMBOL:
         return q.op is SYMBOL
-    return p.op.name == "getitem" == q.op.name and p.args[0] is q.args[0] and fixed(p.params) == fixed(q.params)
+    one, other = entry(p), entry(q)
+    return one is not None and other is not None and one[0] is other[0] and _fixed(one[1]) == _fixed(other[1])
 
 
-def fixed(params: dict[str, Any]) -> tuple[Any, ...]:
-    """The params of an entry without the whole numbers of its index."""
-    parts = params["index"].parts
-    return tuple(None if type(part) is int else repr(part) for part in parts)
+def entry(t: Term) -> tuple[Term, tuple[Any, ...]] | None:
+    """The array and the index of an entry, a row or a column; None for other terms."""
+    if t.op.name == "select":
+        return t.args[0], (*[slice(None)] * t.params["dim"], t.params["index"])
+    return (t.args[0], t.params["index"].parts) if t.op.name == "getitem" and len(t.args) == 1 else None
+
+
+def _fixed(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index without its whole numbers."""
+    return tuple(None if type(part) is int else repr(part) for part in index)
 
 
 def _alike(p: Term, q: Term) -> bool:
@@ -123,8 +130,9 @@ def _candidates(order: Sequence[Term]) -> Iterator[tuple[Term, Term]]:
 def _key(t: Term) -> tuple[Any, ...]:
     if t.op is NUMBER:
         return ("number",)
-    if t.op.name == "getitem":
-        return ("getitem", t.shape, t.dtype, fixed(t.params))
+    found = entry(t)
+    if found is not None:
+        return (t.op.name, t.shape, t.dtype, _fixed(found[1]))
     return (t.op.name, t.shape, t.dtype, frozen(t.params) if t.params else ())
 
 

@@ -55,10 +55,20 @@ class State:
 
 
 @dataclass
+class Trajectory:
+    """What the steps give one after the other, stacked: ``row`` in every step, and ``last`` after them if it is there."""
+
+    symbol: Term
+    whole: Term
+    row: Term
+    last: Term | None
+
+
+@dataclass
 class Recurrence:
     """A program with a loop: ``states`` from 0 to ``steps``, ``data`` that is other in each step, and ``result``.
 
-    ``parts`` are names (symbols) of parts of a step with what they are of the states before it; bodies may have them.
+    ``stacked`` are values of all steps that the result reads, and ``parts`` are names (symbols) of parts of a step with what they are of the states before it; bodies may have them.
     """
 
     states: list[State]
@@ -68,23 +78,29 @@ class Recurrence:
     result: Term
     root: Term
     rules: dict[Term, tuple[Term | None, ...]]
+    stacked: list[Trajectory] = field(default_factory=list)
     parts: list[tuple[Term, Term]] = field(default_factory=list)
     sums: list[State] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sums = []
         for s in self.states:
-            read = set(postorder([*(o.body for o in self.states if o is not s), *(t for _, t in self.parts)]))
+            read = set(postorder([*(o.body for o in self.states if o is not s), *(t for _, t in self.parts), *self.rows]))
             if s.added is not None and s.now not in read and s.new not in read:
                 self.sums.append(s)
 
     @property
+    def rows(self) -> list[Term]:
+        """What a step adds to the stacked values."""
+        return [t.row for t in self.stacked]
+
+    @property
     def whole(self) -> list[Term]:
-        """What a step makes of the states before it, new values of other states written out."""
+        """What a step makes of the states before it, and of the stacked rows, new values of states written out."""
         new: dict[Term, Term] = {}
         for s in self.states:
             (new[s.new],) = replaced([s.body], new)
-        return list(new.values())
+        return [*new.values(), *replaced(self.rows, new)]
 
     def in_parts(self, size: int, letter: str) -> Recurrence:
         """The same with names for parts of a step: what states share, and what is larger than ``size``."""
@@ -98,9 +114,11 @@ class Recurrence:
         for whole in found.named:
             part = replaced_below(whole, known)
             if whole is root:
-                return replace(
-                    self, states=[replace(s, body=b) for s, b in zip(self.states, part.args, strict=True)], parts=parts
-                )
+                count = len(self.states)
+                states = [replace(s, body=t) for s, t in zip(self.states, part.args, strict=False)]
+                rows = [t.row if t.row.op is SYMBOL else row for t, row in zip(self.stacked, part.args[count:], strict=True)]
+                stacked = [replace(t, row=row) for t, row in zip(self.stacked, rows, strict=True)]
+                return replace(self, states=states, stacked=stacked, parts=parts)
             z = symbol(f"{letter}{len(parts) + 1}", whole.shape, whole.dtype or np.dtype(float))
             known[whole] = z
             parts.append((z, part))
@@ -126,12 +144,17 @@ class Recurrence:
             out.append(env)
         return out
 
+    def after(self, forward: list[dict[str, Any]], sizes: dict[str, int]) -> dict[str, Any]:
+        """The values of what the result reads, of the names in every step."""
+        env = {**forward[-1], **{str(s.last.name): forward[-1][str(s.new.name)] for s in self.states}}
+        for t in self.stacked:
+            rows = [evaluate(t.row, step, sizes) for step in forward]
+            env[str(t.symbol.name)] = np.stack(rows if t.last is None else [*rows, evaluate(t.last, env, sizes)])
+        return env
+
     def value(self, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The number of the result."""
-        last = self.run(values, sizes)[-1]
-        return evaluate(
-            self.result, {**values, **{str(s.last.name): last[str(s.new.name)] for s in self.states}}, sizes
-        )
+        return evaluate(self.result, self.after(self.run(values, sizes), sizes), sizes)
 
 
 class _Unfit(Exception):
@@ -158,6 +181,8 @@ class _Rolling:
 
     def __init__(self, root: Term, chains: list[Chain]):
         self.root = root
+        begun = {chain.nodes[0] for chain in chains if chain.is_state and len(chain.nodes) > 2}
+        chains = [c for c in chains if not (c.is_state and len(c.nodes) == 2 and c.nodes[1] in begun)]
         self.chains = chains
         self.place = {
             t: (c, j) for c, chain in enumerate(chains) for j, t in enumerate(chain.nodes) if j or not chain.is_state
@@ -171,7 +196,9 @@ class _Rolling:
         self.steps = self.end - self.start
         if self.steps < FEWEST:
             raise _Unfit
-        self.shown = self.start + 2  # the step that the others are told by: it reads what the loop has computed
+        self.before = 2  # steps before the one that the others are told by: it reads only what the loop has computed
+        self.shown = self.start + self.before + 1
+        self.late: dict[Term, list[Term]] = {}  # values before the last ones, and what these are before the loop
         self.data: dict[Any, Moving | Term | None] = {}
         self.used = {str(t.name) for t in postorder([root]) if t.op is SYMBOL or t.op is SIZE}
         self.used |= {n for t in postorder([root]) for n in t.shape if isinstance(n, str)}
@@ -205,44 +232,64 @@ class _Rolling:
 
     def made(self) -> Recurrence:
         """The recurrence."""
-        names = self._names()
         dtype = [self.chains[c].nodes[-1].dtype or np.dtype(float) for c in self.states]
         shape = [self.chains[c].nodes[-1].shape for c in self.states]
-        parts = list(zip(names, shape, dtype, strict=True))
         self.k = symbol(self.counter, (), dtype[0])
-        now, new, last = ([symbol(f"{n}@{mark}", s, d) for n, s, d in parts] for mark in ("k", "next", "last"))
-        stop: dict[Term, Term] = {}
-        for c, old, later in zip(self.states, now, new, strict=True):
-            for at, z in ((self.shown - 1, old), (self.shown, later)):
-                t = self._at(c, at)
-                if t is None:
-                    raise _Unfit
-                stop[t] = z
-        bodies = [self._body(self._at(c, self.shown), stop) for c in self.states]  # type: ignore[arg-type]
-        firsts = [self._at(c, self.start) for c in self.states]
-        if any(t is None for t in firsts):
+        tops, starts = ([self._at(c, at) for c in self.states] for at in (self.shown, self.start))
+        older, old, ends = ([self._at(c, at) for c in self.states] for at in (self.shown - 2, self.shown - 1, self.end))
+        if any(t is None for t in (*tops, *starts, *older, *old)):
             raise _Unfit
-        ends = {t: z for c, z in zip(self.states, last, strict=True) for t in [self._at(c, self.end)] if t is not None}
+        marked = [[symbol(f"@{n}{mark}", a, d) for n, (a, d) in enumerate(zip(shape, dtype))] for mark in range(3)]
+        stop = dict(zip((*older, *old, *tops), (z for each in marked for z in each), strict=True))
+        self.late = {t: [] for t in older}
+        bodies = [self._body(t, stop) for t in tops]
+        stacked = self._stacked(stop)
+        late = [n for n, t in enumerate(older) if self.late[t]]
+        firsts = [*starts, *(self.late[older[n]][0] for n in late)]
+        if any(t is not self.late[older[n]][0] for n in late for t in self.late[older[n]]):
+            raise _Unfit
+        parts = [(name, shape[n], dtype[n]) for name, n in zip(self._names(firsts), [*range(len(tops)), *late])]
+        now, new, last = ([symbol(f"{n}@{mark}", a, d) for n, a, d in parts] for mark in ("k", "next", "last"))
+        known = dict(zip([*marked[1], *(marked[0][n] for n in late)], now, strict=True))
+        known |= dict(zip(marked[2], new, strict=False))
+        bodies = [*replaced(bodies, known), *(now[n] for n in late)]
+        after = {t: z for t, z in zip(ends, last, strict=False) if t is not None}
+        stacked = [Trajectory(t, whole, *replaced([row], known), after.get(end)) for t, whole, row, end in stacked]
+        after |= {t.whole: t.symbol for t in stacked}
         inner = {t for c in self.states for t in self.chains[c].computed}
-        below = postorder([self.root], ends)
-        if any(t in inner for t in below):
+        if any(t in inner for t in postorder([self.root], after)):
             raise _Unfit  # what comes after the loop reads more than its last step
-        (result,) = replaced([self.root], ends)
-        states = [State(*each) for each in zip(names, now, new, last, firsts, bodies, strict=True)]
+        (result,) = replaced([self.root], after)
+        states = [State(*each) for each in zip((n for n, *_ in parts), now, new, last, firsts, bodies, strict=True)]
         if not all(_reads(s.body, now) for s in states):
             raise _Unfit  # data by another name
         data = [d for d in self.data.values() if isinstance(d, Moving)]
         rules = {d: terms for terms, d in self.data.items() if isinstance(d, Term)}
-        return Recurrence(_in_order(states), self.steps, self.k, data, result, self.root, rules)
+        return Recurrence(_in_order(states), self.steps, self.k, data, result, self.root, rules, stacked)
 
-    def _names(self) -> list[str]:
+    def _stacked(self, stop: dict[Term, Term]) -> list[tuple[Term, Term, Term, Term | None]]:
+        """Stacks of the values of all steps: a symbol, the stack, its row in a step, and what comes after the steps."""
+        found = []
+        for t in postorder([self.root]):
+            more = len(t.args) - self.steps
+            if t.op.name != "stack" or t.params["dim"] != 0 or more not in (0, 1) or t.args[-1] not in self.place:
+                continue
+            top = t.args[self.before]
+            own = self.chains[self.place[t.args[-1]][0]].nodes[0]
+            name = str(own.name).rstrip("0_").upper() if own.op is SYMBOL else ""
+            name = next(n for n in (name, *"YXZSVU", "Y_", "X_", "Z_") if n.isidentifier() and n not in self.used)
+            self.used.add(name)
+            row = stop[top] if top in stop else self._body(top, stop)
+            found.append((symbol(name, t.shape, t.dtype), t, row, t.args[-1] if more else None))
+        return found
+
+    def _names(self, firsts: Sequence[Term]) -> list[str]:
         """Names of the states: of the symbols that they begin with and that stand nowhere else, or free letters."""
-        begun = {t for chain in self.chains for t in (*chain.computed[:1], *chain.nodes[:1])}
+        begun = {t for chain in self.chains for t in (*chain.computed[: 1 + len(firsts) - len(self.states)], *chain.nodes[:1])}
         elsewhere = {a for t in postorder([self.root]) if t not in begun for a in t.args}
         letters = (n for n in ("z", "s", "u", "v", "y", "w", *(f"z{j}" for j in range(1, 99))) if n not in self.used)
         names: list[str] = []
-        for c in self.states:
-            base = self.chains[c].nodes[0]
+        for base in firsts:
             own = str(base.name) if base.op is SYMBOL and base not in elsewhere else ""
             bare = own.rstrip("0_")
             own = bare if own.endswith("0") and bare and bare not in self.used else own
@@ -271,12 +318,14 @@ class _Rolling:
         chain = self.chains[c]
         arg = chain.nodes[j].args[i]
         values = [n.args[i] for n in chain.computed]
+        if arg in self.late and j >= self.before:
+            self.late[arg].append(chain.nodes[j - self.before].args[i])
         if arg in self.place or all(v is arg for v in values):
             return image[arg]
         if not all(is_data(arg, v) for v in values):
             raise _Unfit
         first = 1 if chain.is_state else 0
-        rows = range(j - 1, j - 1 + self.steps)
+        rows = range(j - self.before, j - self.before + self.steps)
         terms = tuple([chain.nodes[r].args[i] if first <= r < len(chain.nodes) else None for r in rows])
         if terms not in self.data:
             self.data[terms] = moving(terms, self.k, self.used)
@@ -288,8 +337,12 @@ class _Rolling:
 
 def replaced(roots: Sequence[Term], images: dict[Term, Term]) -> list[Term]:
     """Terms with images of some that they are made of; the ops stay as they are."""
-    image = dict(images)
-    for t in postorder(roots, images):
+    return _into(roots, dict(images))
+
+
+def _into(roots: Sequence[Term], image: dict[Term, Term]) -> list[Term]:
+    """The images of terms, which ``image`` has afterwards, with those of all that they are made of."""
+    for t in postorder(roots, image):
         args = tuple([image[a] for a in t.args])
         image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
     return [image[r] for r in roots]
@@ -322,15 +375,16 @@ def _in_order(states: list[State]) -> list[State]:
 def unrolled(loop: Recurrence, steps: int | None = None) -> Term:
     """The program again, step by step; or that of its first ``steps`` steps."""
     now = [s.first for s in loop.states]
-    orders = [postorder([s.body]) for s in loop.states]
+    rows: list[list[Term]] = []
     for k in range(loop.steps if steps is None else steps):
         image: dict[Term, Term] = dict(zip((s.now for s in loop.states), now, strict=True))
         image |= {d.symbol: d.terms[k] for d in loop.data}
         image |= {t: terms[k] for t, terms in loop.rules.items() if terms[k] is not None}  # type: ignore[misc]
-        for n, (s, order) in enumerate(zip(loop.states, orders, strict=True)):
-            for t in order:
-                if t not in image:
-                    args = tuple([image[a] for a in t.args])
-                    image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
-            now[n] = image[s.new] = image[s.body]
-    return replaced([loop.result], dict(zip((s.last for s in loop.states), now, strict=True)))[0]
+        for n, s in enumerate(loop.states):
+            now[n] = image[s.new] = _into([s.body], image)[0]
+        rows.append(_into(loop.rows, image))
+    known = dict(zip((s.last for s in loop.states), now, strict=True))
+    for t, column in zip(loop.stacked, zip(*rows), strict=True):
+        args = column if t.last is None else (*column, known[t.last])
+        known[t.symbol] = make(t.whole.op, args, t.whole.params, t.whole.shape, t.whole.dtype)
+    return replaced([loop.result], known)[0]
