@@ -147,6 +147,43 @@ def annealed(t: Any, k: Any) -> Any:
     return t
 
 
+def rows(W: Any, U: Any, D: Any, h: Any) -> Any:
+    for x in D:
+        h = sg.tanh(W @ h + U @ x)
+    return h @ h
+
+
+def least_squares(theta: Any, y: Any, d: Any) -> Any:
+    found = [y]
+    for _ in range(5):
+        y = y + 0.1 * theta * sg.sin(y)
+        found.append(y)
+    return ((sg.stack(found) - d) ** 2).mean()
+
+
+def readout(W: Any, C: Any, h: Any, D: Any) -> Any:
+    seen, kept = [], []
+    for k in range(4):
+        kept.append(h)
+        h = sg.tanh(W @ h)
+        seen.append(C @ h - D[k])
+    return (sg.stack(seen) ** 2).sum() + sg.stack(kept).sum() ** 2 + h.sum()
+
+
+def pendulum(u: Any, v: Any, c: Any) -> Any:
+    for _ in range(6):
+        u, v = v, 2 * v - u - c * sg.sin(v)
+    return v * v
+
+
+def verlet(x: Any, v: Any, h: Any) -> Any:
+    path, before = [], x - h * v
+    for _ in range(5):
+        x, before = 2 * x - before - h * h * sg.sin(x), x
+        path.append(x)
+    return sg.stack(path).sum()
+
+
 LOOPS: dict[Any, tuple[Any, ...]] = {
     descent: ((5, 3), (5,), (3,), 0.1),
     momentum: ((5, 3), (5,), (3,), 0.1, 0.9),
@@ -168,4 +205,9 @@ LOOPS: dict[Any, tuple[Any, ...]] = {
     branching: ((3,),),
     matrix_steps: ((3, 3), (3, 3)),
     annealed: (0.4, 0.3),
+    rows: ((3, 3), (3, 2), (5, 2), (3,)),
+    least_squares: (0.3, 0.5, (6,)),
+    readout: ((3, 3), (2, 3), (3,), (4, 2)),
+    pendulum: (0.5, 0.4, 0.3),
+    verlet: (0.5, 0.4, 0.3),
 }

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.formula.derive import Derivation, depends_on
 from symgrad.formula.loops.moving import Moving
 from symgrad.formula.loops.pairing import entry
-from symgrad.formula.loops.recurrence import Recurrence, State, replaced
+from symgrad.formula.loops.recurrence import Recurrence, State, Trajectory, replaced
 from symgrad.formula.term import Term, evaluate, full, postorder, symbol
 from symgrad.op import lookup
 
@@ -25,9 +25,9 @@ class Adjoint:
     """The gradient of a loop's result by ``target``.
 
     ``last`` are the adjoints of the states after the loop, ``bodies`` those before a step by those after it (the
-    symbols ``bars``), and the gradient is ``outside`` (over the adjoints ``starts`` before the first step) with the sum
-    of ``inside`` over the steps; ``rows`` are the gradients by the entries that single steps read.  ``inner`` are the
-    adjoints of the parts of a step that have names, the last part first.
+    symbols ``bars``), and the gradient is ``outside`` (over the adjoints ``starts`` before the first step) with the
+    sum of ``inside`` over the steps.  ``rows`` are the gradients by the entries that single steps read, ``stacked``
+    those by what stacks values of all steps, and ``inner`` those by the named parts of a step, the last part first.
     """
 
     loop: Recurrence
@@ -41,6 +41,7 @@ class Adjoint:
     inside: Term | None
     rows: list[tuple[Moving, Term]]
     inner: list[tuple[Term, Term]]
+    stacked: list[tuple[Trajectory, Term]]
 
     @property
     def terms(self) -> list[Term]:
@@ -51,12 +52,14 @@ class Adjoint:
     def value(self, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The number of the gradient, by running forward and back."""
         forward = self.loop.run(values, sizes)
-        after = forward[-1]
-        ends = {**values, **{str(s.last.name): after[str(s.new.name)] for s in self.loop.states}}
+        ends = self.loop.after(forward, sizes)
+        rows = {str(t.symbol.name): evaluate(bar, ends, sizes) for t, bar in self.stacked}
+        ends |= {f"{n}@bar@last": row[-1] for n, row in rows.items()}
         bar = {n: evaluate(t, ends, sizes) for n, t in self.last.items()}
         found = np.zeros(np.shape(values[str(self.target.name)]))
         for k in range(self.loop.steps - 1, -1, -1):
             env = {**ends, **forward[k], **{str(self.bars[n].name): v for n, v in bar.items()}}
+            env |= {f"{n}@bar": row[k] for n, row in rows.items()}
             for z, t in self.inner:
                 env[str(z.name)] = evaluate(t, env, sizes)
             if self.inside is not None:
@@ -76,17 +79,24 @@ def adjoint(loop: Recurrence, target: Term) -> Adjoint | None:
         return None
     one = full((), 1, loop.result.dtype)
     ends = [s.last for s in loop.states]
-    outer = Derivation([loop.result], [one], [*ends, target]).adjoints
+    outer = Derivation([loop.result], [one], [*ends, target, *(t.symbol for t in loop.stacked)]).adjoints
+    stacked = [t for t in loop.stacked if t.symbol in outer]
+    tails: dict[Term, list[Term]] = {s.last: [outer[s.last]] if s.last in outer else [] for s in loop.states}
+    for t in stacked:
+        if t.last is not None:
+            tails[t.last].append(t.bar_last)
     entries = [d for d in loop.data if d.array is target]
-    whole = dict(zip((s.name for s in loop.states), loop.whole, strict=True))
+    whole = dict(zip([s.name for s in loop.states], loop.whole, strict=False))
+    given = [row for t, row in zip(loop.stacked, loop.whole[len(loop.states) :], strict=True) if t in stacked]
     useful = _useful(loop, whole, {target, *(d.symbol for d in entries)})
     constant = {s.name: outer.get(s.last) for s in loop.sums}
     bars = {s.name: symbol(f"{s.name}@bar", s.now.shape, s.now.dtype) for s in loop.states}
-    active = [s for s in useful if s.last in outer]
+    active = [s for s in useful if tails[s.last]]
     while True:
         seeds = [bars[s.name] if s not in loop.sums else constant[s.name] for s in active]
         targets = [*(s.now for s in useful), target, *(d.symbol for d in entries)]
-        found, inner = _swept([whole[s.name] for s in active], seeds, targets, loop.parts)  # type: ignore[arg-type]
+        outputs = [*(whole[s.name] for s in active), *given]
+        found, inner = _swept(outputs, [*seeds, *(t.bar for t in stacked)], targets, loop.parts)  # type: ignore[list-item]
         more = [s for s in useful if s not in active and s.now in found]
         if not more:
             break
@@ -109,13 +119,16 @@ def adjoint(loop: Recurrence, target: Term) -> Adjoint | None:
         carried,
         bars,
         starts,
-        {s.name: _or_zero(shown(outer.get(s.last)), s) for s in carried},
+        {s.name: _or_zero(shown(_total(tails[s.last])), s) for s in carried},
         {s.name: _or_zero(shown(found.get(s.now)), s) for s in carried},
         shown(outside),
         shown(found.get(target)),
         rows,  # type: ignore[arg-type]
         [(z, shown(t)) for z, t in inner],  # type: ignore[misc]
+        [],
     )
+    read = set(postorder([*made.last.values(), *made.terms]))
+    made.stacked += [(t, outer[t.symbol]) for t in stacked if t.bar in read or t.bar_last in read]
     return made if _is_simple(made) else None
 
 

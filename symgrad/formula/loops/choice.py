@@ -37,7 +37,7 @@ def _length(loop: Recurrence) -> float | None:
     """About how many signs the formula has when it is written out: 0 for a closed form, None for very many."""
     if len(loop.sums) == len(loop.states):
         return None if exceeds(loop.root, CANONICAL_BUDGET) else 0  # sums of entries have short forms of their own
-    if len(postorder([s.body for s in loop.states])) > _TRIED:
+    if loop.stacked or len(postorder([s.body for s in loop.states])) > _TRIED:
         return None
     two, three = (_signs(canonical_or_raw(unrolled(loop, steps))) for steps in (2, 3))
     return 0 if three <= two else two + (loop.steps - 2) * (three - two)

@@ -32,6 +32,10 @@ _UNITS = {"add": (0, (0, 1)), "sub": (0, (1,)), "mul": (1, (0, 1)), "div": (1, (
 """Numbers with which ops do nothing, and the places where they stand: the first step of a sum has no 0 + in front."""
 
 
+_Pairs = list[tuple[Term, Term]]
+_Edge = tuple[Term, int, Term, Term]
+
+
 class Chain(NamedTuple):
     """A term of the loop through all steps, the first one first; a state begins with the value before the loop."""
 
@@ -87,21 +91,27 @@ def _alike(p: Term, q: Term) -> bool:
     )
 
 
-def pairing(root: Term, order: Sequence[Term]) -> Pairing | None:
-    """The loop that covers most of a program; None where there is none."""
-    best, covered = None, len(order) // 3
-    for top, below in _candidates(order):
-        found = _completed(root, order, top, below)
-        size = 0 if found is None else sum(len(c.nodes) for c in found.chains)
-        if size > covered:
-            best, covered = found, size
-        if 10 * size > 9 * len(order):
-            break
-    return best
+def pairings(root: Term, order: Sequence[Term]) -> Iterator[Pairing]:
+    """The loops that cover much of a program, those that cover most of it first."""
+    found: list[tuple[int, Pairing]] = []
+    for pairs in _candidates(order):
+        made = _completed(root, order, pairs)
+        size = 0 if made is None else sum(len(c.nodes) for c in made.chains)
+        if made is not None and 10 * size > 9 * len(order):
+            yield made
+        elif made is not None and 3 * size > len(order):
+            found.append((size, made))
+    yield from (made for _, made in sorted(found, key=lambda f: -f[0]))
 
 
-def _candidates(order: Sequence[Term]) -> Iterator[tuple[Term, Term]]:
-    """Terms near the result with the term before them that has the same local structure, as far down as may be."""
+def _candidates(order: Sequence[Term]) -> Iterator[_Pairs]:
+    """Terms near the result with the term before them that has the same local structure, as far down as may be.
+
+    What is stacked goes first: all rows, each with the one before.
+    """
+    stacks = [t.args for t in order if t.op.name == "stack" and len(t.args) >= FEWEST]
+    if stacks:
+        yield [pair for rows in stacks for pair in zip(rows[1:], rows, strict=False)]
     codes: dict[Any, int] = {}
     code = [{t: codes.setdefault(_key(t), len(codes)) for t in order}]
     for _ in range(_DEPTH):
@@ -122,7 +132,7 @@ def _candidates(order: Sequence[Term]) -> Iterator[tuple[Term, Term]]:
         for found in reversed(before):
             if t in found and (t, found[t]) not in seen:
                 seen.add((t, found[t]))
-                yield t, found[t]
+                yield [(t, found[t])]
                 if len(seen) == _TRIES:
                     return
 
@@ -136,10 +146,10 @@ def _key(t: Term) -> tuple[Any, ...]:
     return (t.op.name, t.shape, t.dtype, frozen(t.params) if t.params else ())
 
 
-def _completed(root: Term, order: Sequence[Term], top: Term, below: Term) -> Pairing | None:
-    """The chains below two places, the first step being written like the others: 0 + x for x."""
+def _completed(root: Term, order: Sequence[Term], pairs: _Pairs) -> Pairing | None:
+    """The chains below pairs of places, the first step being written like the others: 0 + x for x."""
     for _ in range(_ROUNDS):
-        walked = _walk(top, below)
+        walked = _walk(pairs)
         if walked is None:
             return None
         before, first, edges = walked
@@ -155,20 +165,17 @@ def _completed(root: Term, order: Sequence[Term], top: Term, below: Term) -> Pai
         for t in order:
             args = tuple([edits.get((t, i), image[a]) for i, a in enumerate(t.args)])
             image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
-        root, top, below = image[root], image[top], image[below]
+        root, pairs = image[root], [(image[p], image[q]) for p, q in pairs]
         order = postorder([root])
     return None
 
 
-_Edge = tuple[Term, int, Term, Term]
-
-
-def _walk(top: Term, below: Term) -> tuple[dict[Term, Term], set[Term], list[_Edge]] | None:
+def _walk(pairs: _Pairs) -> tuple[dict[Term, Term], set[Term], list[_Edge]] | None:
     """What goes with what one step before; terms that have a value before the loop there; and where these stand."""
     before: dict[Term, Term] = {}
     first: set[Term] = set()
     edges: list[_Edge] = []
-    stack: list[tuple[Term, Term, Term | None, int]] = [(top, below, None, 0)]
+    stack: list[tuple[Term, Term, Term | None, int]] = [(p, q, None, 0) for p, q in pairs]
     while stack:
         p, q, user, i = stack.pop()
         if p is q or is_data(p, q):

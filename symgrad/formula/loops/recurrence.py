@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.loops.moving import Moving, moving
-from symgrad.formula.loops.pairing import FEWEST, Chain, is_data, pairing
+from symgrad.formula.loops.pairing import FEWEST, Chain, is_data, pairings
 from symgrad.formula.term import SIZE, SYMBOL, Term, evaluate, make, postorder, symbol
 from symgrad.op import Op, lookup
 
@@ -56,19 +56,30 @@ class State:
 
 @dataclass
 class Trajectory:
-    """What the steps give one after the other, stacked: ``row`` in every step, and ``last`` after them if it is there."""
+    """Values of all steps, which are stacked: ``row`` is that of a step, and ``last`` may come after them."""
 
     symbol: Term
     whole: Term
     row: Term
     last: Term | None
 
+    @property
+    def bar(self) -> Term:
+        """The gradient by the row of a step."""
+        return symbol(f"{self.symbol.name}@bar", self.row.shape, self.row.dtype)
+
+    @property
+    def bar_last(self) -> Term:
+        """The gradient by what comes after the steps."""
+        return symbol(f"{self.symbol.name}@bar@last", self.row.shape, self.row.dtype)
+
 
 @dataclass
 class Recurrence:
     """A program with a loop: ``states`` from 0 to ``steps``, ``data`` that is other in each step, and ``result``.
 
-    ``stacked`` are values of all steps that the result reads, and ``parts`` are names (symbols) of parts of a step with what they are of the states before it; bodies may have them.
+    ``stacked`` are values of all steps that the result reads.  ``parts`` are names (symbols) of parts of a step with
+    what they are of the states before it; bodies may have them.
     """
 
     states: list[State]
@@ -85,7 +96,9 @@ class Recurrence:
     def __post_init__(self) -> None:
         self.sums = []
         for s in self.states:
-            read = set(postorder([*(o.body for o in self.states if o is not s), *(t for _, t in self.parts), *self.rows]))
+            read = set(
+                postorder([*(o.body for o in self.states if o is not s), *(t for _, t in self.parts), *self.rows])
+            )
             if s.added is not None and s.now not in read and s.new not in read:
                 self.sums.append(s)
 
@@ -116,7 +129,9 @@ class Recurrence:
             if whole is root:
                 count = len(self.states)
                 states = [replace(s, body=t) for s, t in zip(self.states, part.args, strict=False)]
-                rows = [t.row if t.row.op is SYMBOL else row for t, row in zip(self.stacked, part.args[count:], strict=True)]
+                rows = [
+                    t.row if t.row.op is SYMBOL else row for t, row in zip(self.stacked, part.args[count:], strict=True)
+                ]
                 stacked = [replace(t, row=row) for t, row in zip(self.stacked, rows, strict=True)]
                 return replace(self, states=states, stacked=stacked, parts=parts)
             z = symbol(f"{letter}{len(parts) + 1}", whole.shape, whole.dtype or np.dtype(float))
@@ -166,14 +181,14 @@ def recurrence(root: Term) -> Recurrence | None:
     order = postorder([root])
     if len(order) < 3 * FEWEST:
         return None
-    found = pairing(root, order)
-    if found is None:
-        return None
-    try:
-        made = _Rolling(found.root, found.chains).made()
-    except _Unfit:
-        return None
-    return made if unrolled(made) is found.root else None
+    for found in pairings(root, order):
+        try:
+            made = _Rolling(found.root, found.chains).made()
+        except _Unfit:
+            continue
+        if unrolled(made) is found.root:
+            return made
+    return None
 
 
 class _Rolling:
@@ -198,7 +213,7 @@ class _Rolling:
             raise _Unfit
         self.before = 2  # steps before the one that the others are told by: it reads only what the loop has computed
         self.shown = self.start + self.before + 1
-        self.late: dict[Term, list[Term]] = {}  # values before the last ones, and what these are before the loop
+        self.late: dict[Term, set[Term]] = {}  # values before the last ones, and what these are before the loop
         self.data: dict[Any, Moving | Term | None] = {}
         self.used = {str(t.name) for t in postorder([root]) if t.op is SYMBOL or t.op is SIZE}
         self.used |= {n for t in postorder([root]) for n in t.shape if isinstance(n, str)}
@@ -225,59 +240,76 @@ class _Rolling:
                 return level
         raise _Unfit
 
-    def _at(self, c: int, level: int) -> Term | None:
-        """The term of a chain in a step."""
+    def _at(self, level: int) -> list[Term]:
+        """The values of the states after a step."""
+        return [self.chains[c].nodes[self._in(c, level)] for c in self.states]
+
+    def _in(self, c: int, level: int) -> int:
         j = level - self.level[c]
-        return self.chains[c].nodes[j] if 0 <= j < len(self.chains[c].nodes) else None
+        if not 0 <= j < len(self.chains[c].nodes):
+            raise _Unfit
+        return j
 
     def made(self) -> Recurrence:
         """The recurrence."""
-        dtype = [self.chains[c].nodes[-1].dtype or np.dtype(float) for c in self.states]
-        shape = [self.chains[c].nodes[-1].shape for c in self.states]
-        self.k = symbol(self.counter, (), dtype[0])
-        tops, starts = ([self._at(c, at) for c in self.states] for at in (self.shown, self.start))
-        older, old, ends = ([self._at(c, at) for c in self.states] for at in (self.shown - 2, self.shown - 1, self.end))
-        if any(t is None for t in (*tops, *starts, *older, *old)):
-            raise _Unfit
-        marked = [[symbol(f"@{n}{mark}", a, d) for n, (a, d) in enumerate(zip(shape, dtype))] for mark in range(3)]
-        stop = dict(zip((*older, *old, *tops), (z for each in marked for z in each), strict=True))
-        self.late = {t: [] for t in older}
+        firsts = self._at(self.start)
+        older, old, tops = (self._at(self.shown + at) for at in (-2, -1, 0))
+        kinds = [(t.shape, t.dtype or np.dtype(float)) for t in tops]
+        self.k = symbol(self.counter, (), kinds[0][1])
+        marks = [[symbol(f"@{n}@{mark}", *kind) for n, kind in enumerate(kinds)] for mark in range(3)]
+        stop = {
+            t: z for terms, at in zip((older, old, tops), marks, strict=True) for t, z in zip(terms, at, strict=True)
+        }
+        self.late = {t: set() for t in older}
         bodies = [self._body(t, stop) for t in tops]
-        stacked = self._stacked(stop)
+        rows = self._rows(stop)
         late = [n for n, t in enumerate(older) if self.late[t]]
-        firsts = [*starts, *(self.late[older[n]][0] for n in late)]
-        if any(t is not self.late[older[n]][0] for n in late for t in self.late[older[n]]):
+        if any(len(self.late[older[n]]) > 1 for n in late):
             raise _Unfit
-        parts = [(name, shape[n], dtype[n]) for name, n in zip(self._names(firsts), [*range(len(tops)), *late])]
-        now, new, last = ([symbol(f"{n}@{mark}", a, d) for n, a, d in parts] for mark in ("k", "next", "last"))
-        known = dict(zip([*marked[1], *(marked[0][n] for n in late)], now, strict=True))
-        known |= dict(zip(marked[2], new, strict=False))
+        firsts += [first for n in late for first in self.late[older[n]]]
+        kinds += [kinds[n] for n in late]
+        names = self._names(firsts)
+        now, new, last = (
+            [symbol(f"{name}@{mark}", *kind) for name, kind in zip(names, kinds, strict=True)]
+            for mark in ("k", "next", "last")
+        )
+        known = dict(zip([*marks[1], *(marks[0][n] for n in late)], now, strict=True))
+        known |= dict(zip(marks[2], new, strict=False))
         bodies = [*replaced(bodies, known), *(now[n] for n in late)]
-        after = {t: z for t, z in zip(ends, last, strict=False) if t is not None}
-        stacked = [Trajectory(t, whole, *replaced([row], known), after.get(end)) for t, whole, row, end in stacked]
+        ends = [(self.chains[c].nodes[-1], z) for c, z in zip(self.states, last, strict=False) if self._ends(c)]
+        after = dict(ends)
+        stacked = [
+            Trajectory(z, t, replaced([row], known)[0], None if end is None else after.get(end))
+            for z, t, row, end in rows
+        ]
         after |= {t.whole: t.symbol for t in stacked}
         inner = {t for c in self.states for t in self.chains[c].computed}
         if any(t in inner for t in postorder([self.root], after)):
             raise _Unfit  # what comes after the loop reads more than its last step
         (result,) = replaced([self.root], after)
-        states = [State(*each) for each in zip((n for n, *_ in parts), now, new, last, firsts, bodies, strict=True)]
+        states = [State(*each) for each in zip(names, now, new, last, firsts, bodies, strict=True)]
         if not all(_reads(s.body, now) for s in states):
             raise _Unfit  # data by another name
         data = [d for d in self.data.values() if isinstance(d, Moving)]
         rules = {d: terms for terms, d in self.data.items() if isinstance(d, Term)}
         return Recurrence(_in_order(states), self.steps, self.k, data, result, self.root, rules, stacked)
 
-    def _stacked(self, stop: dict[Term, Term]) -> list[tuple[Term, Term, Term, Term | None]]:
-        """Stacks of the values of all steps: a symbol, the stack, its row in a step, and what comes after the steps."""
+    def _ends(self, c: int) -> bool:
+        return self.level[c] + len(self.chains[c].nodes) - 1 == self.end
+
+    def _rows(self, stop: dict[Term, Term]) -> list[tuple[Term, Term, Term, Term | None]]:
+        """What stacks values of all steps: a symbol for it, itself, its row in a step, and what comes after them."""
         found = []
         for t in postorder([self.root]):
+            if t.op.name != "stack" or t.params["dim"] != 0 or t.args[-1] not in self.place:
+                continue
             more = len(t.args) - self.steps
-            if t.op.name != "stack" or t.params["dim"] != 0 or more not in (0, 1) or t.args[-1] not in self.place:
+            if more not in (0, 1):
                 continue
             top = t.args[self.before]
-            own = self.chains[self.place[t.args[-1]][0]].nodes[0]
-            name = str(own.name).rstrip("0_").upper() if own.op is SYMBOL else ""
-            name = next(n for n in (name, *"YXZSVU", "Y_", "X_", "Z_") if n.isidentifier() and n not in self.used)
+            base = self.chains[self.place[t.args[-1]][0]].nodes[0]
+            own = str(base.name).rstrip("0_").upper() if base.op is SYMBOL else ""
+            name = next(n for n in (own, *"YXZSVU", "Y_", "X_", "Z_") if n.isidentifier() and n not in self.used)
             self.used.add(name)
             row = stop[top] if top in stop else self._body(top, stop)
             found.append((symbol(name, t.shape, t.dtype), t, row, t.args[-1] if more else None))
@@ -285,8 +317,12 @@ class _Rolling:
 
     def _names(self, firsts: Sequence[Term]) -> list[str]:
         """Names of the states: of the symbols that they begin with and that stand nowhere else, or free letters."""
-        begun = {t for chain in self.chains for t in (*chain.computed[: 1 + len(firsts) - len(self.states)], *chain.nodes[:1])}
-        elsewhere = {a for t in postorder([self.root]) if t not in begun for a in t.args}
+        begun = {
+            t
+            for chain in self.chains
+            for t in (*chain.computed[: 1 + len(firsts) - len(self.states)], *chain.nodes[:1])
+        }
+        elsewhere = {a for t in postorder([self.root]) if t not in begun and t.op.name != "stack" for a in t.args}
         letters = (n for n in ("z", "s", "u", "v", "y", "w", *(f"z{j}" for j in range(1, 99))) if n not in self.used)
         names: list[str] = []
         for base in firsts:
@@ -319,7 +355,7 @@ class _Rolling:
         arg = chain.nodes[j].args[i]
         values = [n.args[i] for n in chain.computed]
         if arg in self.late and j >= self.before:
-            self.late[arg].append(chain.nodes[j - self.before].args[i])
+            self.late[arg].add(chain.nodes[j - self.before].args[i])
         if arg in self.place or all(v is arg for v in values):
             return image[arg]
         if not all(is_data(arg, v) for v in values):
@@ -384,7 +420,7 @@ def unrolled(loop: Recurrence, steps: int | None = None) -> Term:
             now[n] = image[s.new] = _into([s.body], image)[0]
         rows.append(_into(loop.rows, image))
     known = dict(zip((s.last for s in loop.states), now, strict=True))
-    for t, column in zip(loop.stacked, zip(*rows), strict=True):
+    for t, column in zip(loop.stacked, zip(*rows, strict=True), strict=True):
         args = column if t.last is None else (*column, known[t.last])
         known[t.symbol] = make(t.whole.op, args, t.whole.params, t.whole.shape, t.whole.dtype)
     return replaced([loop.result], known)[0]

@@ -83,7 +83,8 @@ class _Lines:
         self.k = name_latex(str(loop.counter.name))
         self.rows: list[Row] = []
         plain = [str(t.name) for t in postorder([loop.root]) if t.op is SYMBOL]
-        self.names = texts([*plain, *(s.name for s in loop.states), str(loop.counter.name)])
+        stacks = (str(t.symbol.name) for t in loop.stacked)
+        self.names = texts([*plain, *(s.name for s in loop.states), *stacks, str(loop.counter.name)])
         for s in loop.states:
             self._call(s.name, self.names[s.name])
             if s in loop.sums:
@@ -93,6 +94,10 @@ class _Lines:
             self.names[f"{z.name}@bar"] = f"{_barred(name_latex(str(z.name)))}^{{({self.k})}}"
         for d in loop.data:
             self.names[str(d.symbol.name)] = d.text(self.names, self.k)
+        for t in loop.stacked:
+            name = str(t.symbol.name)
+            bar = _barred(self.names[name])
+            self.names |= {f"{name}@bar": f"{bar}_{{[{self.k}]}}", f"{name}@bar@last": f"{bar}_{{[{loop.steps}]}}"}
 
     def _call(self, name: str, stem: str) -> None:
         """The texts of a state and of its adjoint in every step."""
@@ -114,7 +119,7 @@ class _Lines:
         if self.back is None:
             self._forward([self.loop.result], name)
         else:
-            self._forward([*self.back.last.values(), *self.back.terms], None)
+            self._forward([*self.back.last.values(), *(t for _, t in self.back.stacked), *self.back.terms], None)
             self._backward(self.back, name)
         return self.rows
 
@@ -126,6 +131,7 @@ class _Lines:
         while True:
             read = [s.body for s in self.loop.states if found & {s.now, s.new, s.last}]
             read += [t for z, t in self.loop.parts if z in found]
+            read += [t.row for t in self.loop.stacked if t.symbol in found]
             more = {t for t in postorder(read) if not t.args} - found
             if not more:
                 return found
@@ -145,6 +151,10 @@ class _Lines:
         rows = [(self._text(z), self._text(t)) for z, t in loop.parts if z in needed]
         rows += [(self._at(s, "next"), self._text(s.body)) for s in states]
         self._steps(rows, f"0, \\ldots, {loop.steps - 1}")
+        for t in loop.stacked:
+            if t.symbol in needed:
+                row = (f"{self.names[str(t.symbol.name)]}_{{[{self.k}]}}", self._text(t.row))
+                self._steps([row], f"0, \\ldots, {loop.steps - (t.last is None)}")
         for s in sums:
             total = self._total(s.first, s.added)
             if self.back is None and loop.result is s.last:
@@ -158,6 +168,8 @@ class _Lines:
 
     def _backward(self, back: Adjoint, name: str | None) -> None:
         """The adjoints after the loop, those before a step, and the gradient."""
+        for t, bar in back.stacked:
+            self._row(_barred(self.names[str(t.symbol.name)]), self._text(bar))
         zero = [s for s in back.states if constant_value(back.last[s.name]) == 0]
         for s in back.states:
             if s not in zero:

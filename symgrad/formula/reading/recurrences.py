@@ -51,6 +51,7 @@ def expanded(text: str) -> str:
         waiting = []
     if waiting:
         raise FormulaError("this recurrence does not say for which steps it holds")
+    lines = _gathered(lines)
     numbers: dict[str, int] = {}
 
     def name(found: re.Match[str]) -> str:
@@ -58,6 +59,25 @@ def expanded(text: str) -> str:
 
     body = r" \\ ".join(_STATE.sub(name, line) for line in lines)
     return f"{_BEGIN} {body} {_END}"
+
+
+def _gathered(lines: list[str]) -> list[str]:
+    """The lines with one for each array whose rows had lines, and with numbered names for the adjoints of arrays."""
+    rows: dict[str, list[str]] = {}
+    out: list[str] = []
+    for line in lines:
+        left, _, right = line.partition(" &= ")
+        found = re.fullmatch(r"(.*)_\{\[\d+\]\}", left)
+        if found is not None:
+            rows.setdefault(found[1], []).append(right)
+            continue
+        out += [rf"{name} &= \operatorname{{stack}}_{{0}}\left({', '.join(row)}\right)" for name, row in rows.items()]
+        rows = {}
+        out.append(line)
+    text = "\n".join(out)
+    for n, name in enumerate(re.findall(r"^(\S*\\bar\{\S+\}) &=", text, re.MULTILINE)):
+        text = text.replace(name, f"t_{{{2 * _FIRST + n}}}")
+    return text.split("\n")
 
 
 def _rows(text: str) -> list[tuple[str, str]]:
