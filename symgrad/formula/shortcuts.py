@@ -141,6 +141,11 @@ def _short_squeeze(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return t[0] if not params["dim"] and params["dim"] != 0 else _short_linear(t, shape, dtype, params)
 
 
+def _short_greatest(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """The greatest one of a single number, or log Σ e^x of it, is that number."""
+    return _stands_for(t[0], shape, dtype) if params["dim"] == () else None
+
+
 SHORT |= {
     "add": _short_add,
     "sub": _short_sub,
@@ -154,6 +159,7 @@ SHORT |= {
     "cast": _short_cast,
     "squeeze": _short_squeeze,
     "conj": _short_conj,
+    **dict.fromkeys(("amax", "amin", "logsumexp"), _short_greatest),
     **dict.fromkeys(
         ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",
          "tril", "triu", "select", "cumsum", "gather", "scatter_into"),

@@ -97,14 +97,17 @@ def _in_paper(read: Callable[[], Term], note: str, also: bool, starred: bool) ->
 
 
 _SOLIDUS = (r"/[^+*]*[\w)}]\s*[\w\\({]", {"solidus": True}, "what stands after / is divided by up to the next sign")
+_LOOSE = (r"\\otimes|⊗", {"loose": True}, "⊗ is read as taken of the products beside it")
 _EULER = (r"(?<![a-zA-Z\\])e\s*(\^|\*\*)", {"euler": True}, "e with an exponent is read as the exponential")
 _OTHERS_IN_PLAIN = (
     (r"(?<!\w)(exp\(|e\s*\^|e\s*\*\*)", {"expm": True}, "exp of a matrix is read as the matrix exponential"),
     _SOLIDUS,
+    _LOOSE,
     _EULER,
 )
 _OTHERS = (
     _SOLIDUS,
+    _LOOSE,
     _EULER,
     (
         r"\\(log|ln|exp|sin|cos|tan|sinh|cosh|tanh|sec|csc|cot)(?![a-zA-Z])",

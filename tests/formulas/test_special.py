@@ -105,3 +105,9 @@ def test_exported_program_needs_numpy_alone(tmp_path):
     assert "scipy" not in text
     assert "import symgrad" not in text
     assert runpy.run_path(str(tmp_path / "program.py"))["_selftest"]() == 0
+
+
+def test_the_greatest_of_one_number_is_that_number():
+    for function in (sg.logsumexp, sg.amax, sg.amin):
+        assert sg.latex(lambda x, function=function: function(x, 0), 2.0) == "x"
+        assert sg.latex(lambda x, function=function: function(x, 0), 2.0, wrt="x") == "1"

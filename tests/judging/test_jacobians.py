@@ -66,6 +66,10 @@ def test_a_diagonal_matrix_of_a_number_is_told():
     assert "diag() of a number: it takes a vector" in str(found)
 
 
+def test_shapes_of_ones_are_lists_beside_identities_with_a_size():
+    assert sg.judge("I_m - ones((m, m))/m", of="x - mean(x)", wrt="x", shapes="x=m")
+
+
 @pytest.mark.parametrize(
     ("text", "of", "wrt"),
     [
@@ -73,6 +77,7 @@ def test_a_diagonal_matrix_of_a_number_is_told():
         ("np.kron(A, B.T)", "A@X@B", "X"),
         (r"I_n \otimes x^\top", "W@x", "W"),
         (r"2 I_n \otimes (V^\top V)", "norm(T-U@V.T)**2", ("U", "U")),
+        (r"2 I_n \otimes V^\top V", "norm(T-U@V.T)**2", ("U", "U")),
         ("X.flatten()", "norm(X)**2/2", "X"),
     ],
 )
@@ -87,6 +92,7 @@ def test_jacobians_by_stacked_rows(text, of, wrt):
         (r"\operatorname{vec}(A)", "trace(A.T@X)", "X"),
         (r"\mathrm{vec}(2X)^T", "norm(X)**2", "X"),
         (r"2 V^\top V \otimes I_n", "norm(T-U@V.T)**2", ("U", "U")),
+        (r"B^\top \otimes A A", "A@A@X@B", "X"),
         (r"K_{nm}", "X.T", "X"),
         (r"K_{mn}(B^\top \otimes A)", "(A@X@B).T", "X"),
         (r"(I_{n^2} + K_n)(I \otimes X^\top)", "X.T@X", "X"),

@@ -66,6 +66,8 @@ class Products(_TexReader):
             if tokens.peek() == r"\times" and out.kind == "v":
                 break
             sign = tokens.take() if tokens.peek() in _BETWEEN else ""
+            if sign == r"\otimes" and self.others.get("loose"):
+                return self.crossed(out, self.juxtaposed())
             right = self.summed() if tokens.peek() in SUMS else self.signed()
             while sign == r"\cdot" and out.kind == right.kind == "v" and tokens.found(r"\times"):
                 right = self.across(right, self.signed())  # a · b × c is a · (b × c)

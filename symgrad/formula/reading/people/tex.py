@@ -393,9 +393,25 @@ class PeopleReader(Products):
         if self.tokens.peek() != "(":
             return [self.argument()], {}
         before, self.inside = self.inside, []
+        listed = self.holds_list()
+        if listed:
+            self.tokens.take()
         found = super().arguments()
+        if listed:
+            self.tokens.expect(")")
         self.inside = before
         return found
+
+    def holds_list(self) -> bool:
+        """Whether brackets hold nothing but a list in brackets of its own, as in ``ones((n, m))``."""
+        depth, commas, k = 0, False, 1
+        while self.tokens.peek(k):
+            depth += {"(": 1, ")": -1}.get(self.tokens.peek(k), 0)
+            commas = commas or (depth == 1 and self.tokens.peek(k) == ",")
+            if not depth:
+                break
+            k += 1
+        return commas and self.tokens.peek(k + 1) == ")"
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         """A function by its name."""
