@@ -122,6 +122,7 @@ class Recurrence:
         bodies = self.whole
         root = make(_TOGETHER, tuple(bodies), {}, (), np.dtype(float))
         found = Statements(root, size=size)
+        shared = {a for t in postorder(bodies) for a in t.args}
         parts: list[tuple[Term, Term]] = []
         known: dict[Term, Term] = {}
         for whole in found.named:
@@ -134,6 +135,8 @@ class Recurrence:
                 ]
                 stacked = [replace(t, row=row) for t, row in zip(self.stacked, rows, strict=True)]
                 return replace(self, states=states, stacked=stacked, parts=parts)
+            if whole in bodies and whole not in shared:
+                continue  # it has a line of its own
             z = symbol(f"{letter}{len(parts) + 1}", whole.shape, whole.dtype or np.dtype(float))
             known[whole] = z
             parts.append((z, part))
