@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, TypedDict
 
-from symgrad.errors import ArgumentError, DeviceError
+import numpy as np
+
+from symgrad.errors import ArgumentError, DeviceError, ShapeError
 
 _TEXT = re.compile(r"([a-z]+)(?::(\d+))?")
 _KNOWN = (
@@ -98,7 +100,7 @@ class layout:  # noqa: N801  (torch's name)
 
 
 class memory_format(layout):  # noqa: N801  (torch's name)
-    """The order of the axes in memory.  Functions take it and keep to row by row, or to what they were given.
+    """The order of the axes in memory: row by row, as given, or with the channels, axis 1, innermost.
 
     >>> import symgrad as sg
     >>> sg.ones(2, 3).t().contiguous(memory_format=sg.contiguous_format).stride()
@@ -114,6 +116,16 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = (
 )
 legacy_contiguous_format = contiguous_format
 """The name in old code."""
+
+
+def arranged(array: Any, order: Any) -> Any:
+    """An array in a memory format, itself where it is already; raises ``ShapeError`` for channels it does not have."""
+    rank = {channels_last: 4, channels_last_3d: 5}.get(order)
+    if rank is not None:
+        if array.ndim != rank:
+            raise ShapeError(f"required rank {rank} tensor to use {order.name} format, got shape {array.shape}")
+        return np.moveaxis(np.asarray(np.moveaxis(array, 1, -1), order="C"), -1, 1)
+    return np.asarray(array, order="C") if order is contiguous_format and array.ndim else array
 
 
 class Options(TypedDict, total=False):

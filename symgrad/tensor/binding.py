@@ -319,8 +319,8 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _caster(name: str, dtype: str) -> Callable[..., Any]:
-    def call(self: Any, *, memory_format: Any = None) -> Any:  # noqa: ARG001  (torch's signature)
-        return self.to(dtype)
+    def call(self: Any, *, memory_format: Any = None) -> Any:
+        return self.to(dtype, memory_format=memory_format)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The tensor in {dtype}."

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.devices import Options, accept, contiguous_format
+from symgrad.devices import Options, accept, arranged, preserve_format
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
@@ -283,6 +283,7 @@ def finished(
         value = value.astype(out.dtype)
         if factory in _IN_ITS_SHAPE and memory(out).size == value.size:
             value = value.reshape(memory(out).shape)
+    value = arranged(value, options.get("memory_format"))
     made = plain(Tensor, value if value.ndim else value[()])
     if out is not None:
         had = memory(out).size
@@ -429,7 +430,7 @@ def empty_permuted(
 
 def model_of(input: Any, options: Options | dict[str, Any]) -> Any:
     """Whose layout a new tensor takes over: that of ``input``, unless a ``memory_format`` has it lie row by row."""
-    return None if options.get("memory_format") is contiguous_format else input
+    return input if options.get("memory_format") in (None, preserve_format) else None
 
 
 def laid_like(array: Any, input: Any) -> Any:

@@ -170,6 +170,8 @@ class Facts(Recorded):
         """
         value = np.asarray(self._value)
         if memory_format in (channels_last, channels_last_3d):
+            if value.ndim != (4 if memory_format is channels_last else 5):
+                return False
             value = np.moveaxis(value, 1, -1)
         return bool(value.flags.c_contiguous)
 

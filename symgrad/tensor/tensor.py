@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.devices import is_device_name, on_cpu
+from symgrad.devices import arranged, contiguous_format, is_device_name, on_cpu, preserve_format
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import getitem, static_index
@@ -276,9 +276,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             views_follow(self)
         return self
 
-    def clone(self, *, memory_format: Any = None) -> Any:  # noqa: ARG002  (torch's signature)
+    def clone(self, *, memory_format: Any = None) -> Any:
         """A copy with history."""
         made = lookup("clone")(self)
+        made._value = arranged(made._value, memory_format)
         if not made._value.size:
             made.more().strides = self.stride()
         return made
@@ -475,7 +476,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         copy: bool = False,
         device: Any = None,
         non_blocking: bool = False,  # noqa: ARG002  (torch's signature; there is nothing to wait for)
-        memory_format: Any = None,  # noqa: ARG002
+        memory_format: Any = preserve_format,
     ) -> Any:
         """In another dtype, or in that of another tensor; the one device there is, is the CPU.
 
@@ -495,8 +496,10 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 dtype = arg
         copy = copy or [arg for arg in args if isinstance(arg, bool)][1:2] == [True]  # behind non_blocking
         if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
-            return self.clone() if copy else self
-        return cast(self, dtype)
+            made = self.clone() if copy else self
+        else:
+            made = cast(self, dtype)
+        return made if memory_format in (None, preserve_format) else made.contiguous(memory_format)
 
     def type(self, dtype: Any = None) -> Any:
         """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
@@ -510,13 +513,11 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
         return from_dense(self, sparse_dim)
 
-    def contiguous(self, memory_format: Any = None) -> Tensor:  # noqa: ARG002  (torch's signature)
-        """The tensor itself where its memory is in row-major order, else a copy for which that holds."""
-        if self.is_contiguous():
+    def contiguous(self, memory_format: Any = contiguous_format) -> Tensor:
+        """The tensor itself where its memory is in this order, row-major unless stated, else a copy that is."""
+        if self.is_contiguous(memory_format):
             return self
-        made = self.clone()
-        made._value = np.ascontiguousarray(made._value)
-        return made  # type: ignore[no-any-return]
+        return self.clone(memory_format=memory_format or contiguous_format)  # type: ignore[no-any-return]
 
     # -------------------------------------------------------------------------------------- autograd
 

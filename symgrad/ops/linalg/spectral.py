@@ -199,6 +199,7 @@ matrix_exp_op: Op = primitive(
     infer=_vectors_of,
     node="LinalgMatrixExp",
     domain="square",
+    refuses={"bui": "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {dtype}"},
     digits=digits.by_matrix(digits.matrix_exp),
     doc="The matrix exponential.",
 )

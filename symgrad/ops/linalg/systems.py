@@ -250,6 +250,12 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     ranks = values_of((values > limit).sum(-1))
     residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
     driver = "gelsy" if driver is None else driver
+    if driver == "gels" and np.any(ranks < min(rows, columns)):
+        raise ArgumentError(
+            "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not "
+            f"have full rank (ranks {ranks.tolist()} of {min(rows, columns)}). The other drivers give the shortest of "
+            "all solutions."
+        )
     if driver != "gelsy" and rows > columns and np.all(ranks == columns):
         gap = A @ found - right
         residuals = sum_(real(gap * conj(gap)), -2)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.errors import ArgumentError
+from symgrad.dtypes import torch_name
+from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
@@ -202,12 +203,27 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ..
     return (*found, _first_zero(found[0])) if get_infos else (*found,)
 
 
+def _order(name: str, pivots: Any, packed: Any) -> Any:
+    """The order of rows that pivots stand for; raises where they are none of ``lu_factor``."""
+    swaps, (rows, columns) = values_of(pivots), shape_of(packed)[-2:]
+    if swaps.dtype != np.int32:
+        raise DtypeError(
+            f"torch.{name}: pivots is expected to be of dtype torch.int32, got {torch_name(swaps.dtype)}: give "
+            "those of lu_factor as they are"
+        )
+    if swaps.shape[-1:] != (min(rows, columns),) or (swaps < 1).any() or (swaps > rows).any():
+        raise ArgumentError(
+            f"torch.{name}: {min(rows, columns)} pivots between 1 and LU.size(-2) inclusive, {rows}, are expected for "
+            f"each matrix, got {swaps.tolist()}. Did you properly pass the result of lu_factor?"
+        )
+    return kernels.order_of(swaps, rows)
+
+
 @front("lu_unpack", method=False)
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
     """P, L and U from the results of ``lu_factor``."""
     nothing = wrapped_like(LU_data, np.zeros(0, LU_data.dtype))
-    order = kernels.order_of(values_of(LU_pivots), shape_of(LU_data)[-2])
-    place = _permutation(order, LU_data) if unpack_pivots else nothing
+    place = _permutation(_order("lu_unpack", LU_pivots, LU_data), LU_data) if unpack_pivots else nothing
     parts = _unpacked(LU_data) if unpack_data else (nothing, nothing)
     return named("lu_unpack")((place, *parts))
 
@@ -217,7 +233,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     """X with A X = B (X A = B unless ``left``; Aᴴ if ``adjoint``) from the results of ``lu_factor``."""
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
-    order = kernels.order_of(values_of(pivots), shape_of(LU)[-2])
+    order = _order("linalg.lu_solve", pivots, LU)
     batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
     right = spread(B, (*batch, *shape_of(B)[-2:]))
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
