@@ -14,11 +14,10 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import exp, logsigmoid
-from symgrad.ops.indexing.getitem import gather_op, getitem, one_hot_op, scatter_op
+from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, place_outside
 from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
-from symgrad.ops.reductions.extremes import amax
 from symgrad.ops.reductions.predicates import any_
 from symgrad.ops.reductions.scans import cumprod_op
 from symgrad.ops.reductions.softmax import log_softmax, log_softmax_op, logsumexp
@@ -358,9 +357,6 @@ def multilabel_margin_loss(
     safe = where(listed != 0, labels, 0)
     check_places(safe, x, 1, "target out of range: ")
     is_label = scatter_op(listed, safe, dim=1, shape=shape_of(x))
-    # The labels are few as a rule, the classes many: their pairs are taken up to the longest list.
-    longest = int(values_of(amax(sum_(listed, 1)))) if shape_of(x)[0] else 0
-    listed, safe = (getitem(part, (slice(None), slice(0, longest))) for part in (listed, safe))
     own = gather_op(x, safe, dim=1)
     pairs = (unsqueeze(listed, 2) != 0) & (unsqueeze(is_label, 1) == 0)
     value = sum_(where(pairs, relu(1 - unsqueeze(own, 2) + unsqueeze(x, 1)), 0), (1, 2)) / classes
