@@ -1,5 +1,6 @@
 """What programs compute with: float32 for float16 and bfloat16, and floats where ops make them of whole numbers.
 
+Numbers too large for the whole numbers that they stand beside are taken modulo their range, as ops of the tape do.
 Results of half precision are rounded once.  The library's kernels do so one op at a time; a program, as torch's
 compiled ones, keeps float32 from op to op.
 """
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float32, get_default_dtype, is_narrow, real_part
-from symgrad.formula.term import SYMBOL, Term, make, number, rebuilt
+from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, rebuilt
 from symgrad.ops.reductions.sums import cast_op
 
 
@@ -45,6 +46,28 @@ def _whole(term: Term) -> bool:
     return alone and any(a.dtype is not None and a.dtype.kind in "bui" for a in term.args)
 
 
+def _in_range(value: Any, term: Term) -> Any:
+    """A whole number modulo the range of the small whole numbers that a term consists of, as ops of the tape take it."""
+    if value.__class__ is not int or term.dtype is None or term.dtype.kind not in "ui" or term.dtype.itemsize == 8:
+        return value
+    return np.asarray(value).astype(term.dtype).item()
+
+
+def _too_large(term: Term) -> bool:
+    """Whether a number is too large for the array that it fills, or for what it is computed with."""
+    if term.op.name == "full":
+        values = [term.params["value"]]
+    else:
+        values = [a.number for a in term.args if a.op is NUMBER] if term.op.entrywise else []
+    return any(_in_range(value, term) != value for value in values)
+
+
+def _with_numbers_in_range(term: Term, args: tuple[Any, ...]) -> Any:
+    if term.op.name == "full":
+        return full(term.shape, _in_range(term.params["value"], term), term.dtype)
+    return term.op(*[number(_in_range(a.number, term)) if a.op is NUMBER else a for a in args], **term.params)
+
+
 def _as_floats(term: Term, args: tuple[Any, ...]) -> list[Any]:
     """Operands with floats in place of whole numbers."""
     dtype = real_part(term.dtype) if term.dtype.kind in "fc" else get_default_dtype()
@@ -54,15 +77,19 @@ def _as_floats(term: Term, args: tuple[Any, ...]) -> list[Any]:
 def in_floats(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """The terms with float32 in place of float16 and bfloat16, and casts where an op makes floats of whole numbers.
 
+    Numbers that are too large for the whole numbers beside them are taken modulo their range.
+
     Arguments are cast on the way in.  What a user's cast or a constant rounds to few digits stays rounded.  ``order``:
     the terms of the roots.
     """
-    if not any(is_narrow(t.dtype) or _whole(t) for t in order):
+    if not any(is_narrow(t.dtype) or _whole(t) or _too_large(t) for t in order):
         return list(roots)
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if not term.args and term.op is not SYMBOL and is_narrow(term.dtype):
             return _constant(term)
+        if _too_large(term):
+            return _with_numbers_in_range(term, args)
         if _whole(term):
             return term.op(*_as_floats(term, args), **term.params)
         same = all(a is b for a, b in zip(args, term.args, strict=True))

@@ -324,6 +324,9 @@ def note_rewritten(watch: Watch) -> None:
         value = tensor._value
         if source.ref() is not tensor or zlib.crc32(value.tobytes()) == mark:
             continue
+        if id(tensor) not in watch.inputs and source.outlived(value) and zlib.crc32(source.kept.tobytes()) == mark:
+            source.alone()
+            continue
         if changes(value):
             note_problem(
                 f"it changes a constant of shape {value.shape} in place after it has computed with a view of it; "

@@ -199,6 +199,18 @@ class Source:
         """The shape, under the name that all arguments offer."""
         return self.shape
 
+    def outlived(self, value: Any) -> bool:
+        """Whether the tensor's value is not the kept one any more: it is a view of what was written to since."""
+        return self.kept is not None and self.kept is not value and self.kept.tobytes() != value.tobytes()
+
+    def alone(self) -> None:
+        """Go on with the kept value, whatever becomes of the tensor."""
+        self.ref = _nobody
+
+
+def _nobody() -> None:
+    """Stands for a reference to a tensor that is gone."""
+
 
 class Shaped:
     """Stands in for an argument whose shape and dtype, but not its values, a rule reads."""

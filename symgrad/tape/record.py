@@ -144,12 +144,14 @@ class Recorded:
             extra.recipe = None  # a constant that was changed in place is no longer what made it
             if extra.source is not None:
                 extra.source.recipe = None
+        if WATCH.count and extra.source is not None and extra.source.outlived(self._value):
+            extra.source = None  # the program goes on with the entries of now
         if extra.source is None:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
             extra.source.recipe = extra.recipe
             extra.source.copied = extra.copied
-            if self._value.nbytes <= SMALL:
+            if self._value.nbytes <= SMALL or (WATCH.count and self._value.base is not None):
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
                 # A copy of a view: what it is a view of may be written to.
                 extra.source.kept = self._value if self._value.base is None else self._value.copy()

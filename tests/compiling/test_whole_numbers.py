@@ -111,3 +111,23 @@ def test_division_by_zero_is_refused_where_there_is_no_infinity(
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert program(a, b)[0] == 0
     assert program(a, b[::-1].copy() + 1)[0] == quotient(4, 3)
+
+
+BEYOND: list[Callable[[Any], Any]] = [
+    lambda u: sg.clamp(u, -1, 3),
+    lambda u: sg.maximum(u + (-1), sg.tensor(3, dtype=sg.uint8)) * 300,
+    lambda u: sg.where(u > -1, u - 300, u & -1),
+    lambda u: (u == 300) | (u // 257 < 4),
+]
+
+
+@pytest.mark.parametrize("function", BEYOND, ids=range(len(BEYOND)))
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+def test_numbers_too_large_for_the_whole_numbers_beside_them_are_taken_modulo_their_range(
+    function: Callable[[Any], Any], dtype: str
+) -> None:
+    """They were refused with an OverflowError when the program ran."""
+    u = np.array([0, 5, 100], dtype)
+    got, want = sg.compile(function, u)(u), function(sg.tensor(u)).numpy()
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)

@@ -69,6 +69,8 @@ class Reader:
 
     def function(self, name: str, inner: Ratio) -> Ratio:
         """A function of a ratio as a generator; odd and even ones of a positive multiple."""
+        if name == "log" and not inner.number:
+            raise ZeroDivisionError
         if name in ("sin", "cos", "atan") and inner.number < 0:
             made = self.function(name, self.field.times(Ratio(Fraction(-1)), inner))
             return made if name == "cos" else self.field.times(Ratio(Fraction(-1)), made)
@@ -106,6 +108,8 @@ class Reader:
 
     def sqrt(self, inner: Ratio) -> Ratio:
         """√inner as a generator."""
+        if not inner.number:
+            return inner
         size = self._size(inner)
         if size is not None:
             return size
