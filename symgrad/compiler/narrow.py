@@ -47,7 +47,7 @@ def _whole(term: Term) -> bool:
 
 
 def _in_range(value: Any, term: Term) -> Any:
-    """A whole number modulo the range of the small whole numbers that a term consists of, as ops of the tape take it."""
+    """A whole number modulo the range of the small ones that a term consists of, as ops of the tape take it."""
     if value.__class__ is not int or term.dtype is None or term.dtype.kind not in "ui" or term.dtype.itemsize == 8:
         return value
     return np.asarray(value).astype(term.dtype).item()
