@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from symgrad.op import Op
@@ -184,7 +185,7 @@ class Source:
     __slots__ = ("__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure")
 
     def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
-        self.ref = weakref.ref(tensor)
+        self.ref: Callable[[], Any] = weakref.ref(tensor)
         self.shape = shape
         self.dtype = dtype
         self.name = name

@@ -375,7 +375,7 @@ def _fill_source(source: Source, state: Any, deref: Any, fresh: Any) -> None:  #
     for field, value in fields.items():
         setattr(source, field, value)
     owner = deref(alive)
-    source.ref = weakref.ref(owner) if owner is not None else _gone  # type: ignore[assignment]
+    source.ref = weakref.ref(owner) if owner is not None else _gone
 
 
 def _gone() -> None:
