@@ -66,7 +66,7 @@ t.normal(t.zeros(2, 1), t.ones(3))
 t.ones(2, dtype=t.int64).apply_(lambda x: x + 1.5)
 t.ones(2).map_(t.ones(1), lambda a, b: a + b)
 t.tensor(t.ones(0).data_ptr())
-t.ones(2).new(size=(3, 4)) * 0
+t.ones(2).new(size=(3, 4)).zero_()
 (*t.gradient(t.arange(27.0).reshape(3, 3, 3) ** 2, spacing=[1.0, 2.0], dim=(-1, 0)),)
 (*t.gradient(t.arange(6.0).reshape(2, 3) ** 2, spacing=[t.tensor([0.0, 1, 3]), t.tensor([0.0, 2])], dim=(1, 0)),)
 """.strip().splitlines()

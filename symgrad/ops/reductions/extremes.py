@@ -34,9 +34,9 @@ def check_entries(name: str, input: Any, dim: int, mark: str = "():") -> None:
 def shared_by_ties(name: str) -> Any:
     """The rule of an entry that was picked: those that tie for it share its gradient.
 
-    As in torch, nan ties with nan in a whole array and with nothing in its rows.  Where nothing ties the gradient is
-    nan: in rows with nan, and where the extreme was overwritten behind autograd's back, though torch's ``max``, ``min``
-    and ``median`` of all entries say 0 then.
+    As in torch, nan ties with nan in a whole array and with nothing in its rows, and rows where nothing ties have nan
+    for gradient: those with nan, and those whose extreme was overwritten behind autograd's back.  Then a whole array
+    has 0, as torch's ``max``, ``min`` and ``median`` of all entries say (its ``amax`` and ``amin`` say nan).
     """
 
     def vjp(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -44,7 +44,7 @@ def shared_by_ties(name: str) -> Any:
         hit = (tied if whole else eq)(x, keep(out, dim, keepdim))
         count = sum_op(hit, dim=dim, keepdim=True)
         no_kink(name, count > 1)
-        return where(hit, keep(g, dim, keepdim) / count, 0 / count)
+        return where(hit, keep(g, dim, keepdim) / count, 0 if whole else 0 / count)
 
     return vjp
 
