@@ -213,6 +213,12 @@ def test_gradients_read_as_in_papers(name):
     [
         (lambda x: sg.prod(x), [(4,)], None, r"\prod_{i} x_{i}"),
         (lambda x: sg.prod(x), [(4,)], "x", r"\left[\prod_{j \ne i} x_{j}\right]_{i}"),
+        (
+            lambda x: sg.prod(x[:, None] * sg.eye(4), 0),
+            [(4,)],
+            None,
+            r"\operatorname{prod}_{0}\left(\operatorname{diag}\left(x\right)\right)",
+        ),
         (lambda X: sg.prod(X, 1).sum(), [(4, 3)], "X", r"\left[\prod_{k \ne j} X_{i k}\right]_{i j}"),
         (
             lambda A, x: sg.prod(A @ x),
@@ -230,7 +236,7 @@ def test_gradients_read_as_in_papers(name):
             ),
         ),
     ],
-    ids=["a product", "its gradient", "of rows", "of a product", "squared"],
+    ids=["a product", "its gradient", "of a diagonal", "of rows", "of a product", "squared"],
 )
 def test_products_of_entries_are_written_with_indices(f, shapes, wrt, text):
     found = sg.formula(f, *shapes, wrt=wrt)

@@ -107,8 +107,10 @@ def product_of_entries(w: Writer, t: Term) -> Piece | None:
     name = [next(letters) for _ in range(x.ndim)]
     bound = next(letters) if others else name[dim]
     row = tuple(bound if k == dim else y for k, y in enumerate(name))
-    entry = _Entries(w, letters).of(x, row) if x.ndim in (1, 2) and not t.params.get("keepdim") else None
-    if entry is None:
+    entries, sizeless = _Entries(w, letters), w.needs_sizes
+    entry = entries.of(x, row) if x.ndim in (1, 2) and not t.params.get("keepdim") else None
+    if entry is None or entries.deltas:  # the product of deltas is no shorter than what it stands in
+        w.needs_sizes = sizeless
         return None
     below = rf"{bound} \ne {name[dim]}" if others else bound
     text = rf"\prod_{{{below}}} {closed(pieces.signed(w.write(entry)), MUL)}"
