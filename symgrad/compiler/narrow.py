@@ -58,7 +58,8 @@ def _too_large(term: Term) -> bool:
     if term.op.name == "full":
         values = [term.params["value"]]
     else:
-        values = [a.number for a in term.args if a.op is NUMBER] if term.op.entrywise else []
+        fits = term.op.entrywise or term.op.name == "index_put"
+        values = [a.number for a in term.args if a.op is NUMBER] if fits else []
     return any(_in_range(value, term) != value for value in values)
 
 

@@ -11,7 +11,7 @@ from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder
 from symgrad.op import is_complex, lookup
-from symgrad.ops.elementwise.select import guard, where_op
+from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.rules.fitting import fit
 from symgrad.ops.rules.kinks import keeps_nan
@@ -108,7 +108,7 @@ class Derivation:
         """
         known = self.structural.get(g)
         if term.op.structural is not None and not term.params.get("leaks"):
-            if c.op in (where_op, guard):
+            if c.op is where_op or c.op in EXCEPTING:
                 self.structural[c] = _zeros_of(c, term.op.structural(i, *term.args), known)
             return c
         if known is not None and term.op.by_entries and raw is not g and c.op.name != "full":
@@ -139,16 +139,16 @@ def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
     excepts stay in the value inside of a branch.
     """
     if outer is None or (c.op is where_op and outer.op is guard):
-        if c.op is guard:
+        if c.op in EXCEPTING:
             return Zeros(keep, c.args[0], lambda inner: guard(inner, keep), guard)
         condition, a, b = c.args
         if a.number == 0:
             return Zeros(keep, b, lambda inner: where_op(condition, 0, inner), where_op)
         return Zeros(keep, a, lambda inner: where_op(condition, inner, 0), where_op)
-    if c.op is guard and outer.op is where_op:
+    if c.op in EXCEPTING and outer.op is where_op:
         return outer._replace(inner=guard(outer.inner, keep))
     both = keep & outer.keep
-    if c.op is guard:
+    if c.op in EXCEPTING:
         return Zeros(both, outer.inner, lambda inner: guard(inner, both), guard)
     return Zeros(both, outer.inner, lambda inner: where_op(both, inner, 0), where_op)
 

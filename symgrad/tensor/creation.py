@@ -259,6 +259,8 @@ def made_in(dtype: Any, options: Options | dict[str, Any], default: Any = None) 
 
 def _constant(array: Any, value: Any) -> Any:
     """How formulas make a constant array; None for values that are data."""
+    if value.__class__ is int and value < 0 and array.dtype.kind == "u":
+        value += 1 << 8 * array.dtype.itemsize
     return None if value is None else ("full", {"shape": array.shape, "value": value, "dtype": array.dtype.name})
 
 

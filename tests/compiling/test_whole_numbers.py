@@ -118,6 +118,9 @@ BEYOND: list[Callable[[Any], Any]] = [
     lambda u: sg.maximum(u + (-1), sg.tensor(3, dtype=sg.uint8)) * 300,
     lambda u: sg.where(u > -1, u - 300, u & -1),
     lambda u: (u == 300) | (u // 257 < 4),
+    lambda u: sg.full_like(u, -1),
+    lambda u: u + sg.full((3,), -1, dtype=u.dtype),
+    lambda u: u.clone().fill_(-1),
 ]
 
 

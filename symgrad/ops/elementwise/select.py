@@ -257,10 +257,13 @@ excepted: Op = elementwise(
     0,
     public=(),
     define=lambda x, keep: masked(x, keep),
+    structural=_excepts,
     domain=("real", "bool"),
     doc="masked at points that a rule excepts: formulas hold beside them and do not show them.",
 )
 excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])
+EXCEPTING = frozenset((guard, excepted))
+"""Ops whose zeros are points that a rule excepts, not a branch that was not taken."""
 
 
 defined: Op = elementwise(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.ops.elementwise.select import guard, where_op
+from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
 from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.rules.fitting import unbroadcast
 from symgrad.ops.shapes.shaping import expand_op
@@ -57,4 +57,4 @@ def excepted(keep: Any, c: Any) -> Any:
 
 def zeroing_of(op: Any) -> Callable[[Any, Any], Any]:
     """How the zeros of an op's cotangent are put in again."""
-    return excepted if op is guard else branch_taken
+    return excepted if op in EXCEPTING else branch_taken
