@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float32, get_default_dtype, is_narrow, real_part
+from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, rebuilt
 from symgrad.ops.reductions.sums import cast_op
 
@@ -94,7 +95,7 @@ def in_floats(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
         if _whole(term):
             return term.op(*_as_floats(term, args), **term.params)
         same = all(a is b for a, b in zip(args, term.args, strict=True))
-        made = term if same else term.op(*_few_digits(term, args), **term.params)
+        made = term if same else as_run(term.op, _few_digits(term, args), term.params)
         return cast_op(made, dtype="float32") if is_narrow(made.dtype) else made
 
     return rebuilt(roots, change, order)

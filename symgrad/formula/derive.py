@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
 from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder
@@ -35,7 +36,7 @@ def _ends(x: Term, term: Term) -> bool:
     """
     if term.op.kind == "opaque":
         return False
-    return term.dtype is not None and term.dtype.kind in "bui" and x.dtype is not None and x.dtype.kind in "fc"
+    return term.dtype is not None and term.dtype.kind in "bui" and x.dtype is not None and is_floating(x.dtype)
 
 
 class Derivation:

@@ -137,6 +137,12 @@ def _short_conj(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return number(value.conjugate(), dtype) if isinstance(value, complex) else _short_linear(t, shape, dtype, params)
 
 
+def _short_abs(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """|c| of a number, which has no dtype to give."""
+    value = t[0].number
+    return number(abs(value)) if _exact(value) or isinstance(value, float) else None
+
+
 def _short_squeeze(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return t[0] if not params["dim"] and params["dim"] != 0 else _short_linear(t, shape, dtype, params)
 
@@ -159,6 +165,7 @@ SHORT |= {
     "cast": _short_cast,
     "squeeze": _short_squeeze,
     "conj": _short_conj,
+    "abs": _short_abs,
     **dict.fromkeys(("amax", "amin", "logsumexp"), _short_greatest),
     **dict.fromkeys(
         ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",

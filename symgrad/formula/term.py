@@ -18,7 +18,7 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
-from symgrad.op import Op, lookup, register, register_carrier, shape_of
+from symgrad.op import Op, carrier_of, lookup, register, register_carrier, shape_of
 from symgrad.op.operators import bind_operators
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.ops.shapes.sizes import letters_of, size_value
@@ -448,6 +448,7 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
         return float(value) if isinstance(value, Fraction) else value
     params = concrete(t.op, t.params, letters)
     narrow = any(dtypes.is_narrow(getattr(a, "dtype", None)) for a in args)
+    narrow = narrow and all(carrier_of(a.__class__) is None for a in args)  # tensors see to it themselves
     return t.op.in_float32(args, params) if narrow else t.op(*args, **params)
 
 

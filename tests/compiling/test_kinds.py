@@ -115,3 +115,33 @@ def test_the_slope_of_a_spread_that_is_nan_is_nan_also_where_nothing_is_counted(
     with warnings.catch_warnings(action="ignore"):
         for found, want in zip(sg.compile(sg.func.value_and_grad(f), x)(x), sg.func.value_and_grad(f)(x), strict=True):
             np.testing.assert_array_equal(found, want.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float32", "complex64"])
+@pytest.mark.parametrize("value", [0.25, 2, True])
+def test_numbers_written_where_a_mask_holds_take_the_dtype_of_the_tensor(dtype, value):
+    def f(x):
+        y = x.clone()
+        y[y != 0] = value
+        return y
+
+    x = np.array([0, 1, 1]).astype(dtype)
+    want, got = f(sg.tensor(x)).numpy(), sg.compile(f, x)(x)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_slopes_written_with_sizes_of_numbers_keep_the_dtype_of_their_argument():
+    x = np.array([0.25, -0.5], np.float32)
+
+    def tangent(x):
+        return sg.func.jvp(lambda z: sg.acos(z).sum(), (x,), (x,))[1]
+
+    assert sg.compile(tangent, x)(x).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_zero_times_infinity_is_nan_in_programs_of_every_precision(dtype):
+    x = np.array([1, np.inf, 0], dtype)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(sg.compile(lambda x: sg.stack([x * 0, x]), x)(x)[0], x * 0)

@@ -134,3 +134,31 @@ def test_numbers_too_large_for_the_whole_numbers_beside_them_are_taken_modulo_th
     got, want = sg.compile(function, u)(u), function(sg.tensor(u)).numpy()
     assert got.dtype == want.dtype
     np.testing.assert_array_equal(got, want)
+
+
+BACKWARD: dict[str, Callable[..., Any]] = {
+    "grad": lambda x, k: sg.func.grad(lambda z: (z * z * k).sum())(x),
+    "autograd.grad": lambda x, k: sg.autograd.grad((x * x * k).sum(), x)[0],
+    "vjp": lambda x, k: sg.func.vjp(lambda z: z * z * k, x)[1](x)[0],
+    "jvp of grad": lambda x, k: sg.func.jvp(sg.func.grad(lambda z: (z**3 * k).sum()), (x,), (x,))[1],
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("f", BACKWARD.values(), ids=BACKWARD)
+def test_backward_passes_inside_of_a_program_read_whole_numbers_from_its_arguments(
+    f: Callable[..., Any], dtype: str
+) -> None:
+    x, first, other = np.array([1.5, -2.0]), np.ones(2, dtype), np.array([0, 1], dtype)
+    want = f(sg.tensor(x, requires_grad=True), sg.tensor(other)).detach().numpy()
+    np.testing.assert_allclose(sg.compile(f, x, first)(x, other), want)
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.bfloat16, sg.float32, sg.float64])
+@pytest.mark.parametrize("whole", [sg.uint8, sg.int64, sg.bool])
+def test_no_derivative_goes_through_casts_to_whole_numbers_whatever_the_float(dtype: Any, whole: Any) -> None:
+    x = sg.tensor([1.25, -0.5, 2.5], dtype=dtype)
+    gradient = sg.func.grad(lambda x: (x.to(whole) * x).sum())
+    got = sg.compile(gradient, x)(x)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got.astype(np.float64), gradient(x).double().numpy())

@@ -472,3 +472,10 @@ def test_tangents_that_stay_nan():
         return softplus(x) + len(calls) * x * 0
 
     assert sg.func.jvp(lambda x: counting(x) * len(calls), (-FAR,), (np.ones(3),))[1].isnan().any()
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.bfloat16, sg.float32])
+def test_tangents_of_gradients_that_hold_nan_are_computed_in_every_precision(dtype):
+    x = sg.tensor([-1.5, float("nan"), 1.0, 2.0], dtype=dtype)
+    tangent = sg.func.jvp(sg.func.grad(lambda x: x.prod()), (x,), (sg.ones_like(x),))[1]
+    np.testing.assert_array_equal(tangent.double().numpy(), [np.nan, -2.5, np.nan, np.nan])

@@ -35,7 +35,7 @@ from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
 from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.graph import Labelled, Node, Parts, sequence
+from symgrad.tape.graph import Labelled, Node, Parts, Source, sequence
 from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.inplace import Invalid
 from symgrad.tape.memory.views import out_of_reach
@@ -138,7 +138,7 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
     for arg, value in zip(node.args, saved[1:], strict=True):
         if value is None:
             row.append(None)
-        elif isinstance(arg, (Node, Tensor)) and value.dtype != arg.dtype:
+        elif isinstance(arg, (Node, Tensor, Source)) and value.dtype != arg.dtype:
             row.append(_widened(arg, value))
         elif isinstance(arg, Node):
             row.append(_tensor_at(value, arg))
@@ -153,8 +153,8 @@ def wrap_saved(node: Node, saved: Any) -> list[Any]:
 
 def _widened(place: Any, value: Any) -> Any:
     """A saved operand that was cast to the dtype of its operation: a cast of what stands at ``place``."""
-    requires = place.mask if isinstance(place, Node) else place._requires_grad
-    return recorded(Tensor, lookup("cast"), value, (place,), [value], {"dtype": value.dtype.name}, int(bool(requires)))
+    requires = bool(place.mask if isinstance(place, Node) else isinstance(place, Tensor) and place._requires_grad)
+    return recorded(Tensor, lookup("cast"), value, (place,), [value], {"dtype": value.dtype.name}, int(requires))
 
 
 def at_leaf(leaf: Any, value: Any) -> Any:

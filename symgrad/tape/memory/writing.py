@@ -58,7 +58,7 @@ def writes_by_cases(x: Any, index: Any, value: Any) -> bool:
 def filled(x: Any, mask: Any, value: Any) -> Any:
     """``x`` with one value where a mask holds, which is an operand here: a program that is traced takes other masks."""
     wide = lookup("reshape")(mask, shape=mask.raw_shape + (1,) * (len(x.raw_shape) - mask._value.ndim))
-    kept = lookup("cast")(value, dtype=x.dtype.name) if isinstance(value, Recorded) else x.dtype.type(value)
+    kept = lookup("cast")(value, dtype=x.dtype.name) if isinstance(value, Recorded) else x.dtype.type(value).item()
     return lookup("where")(wide, kept, x)
 
 
