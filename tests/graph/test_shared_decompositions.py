@@ -67,6 +67,18 @@ def test_one_decomposition_for_the_gradient_of_values(name: str, counted: list[A
     assert len(counted) == 1
 
 
+@pytest.mark.parametrize(("name", "whole"), [("svdvals", "svd"), ("eigvalsh", "eigh"), ("eigvals", "eig")])
+def test_values_have_the_same_bits_whatever_else_is_alive(name: str, whole: str) -> None:
+    for seed in range(5):
+        x = matrices((12, 12), seed)
+        a = sg.tensor(x + x.T)
+        alone = getattr(sg.linalg, name)(a)
+        parts = getattr(sg.linalg, whole)(a)
+        np.testing.assert_array_equal(getattr(sg.linalg, name)(a).numpy(), alone.numpy())
+        again = getattr(sg.linalg, whole)(sg.tensor(x + x.T))
+        np.testing.assert_array_equal(again[whole == "svd"].numpy(), parts[whole == "svd"].numpy())
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_whoever_overwrites_a_part_changes_that_part_alone(name: str) -> None:
     a = sg.tensor(matrices((4, 4)))

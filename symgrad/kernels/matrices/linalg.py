@@ -35,6 +35,13 @@ def qr_r(x: Any) -> Any:
     return np.linalg.qr(x)[1]
 
 
+def rest_of_basis(part: Any, rest: Any) -> Any:
+    """Orthonormal columns beside those of ``part``, next to ``rest``."""
+    outside = rest - part @ (np.conj(np.swapaxes(part, -1, -2)) @ rest)
+    triangle = np.linalg.cholesky(np.conj(np.swapaxes(outside, -1, -2)) @ outside)
+    return outside @ np.linalg.inv(np.conj(np.swapaxes(triangle, -1, -2)))
+
+
 def pinv(x: Any, atol: float, rtol: float) -> Any:
     """The pseudo-inverse; singular values up to max(atol, rtol · the largest) count as zero."""
     u, s, vh = np.linalg.svd(x, full_matrices=False)

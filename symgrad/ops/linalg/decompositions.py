@@ -22,8 +22,8 @@ from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
-from symgrad.ops.linalg.gaps import over_gaps
-from symgrad.ops.linalg.inverse import check_square, solve
+from symgrad.ops.linalg.gaps import heed_choice, heed_conditions, heed_zeros, over_gaps
+from symgrad.ops.linalg.inverse import check_square, solve, solve_triangular_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.spectral import (
     eigh_vectors_op,
@@ -67,12 +67,13 @@ def eigh(A: Any, UPLO: str = "L") -> Named:
     """Eigenvalues and eigenvectors (columns) of symmetric (Hermitian) matrices."""
     check_square(A, "eigh")
     x = _hermitian(A, UPLO)
-    vectors = eigh_vectors_op(x)  # first: the values come with them, and not the other way round
-    return named("linalg_eigh")((eigvalsh_op(x), vectors))
+    vectors = eigh_vectors_op(x)
+    return named("linalg_eigh")((sharing.with_vectors(eigvalsh_op, x), vectors))
 
 
 def _eigenvalues_vjp(g: Any, out: Any, x: Any) -> Any:
     vectors = eig_vectors_op(x)
+    heed_conditions(vectors)
     return solve(mH(vectors), unsqueeze(g, -1) * mH(vectors))
 
 
@@ -80,7 +81,7 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
     # The columns have norm 1: what moves them along themselves is taken away.
     inside = mH(out) @ g
     free = inside - mH(out) @ (out * unsqueeze(real(diagonal(inside, 0, -2, -1)), -2))
-    return solve(mH(out), over_gaps(free, eigvals_op(x)) @ mH(out))
+    return solve(mH(out), over_gaps(free, sharing.with_vectors(eigvals_op, x), out) @ mH(out))
 
 
 _EIG = sharing.Whole("eig", kernels.eig, 2)
@@ -123,17 +124,41 @@ def eigvals(A: Any) -> Any:
 def eig(A: Any) -> Named:
     """Eigenvalues and eigenvectors (columns) of square matrices, complex."""
     check_square(A, "eig")
-    vectors = eig_vectors_op(A)  # first, as in eigh
-    return named("linalg_eig")((eigvals_op(A), vectors))
+    vectors = eig_vectors_op(A)
+    return named("linalg_eig")((sharing.with_vectors(eigvals_op, A), vectors))
 
 
 # ------------------------------------------------------------------------------------------ singular values
 
 
-def _rest_of_basis(part: Any, full: Any) -> Any:
-    """``part`` followed by the columns that complete the basis; those are constants."""
+def _rest_vjp(g: Any, out: Any, part: Any) -> Any:
+    turned = mH(out) @ g
+    heed_choice(turned, turned - mH(turned))
+    return -(out @ mH(g) @ part)
+
+
+def _basis_sample(make: Any, extra: int) -> Any:
+    columns, n = make("tall", "p", "p"), make.shape("p")[0]
+    q = np.linalg.qr(columns)[0]
+    return (q[:, : n - extra], q[:, n - extra :]), {}
+
+
+rest_of_basis_op: Op = primitive(
+    "rest_of_basis",
+    kernels.rest_of_basis,
+    (lambda g, out, part, like: _rest_vjp(g, out, part), None),
+    infer=lambda part, rest: rest,
+    code=lambda part, rest: f"rest_of_basis({part}, {rest})",
+    phases=True,
+    samples=[lambda make: _basis_sample(make, 1)],
+    doc="The columns that complete orthonormal ones to a basis, near to given ones; what they span has a derivative.",
+)
+
+
+def _whole_basis(part: Any, full: Any) -> Any:
+    """``part`` followed by the columns of ``full`` that complete the basis."""
     have = shape_of(part)[-1]
-    return part if shape_of(full)[-1] == have else cat([part, full[..., have:]], -1)
+    return part if shape_of(full)[-1] == have else cat([part, rest_of_basis_op(part, full[..., have:])], -1)
 
 
 def _rank(A: Any) -> int:
@@ -143,15 +168,15 @@ def _rank(A: Any) -> int:
 
 @in_linalg
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
-    """U, S and Vᴴ with A = U diag(S) Vᴴ; columns that only complete a basis have no derivative."""
+    """U, S and Vᴴ with A = U diag(S) Vᴴ; of columns that only complete a basis, what they span has a derivative."""
     fits.matrix("svd", A)
     k = _rank(A)
-    u, s, vh = svd_u_op(A, k=k), svdvals_op(A, k=k), svd_vh_op(A, k=k)
+    u, s, vh = svd_u_op(A, k=k), sharing.with_vectors(svdvals_op, A, k=k), svd_vh_op(A, k=k)
     rows, columns = shape_of(A)[-2:]
     if full_matrices and rows != columns:  # of a square matrix both are whole, and nobody looks at its values
         full_u, _, full_vh = np.linalg.svd(values_of(A), full_matrices=True)
-        u = _rest_of_basis(u, full_u)
-        vh = mT(_rest_of_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
+        u = _whole_basis(u, full_u)
+        vh = mT(_whole_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
     return named("linalg_svd")((u, s, vh))
 
 
@@ -180,7 +205,10 @@ def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
     low = tril_op(middle, k=-1)
     diag = diag_embed(real(diagonal(middle, 0, -2, -1)))
     inside = q @ (low + mH(low) + diag)
-    return mH(solve(r, mH(inside if g is None else g + inside)))
+    whole = inside if g is None else g + inside
+    cure = "Columns that depend on those before them leave Q free: use a function of the product Q R, or other columns."
+    heed_zeros(diagonal(r, 0, -2, -1), inside if g is None else g, "a QR decomposition", "diagonal entry", cure)
+    return mH(solve_triangular_op(r, mH(whole), upper=True, unit=False))
 
 
 _QR = sharing.Whole("qr", np.linalg.qr, 2)
@@ -233,7 +261,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
         return named("linalg_qr")((np.zeros(0, A.dtype), r))
     if mode == "complete" and rows > columns:
         plain = values_of(A)
-        q = _rest_of_basis(q, np.linalg.qr(plain, "complete")[0])
+        q = _whole_basis(q, np.linalg.qr(plain, "complete")[0])
         r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
     return named("linalg_qr")((q, r))
 

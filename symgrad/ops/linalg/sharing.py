@@ -60,6 +60,7 @@ class _Known(threading.local):
     def __init__(self) -> None:
         self.found: dict[Any, tuple[_Found, Any]] = {}
         self.last: _Found | None = None
+        self.together = False
 
 
 _KNOWN = _Known()
@@ -98,23 +99,31 @@ def known(key: tuple[Any, ...], k: int) -> Any:
 def part(kernel: Any, whole: Whole, k: int, alone: bool = False) -> Any:
     """``kernel``, part ``k`` of a decomposition, as one that asks first whether others had it computed.
 
-    ``alone`` where the kernel needs less time than the decomposition: it runs if no other part is known.
+    ``alone`` where the kernel needs less time than the decomposition: it runs unless :func:`with_vectors` asks.  Its
+    last bits are others, so it never looks at what happens to be known.
     """
 
     @functools.wraps(kernel)
     def run(x: Any, *args: Any, **params: Any) -> Any:
-        key = key_of(whole.name, x)
-        entry = _KNOWN.found.get(key)
-        if entry is not None:
-            found = entry[0].give(k)
-            if found is not None:
-                return found
-        elif alone:
+        if alone and not _KNOWN.together:
             return kernel(x, *args, **params)
+        key = key_of(whole.name, x)
+        found = known(key, k)
+        if found is not None:
+            return found
         return remember(key, whole.decompose(x), x).give(k)
 
     _PARTS[run] = whole, k
     return run
+
+
+def with_vectors(values: Any, *args: Any, **params: Any) -> Any:
+    """What the op ``values`` gives, as the decomposition has it that has the vectors, too: the same bits each time."""
+    before, _KNOWN.together = _KNOWN.together, True
+    try:
+        return values(*args, **params)
+    finally:
+        _KNOWN.together = before
 
 
 def part_of(kernel: Any) -> tuple[Whole, int] | None:

@@ -15,7 +15,7 @@ from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
-from symgrad.ops.linalg.gaps import heed_gaps
+from symgrad.ops.linalg.gaps import heed_gaps, heed_zeros
 from symgrad.ops.linalg.inverse import check_square, inv
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.reductions.products import eye_op, identity_mask
@@ -66,9 +66,10 @@ def _gaps(values: Any) -> Any:
 
 
 def _eigh_vectors_vjp(g: Any, out: Any, x: Any) -> Any:
-    turned, values = mH(out) @ g, eigvalsh_op(x)
-    heed_gaps(values, turned - mH(turned), "eigen")
-    inside = _gaps(values) * (turned - mH(turned)) / 2
+    turned, values = mH(out) @ g, sharing.with_vectors(eigvalsh_op, x)
+    pairs = turned - mH(turned)
+    heed_gaps(values, turned, pairs, "eigen")
+    inside = _gaps(values) * pairs / 2
     return out @ inside @ mH(out)
 
 
@@ -120,38 +121,48 @@ def _svdvals_vjp(g: Any, u: Any, vh: Any) -> Any:
     return _scaled(u, g) @ vh
 
 
+_FREE = "Use a function that does not depend on its vectors."
+
+
 def _turned(g: Any, vectors: Any, values: Any) -> tuple[Any, Any]:
     """What turns singular vectors against each other, over the gaps of squared values, and what turns their phase."""
     inside = mH(vectors) @ g
     skew = inside - mH(inside)
-    heed_gaps(values, skew, "singular ")
+    heed_gaps(values, inside, skew, "singular ")
     square = values * values
     ndim = len(shape_of(values))
     gaps = unsqueeze_op(square, dim=ndim - 1) - unsqueeze_op(square, dim=ndim)
     eye = identity_mask(values, ndim - 1)
-    phase = diag_embed(diagonal(skew, 0, -2, -1) / (4 * values)) if is_complex(skew) else 0
+    phase = 0
+    if is_complex(skew):
+        heed_zeros(values, inside, "singular vectors", "singular value", _FREE)
+        phase = diag_embed(diagonal(skew, 0, -2, -1) / (4 * values))
     return where(eye, 0, skew / where(eye, 1, gaps)), phase
 
 
-def _outside(g: Any, vectors: Any) -> Any:
-    """The part of ``g`` outside the span of orthonormal columns."""
-    return g - vectors @ (mH(vectors) @ g)
+def _outside(g: Any, vectors: Any, values: Any) -> Any:
+    """The part of ``g`` outside the span of orthonormal columns over their singular values; of a basis, nothing."""
+    if shape_of(vectors)[-2] == shape_of(vectors)[-1]:
+        return 0
+    part = g - vectors @ (mH(vectors) @ g)
+    heed_zeros(values, part, "singular vectors", "singular value", _FREE)
+    return part / unsqueeze_op(values, dim=len(shape_of(values)) - 1)
 
 
 def _svd_u_vjp(g: Any, u: Any, x: Any, *, k: Any) -> Any:
     # Townsend 2016; the phase of a pair of complex vectors is free, and each side carries half of its derivative.
-    s, vh = svdvals_op(x, k=k), svd_vh_op(x, k=k)
+    s, vh = sharing.with_vectors(svdvals_op, x, k=k), svd_vh_op(x, k=k)
     inside, phase = _turned(g, u, s)
     columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
-    return (u @ (inside * columns + phase) + _outside(g, u) / columns) @ vh
+    return (u @ (inside * columns + phase) + _outside(g, u, s)) @ vh
 
 
 def _svd_vh_vjp(g: Any, vh: Any, x: Any, *, k: Any) -> Any:
-    s, u = svdvals_op(x, k=k), svd_u_op(x, k=k)
+    s, u = sharing.with_vectors(svdvals_op, x, k=k), svd_u_op(x, k=k)
     v, h = mH(vh), mH(g)
     inside, phase = _turned(h, v, s)
     columns = unsqueeze_op(s, dim=len(shape_of(s)) - 1)
-    return u @ mH(v @ (inside * columns + phase) + _outside(h, v) / columns)
+    return u @ mH(v @ (inside * columns + phase) + _outside(h, v, s))
 
 
 svd_u_op: Op = primitive(
