@@ -83,6 +83,11 @@ def weights(shape: tuple[int, ...], dtype: Any, seed: int = 5) -> Any:
     return value.astype(dtype)[()]
 
 
+def cotangent(op: Op, out: Any, w: Any) -> Any:
+    """What a result is weighed by: ``w``; of complex vectors whose phases are free, so much of each entry's |v|²/2."""
+    return w.real * out if op.phases and out.dtype.kind == "c" else w
+
+
 def inner(a: Any, b: Any) -> float:
     """Re Σ conj(a) b."""
     return float(np.sum((np.conj(a) * b).real))
@@ -146,7 +151,7 @@ def gradients(op: Op, case: Case, seed: int = 5) -> tuple[list[Any], Any, Any, l
     out = op(*leaves, **params)
     w = None
     if targets and out.requires_grad:
-        w = tensor(weights(out.shape, out.dtype, seed), name="w")
+        w = tensor(cotangent(op, out._value, weights(out.shape, out.dtype, seed)), name="w")
         out.backward(w)
     return leaves, out, w, targets
 
@@ -202,7 +207,8 @@ def jvp_law(op: Op, case: Case) -> None:
     out = op(*terms, **params)
     for i in differentiable(op, args):
         value = np.asarray(run_kernel(op, args, params))
-        t, g = weights(np.shape(args[i]), args[i].dtype, 3), weights(value.shape, value.dtype, 4)
+        t = weights(np.shape(args[i]), args[i].dtype, 3)
+        g = cotangent(op, value, weights(value.shape, value.dtype, 4))
         moved = directional(out, [terms[i]], [symbol("t", terms[i].shape, terms[i].dtype)])
         leaves, result, *_ = gradients(op, case, 4)
         if not result.requires_grad or leaves[i].grad is None:
@@ -250,7 +256,7 @@ def rows_law(op: Op, case: Case) -> None:
     found = pulled_rows(out, wanted) if targets and out.requires_grad else None
     if found is None:
         return
-    w = weights(out.shape, out.dtype)
+    w = cotangent(op, out._value, weights(out.shape, out.dtype))
     together = grad(out, wanted, tensor(w), materialize_grads=True)
     for i, stack, g in zip(targets, found, together, strict=True):
         demand(stack.dtype == args[i].dtype, f"{op.name}: rows of dtype {stack.dtype}")
@@ -275,7 +281,7 @@ def second_order_law(op: Op, case: Case, rtol: float = 1e-6) -> None:
             return leaves, None
         w = tensor(weights(out.shape, out.dtype), requires_grad=create, name="w")
         inputs = [leaves[i] for i in targets]
-        return (leaves, w), grad(out, inputs, w, create_graph=create, allow_unused=True)
+        return (leaves, w), grad(out, inputs, cotangent(op, out, w), create_graph=create, allow_unused=True)
 
     (made, grads) = first(args, True)
     if grads is None:

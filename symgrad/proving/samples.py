@@ -12,7 +12,6 @@ import numpy as np
 
 from symgrad.op import TABLE, Op
 from symgrad.op.sampling import Case, Sample, many, one, square
-from symgrad.ops.elementwise.complex import complex_of
 from symgrad.proving.making import SIZES, Maker
 
 _MATRIX_DOMAINS = ("invertible", "positive-definite", "symmetric", "square", "distinct")
@@ -50,7 +49,7 @@ def samples(op: Op) -> list[Sample]:
 
 def takes_complex(op: Op) -> bool:
     """Whether the laws hold of complex operands: the op takes them, and they say what its result is."""
-    return "c" not in op.refuses and not op.phases
+    return "c" not in op.refuses
 
 
 def ops() -> list[Op]:
@@ -59,15 +58,12 @@ def ops() -> list[Op]:
 
 
 def cases(complex_too: bool = False) -> list[tuple[str, int]]:
-    """Every (op name, sample number); without ops whose derivative is torch's error, which have another's kernel.
-
-    The laws weigh results at random: they say nothing of complex vectors of real matrices, whose phases are free.
-    """
+    """Every (op name, sample number); without ops whose derivative is torch's error, which have another's kernel."""
     return [
         (op.name, k)
         for op in ops()
         for k in range(len(samples(op)))
-        if not op.underived and not (op.phases and op.result is complex_of) and (not complex_too or takes_complex(op))
+        if not op.underived and (not complex_too or takes_complex(op))
     ]
 
 

@@ -140,7 +140,7 @@ def _rest_vjp(g: Any, out: Any, part: Any) -> Any:
 def _basis_sample(make: Any, extra: int) -> Any:
     columns, n = make("tall", "p", "p"), make.shape("p")[0]
     q = np.linalg.qr(columns)[0]
-    return (q[:, : n - extra], q[:, n - extra :]), {}
+    return (q[:, : n - extra].copy(), q[:, n - extra :].copy()), {}
 
 
 rest_of_basis_op: Op = primitive(
