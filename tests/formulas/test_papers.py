@@ -395,6 +395,64 @@ def test_parts_that_are_side_by_side_are_joined(name):
     np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9, atol=1e-12)
 
 
+def counts(a, x):
+    return sg.lgamma(a.sum()) - sg.lgamma(a.sum() + 2) + (sg.lgamma(x + a) - sg.lgamma(a)).sum()
+
+
+SPREAD = {
+    "diagonals, and scalars everywhere": (counts, ("a", "a"), ("+n", "+n"), (
+        r"\left(\psi^{(1)}\left(\mathbf{1}^{\top} a\right) - \psi^{(1)}\left(\mathbf{1}^{\top} a + 2\right)\right) "
+        r"\mathbf{1} \mathbf{1}^{\top} + "
+        r"\operatorname{diag}\left(\psi^{(1)}\left(x + a\right) - \psi^{(1)}\left(a\right)\right)"
+    )),
+    "diagonals of a mean field": (
+        lambda m, J, T: m @ J @ m / 2 + T * ((1 + m) * sg.log(1 + m) + (1 - m) * sg.log(1 - m)).sum() / 2,
+        ("m", "m"), ("un", "nn", "+"),
+        r"\frac{1}{2} \left(J + J^{\top}\right) + T \operatorname{diag}\left(\frac{1}{1 - m^{\odot 2}}\right)",
+    ),
+    "sums over observations": (
+        lambda r, y: (sg.lgamma(y + r) - sg.lgamma(r) + sg.log(r / (r + y))).sum(), "r", ("+", "+n"),
+        (r"\mathbf{1}^{\top} \left(\psi\left(y + r\right) - \frac{1}{r + y}\right) - n \psi\left(r\right) "
+         r"+ \frac{n}{r}"),
+    ),
+    "two cases under a sum": (
+        lambda s, y, x: sg.where(y > 0, -(x**2) / s, sg.log(1 + x / s)).sum(), "s", ("+", "n", "+n"),
+        (r"\mathbf{1}^{\top} \begin{cases} \frac{x^{\odot 2}}{s^{2}} & \text{for}\: y > 0 \\ "
+         r"-\frac{1}{s} \frac{x}{s + x} & \text{otherwise} \end{cases}"),
+    ),
+    "a probit": (
+        lambda b, X: sg.special.log_ndtr(X @ b).sum(), "b", ("m", "nm"),
+        (r"\frac{1}{\sqrt{2 \pi}} X^{\top} \frac{1}{e^{\frac{1}{2} \left(X b\right)^{\odot 2}} \odot "
+         r"\Phi\left(X b\right)}"),
+    ),
+    "the length of a step": (
+        lambda k, B, g: 1 / sg.norm(sg.linalg.solve(B + k * sg.eye(len(g)), -g)), "k", ("+", "nn", "n"),
+        (r"\frac{g^{\top} \left(B + k I\right)^{-\top} \left(B + k I\right)^{-2} g}"
+         r"{\lVert \left(B + k I\right)^{-1} g \rVert^{3}}"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_terms_that_are_spread_alike_are_one(name):
+    f, wrt, kinds, text = SPREAD[name]
+    rng = np.random.default_rng(4)
+    names = f.__code__.co_varnames
+    found = None
+    for sizes in ({"n": 4, "m": 3}, {"n": 3, "m": 5}, {"n": 6, "m": 2}):
+        args = [
+            np.asarray(rng.uniform(0.2, 0.8, shape) if kind[:1] in ("+", "u") else rng.normal(size=shape))
+            for kind in kinds
+            for shape in [tuple(sizes[n] for n in kind.strip("+u"))]
+        ]
+        found = found or sg.formula(f, *args, wrt=wrt)
+        want = sg.func.hessian(f) if isinstance(wrt, tuple) else sg.func.grad(f)
+        read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+        given = dict(zip(names, args, strict=False))
+        np.testing.assert_allclose(evaluate(read, given), want(*map(sg.tensor, args)).numpy(), rtol=1e-8, atol=1e-12)
+    assert found.latex() == text
+
+
 def test_products_that_read_the_same_backwards_need_no_transpose():
     def filtered(A, P, Q, m, y):
         S = A @ P @ A.T + Q

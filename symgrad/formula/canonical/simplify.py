@@ -380,7 +380,12 @@ class Canonicaliser:
         return self._applied(op, [self.like(t, a) for t, a in zip(term.args, args, strict=True)], params)
 
     def _reduced(self, term: Term, form: Form) -> Form:
-        """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A)."""
+        """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A).
+
+        ‖-x‖ = ‖x‖, always.
+        """
+        if term.op.parity == "even" and form.terms and all(p.coef < 0 for p in form.terms):
+            form = form.scaled(-1)
         params, several = dict(term.params), isinstance(term.params["dim"], tuple)
         dims = params["dim"] if several else (params["dim"],)
         argument = self.like(term.args[0], form)

@@ -273,12 +273,7 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
     # Next to the identity a number would be read as its multiple: I - 11ᵀ/n.
     beside_identity = len(form.shape) == 2 and any(p.out[0] == p.out[1] for p in terms)
     led_by_flip = terms[0].coef < 0 < present(terms[0]).coef
-    alike = _rows_together(terms, form.shape)
     for k, p in enumerate(terms):
-        if id(p) in alike:
-            together = alike[id(p)]
-            pieces += [] if together is None else [_repeated(*together, form.shape, layout, present)]
-            continue
         shown = present(p)
         # -a(x - y) - b(x - y) is a(y - x) + b(y - x) throughout, and a - b(x - 1) is a + b(1 - x).
         negative = k > 0 > p.coef and (shown.coef < 0 or not (led_by_flip or starts_with_one(shown)))
@@ -297,31 +292,6 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         total = piece if total is None else call_op("sub" if negative else "add", total, piece)
     assert total is not None
     return total
-
-
-def _rows_together(terms: Sequence[Product], shape: tuple[Any, ...]) -> dict[int, tuple[int, list[Product]] | None]:
-    """Terms of a matrix that vary along the same one axis, with it, at the first of them: a1ᵀ + b1ᵀ is (a + b)1ᵀ."""
-    groups: dict[int, list[Product]] = {}
-    for p in terms if len(shape) == 2 and 1 not in shape else ():
-        along = p.covered()
-        if len(along) == 1:
-            groups.setdefault(min(along), []).append(p)
-    found: dict[int, tuple[int, list[Product]] | None] = {}
-    for axis, group in groups.items():
-        if len(group) > 1:
-            found |= {id(p): (axis, group) if p is group[0] else None for p in group}
-    return found
-
-
-def _repeated(
-    axis: int, group: Sequence[Product], shape: tuple[Any, ...], layout: Layout, present: Callable[[Product], Product]
-) -> tuple[bool, Term]:
-    """The sum of such terms as one vector beside ones, and whether it is subtracted."""
-    negative = all(p.coef < 0 for p in group)
-    terms = [p.scaled(-1 if negative else 1).with_out((p.out[axis],)) for p in group]
-    vector = form_term(Form(terms, (shape[axis],)), layout, present)
-    pair = (ones(shape[0]), vector) if axis else (vector, ones(shape[1]))
-    return negative, call_op("outer", *pair)
 
 
 def _everywhere(scalar: Term, shape: tuple[Any, ...]) -> Term:

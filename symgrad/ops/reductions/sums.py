@@ -380,6 +380,7 @@ norm_op: Op = primitive(
     infer=lambda shape, p, dim, keepdim: reduced_shape(shape, dim=dim, keepdim=keepdim),
     result=real_part,
     node="LinalgVectorNorm",
+    parity="even",
     code=_norm_code,
     kinks=("zero vector",),
     refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},

@@ -92,6 +92,22 @@ def with_whole_parts(p: Product) -> Product:
     return Product(coef, factors, p.out, p.decimal)
 
 
+def roots_with_pi(p: Product, run: Canonicaliser) -> Product:
+    """½√(2/π) = 1/√(2π) and 2/√(2π) = √(2/π), as with whole numbers alone, where the number in front gets shorter."""
+    for f in p.factors:
+        form = run.products.get(f.base) if abs(f.power) == Fraction(1, 2) else None
+        q = None if form is None else form.terms[0]
+        if q is None or p.decimal or [g.base for g in q.factors] != [as_term(PI)]:
+            continue
+        sign = 1 if f.power > 0 else -1
+        value, coef = Fraction(q.coef) ** sign, Fraction(p.coef)
+        if max((coef * value).as_integer_ratio()) < max(coef.as_integer_ratio()):
+            (root,) = _root(1 / value, int(q.factors[0].power) * sign, run).terms
+            factors = [x for g in p.factors for x in (root.factors if g is f else (g,))]
+            return Product(coef * value * root.coef, factors, p.out)
+    return p
+
+
 def multiple_of_pi(value: Any) -> Fraction | None:
     """k for a float that is kπ to the last bit, for small fractions k."""
     if not isinstance(value, float) or not 0.2 < abs(value) < 40:

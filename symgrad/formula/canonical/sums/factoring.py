@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Product, relabelled
 from symgrad.formula.canonical.sums.expanding import expanded
-from symgrad.formula.canonical.sums.gathering import gathered
+from symgrad.formula.canonical.sums.gathering import gathered, summed_together
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
 from symgrad.formula.term import SIZE, SYMBOL, postorder
@@ -70,9 +70,9 @@ def factored(form: Form, run: Canonicaliser) -> Form:
             continue
         group = _best_group(form, run) if run.brackets < DEEPEST else None
         if group is None:
-            whole = _as_brackets(form, run) or gathered(form, run)
+            whole = _as_brackets(form, run) or gathered(form, run) or summed_together(form, run)
             if whole is None:
-                return _paired(form, run)
+                return _paired(_spread_alike(form, run), run)
             form = whole
             continue
         run.brackets += 1
@@ -218,6 +218,30 @@ def _sum_with_identity(p: Product, f: Factor, times: Product, shape: tuple[Any, 
     labels = tuple(range(len(f.labels)))
     bracket = Form([Product(1, [Factor(f.base, labels)], labels)], f.base.shape)
     return run.contract([matrix, bracket], [ends, f.labels], p.out, shape)
+
+
+def _spread_alike(form: Form, run: Canonicaliser) -> Form:
+    """a1ᵀ + b1ᵀ = (a + b)1ᵀ, diag(a) + diag(b) = diag(a + b) and, beside these, s11ᵀ + t11ᵀ = (s + t)11ᵀ, always."""
+    if len(form.shape) != 2 or 1 in form.shape:
+        return form
+    groups: dict[Any, list[Product]] = {}
+    for p in form.terms:
+        varies = tuple(k for k in (0, 1) if any(p.out[k] in f.labels for f in p.factors))
+        groups.setdefault((varies, p.out[0] == p.out[1]), []).append(p)
+    deltas = any(diagonal for _, diagonal in groups)
+    for (varies, diagonal), group in groups.items():
+        # A number, and a scalar where there is no diagonal, stands beside arrays without ones; so does s I + t I.
+        alike = len(varies) == 1 + diagonal or (not varies and not diagonal and deltas and group[0].factors)
+        if not alike or not 1 < len(group) < len(form.terms):
+            continue
+        axes = varies[:1]
+        shape = tuple(form.shape[k] for k in axes)
+        inner = run.product(Form([p.with_out(tuple(p.out[k] for k in axes)) for p in group], shape))
+        whole = Form([inner], shape).spread(axes, form.shape).terms[0]
+        whole = whole.with_out((whole.out[0],) * 2) if diagonal else whole
+        rest = [whole if p is group[0] else p for p in form.terms if not any(p is q for q in group[1:])]
+        form = Form(rest, form.shape)
+    return form
 
 
 def _paired(form: Form, run: Canonicaliser) -> Form:

@@ -7,10 +7,11 @@ those that lie under a sum with more than one of their axes, or entry by entry b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
 from symgrad.formula.canonical.sums.expanding import cost
+from symgrad.formula.term import SYMBOL
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -33,6 +34,27 @@ def gathered(form: Form, run: Canonicaliser) -> Form | None:
                 if whole is not None:
                     rest = [whole if t is p else t for t in terms if t is not q]
                     return run.sum_of([t for t in rest if t.coef], form.shape)
+    return None
+
+
+def summed_together(form: Form, run: Canonicaliser) -> Form | None:
+    """1ᵀa - 1ᵀb = 1ᵀ(a - b), always; None where there are no two such sums of one size.
+
+    aᵀb, ‖a‖² and the totals of names stay.
+    """
+    groups: dict[Any, list[Product]] = {}
+    for p in () if form.shape else form.terms:
+        labels = {f.labels for f in p.factors}
+        plain = len(p.factors) == 1 and p.factors[0].power != 2 and p.factors[0].base.op is not SYMBOL
+        if len(labels) == 1 == len(*labels) and (plain or any(f.power < 0 for f in p.factors)):
+            groups.setdefault(p.factors[0].base.shape, []).append(p)
+    for shape, group in groups.items():
+        if len(group) > 1:
+            inner = run.product(run.sum_of([p.with_out(p.factors[0].labels) for p in group], shape))
+            rest = [
+                inner.with_out(()) if p is group[0] else p for p in form.terms if not any(p is q for q in group[1:])
+            ]
+            return Form([p for p in rest if p.coef], form.shape)
     return None
 
 
