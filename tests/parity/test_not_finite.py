@@ -82,6 +82,22 @@ def test_derivatives_of_an_image_with_a_hole() -> None:
     assert np.isnan(moved[1].detach().numpy()).sum() == 4
 
 
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_points_that_are_nowhere_have_the_values_of_torch(bad: float, padding: str, mode: str) -> None:
+    if mode == "bilinear" and padding == "zeros" and np.isinf(bad):
+        pytest.skip("torch has nan beside the image, and here is zero")
+    image, grid = np.arange(9.0).reshape(1, 1, 3, 3) + 1, np.array([[[[bad, 0.1], [0.2, bad], [bad, bad]]]])
+    found = [
+        t.nn.functional.grid_sample(t.tensor(image), t.tensor(grid), mode, padding, align_corners=align)
+        for align in (False, True)
+        for t in (torch, sg)
+    ]
+    for want, got in zip(found[::2], found[1::2], strict=True):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-14)
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 @pytest.mark.parametrize("rank", [2, 3])
 def test_points_at_infinity_are_outside_of_an_image(rank: int, bad: float) -> None:

@@ -34,6 +34,7 @@ APART = {
     "unfold by 1": lambda t, x: t.nn.functional.unfold(x, 1),
     "unfold of one place": lambda t, x: t.nn.functional.unfold(x, (4, 4)),
     "cut": lambda t, x: t.nn.functional.pad(x, (-1, 0, 0, -1), mode="replicate"),
+    "cut by a constant border": lambda t, x: t.nn.functional.pad(x, (-1, 0, 0, -1)),
     "cloned coefficient": lambda t, x: t.triangular_solve(t.ones(4, 1), x[0, 0])[1],
     "masked.prod": lambda t, x: getattr(t, "masked", torch.masked).prod(x[0, 0, 0, 0], 0),
 }

@@ -117,9 +117,9 @@ def channels(input: Any, named: dict[str, Any]) -> None:
     """As many entries as there are channels (axis 1) in each of some parameters; None stands for none."""
     shape = shape_of(input)
     for name, x in named.items():
-        have = None if x is None or len(shape) < 2 else math.prod(shape_of(x))
-        if have is not None and have != shape[1]:
-            raise ShapeError(f"{name} should contain {shape[1]} elements not {have}")
+        have, wanted = None if x is None else math.prod(shape_of(x)), shape[1] if len(shape) > 1 else 0
+        if have is not None and have != wanted:
+            raise ShapeError(f"{name} should contain {wanted} elements not {have}")
 
 
 def _rows(input: Any) -> tuple[int, int]:

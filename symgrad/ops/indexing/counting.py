@@ -152,9 +152,11 @@ def _edges(values: Any, bins: Any, limits: Any, dim: int = 0) -> Any:
                 f"element, but got input with dtype {values.dtype} and {edges.size} bins for dimension {dim} with "
                 f"dtype {edges.dtype}"
             )
+    parts = bins if isinstance(bins, int) else edges.size - 1
+    if parts <= 0:
+        raise AutogradError(f"torch.histogram(): bins must be > 0, but got {parts} for dimension {dim}")
+    if not isinstance(bins, int):
         return edges
-    if bins <= 0:
-        raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
     low, high = limits or ((values.min(), values.max()) if values.size else (0, 1))
     if not np.isfinite([low, high]).all():
         raise AutogradError(f"torch.histogramdd: dimension {dim}'s range [{low}, {high}] is not finite")

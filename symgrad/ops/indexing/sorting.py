@@ -206,9 +206,9 @@ def _middle(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
         return sum_op(input, dim=tuple(range(len(shape_of(input)))), keepdim=False) + np.nan
     if dim is None:
         return middle_op(reshape(input, -1), skip_nan=skip_nan)
+    check_entries("median", input, dim)
     if not shape_of(input):
         return named(name)(sort(input))
-    check_entries("median", input, dim)
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
     missing = isnan(input)

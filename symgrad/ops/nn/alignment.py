@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError
-from symgrad.op import shape_of
+from symgrad.errors import ArgumentError, DtypeError, ShapeError
+from symgrad.op import refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, where
@@ -21,8 +21,14 @@ from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
 
 
-def _numbers(lengths: Any) -> list[int]:
-    return [int(n) for n in values_of(lengths).reshape(-1)]
+def _numbers(name: str, lengths: Any, batch: int) -> list[int]:
+    """A length for every sample."""
+    plain = values_of(lengths).reshape(-1)
+    if plain.size and plain.dtype.kind not in "ui":
+        raise DtypeError(f"{name} must be integral, and these are of dtype {plain.dtype}")
+    if len(plain) != batch:
+        raise ArgumentError(f"{name} must be of size batch_size ({batch}), got {len(plain)}")
+    return [int(n) for n in plain]
 
 
 def _labels(targets: Any, lengths: list[int]) -> list[Any]:
@@ -61,6 +67,7 @@ def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
 
 
 @within("nn.functional")
+@refusing({"buic": "ctc_loss_cpu"})
 def ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -80,7 +87,12 @@ def ctc_loss(
     check_reduction(reduction)
     single = len(shape_of(log_probs)) == 2
     logs = unsqueeze(log_probs, 1) if single else log_probs
-    times, counts = _numbers(input_lengths), _numbers(target_lengths)
+    if len(shape_of(targets)) not in (1, 2):
+        raise ShapeError(f"Expected 1 to 2 dimensions for argument 'targets', got shape {tuple(shape_of(targets))}")
+    if not 0 <= blank < shape_of(logs)[2]:
+        raise ArgumentError(f"blank must be in label range: {blank} is none of {shape_of(logs)[2]} classes")
+    batch = shape_of(logs)[1]
+    times, counts = _numbers("input_lengths", input_lengths, batch), _numbers("target_lengths", target_lengths, batch)
     if min(times, default=0) < 0 or min(counts, default=0) < 0:
         raise ArgumentError(f"Expected lengths to be at least 0, but got {times} of inputs, {counts} of targets")
     room, need = shape_of(targets)[-1], max(counts, default=0) if len(shape_of(targets)) == 2 else sum(counts)

@@ -225,7 +225,7 @@ def cross_entropy(
         value = -sum_(logs * target if along is None else logs * target * along, axis)
         if reduction != "mean":
             return reduced(value, reduction)
-        return sum_(value) / (math.prod(shape_of(input)) // classes)
+        return sum_(value) / math.prod(n for k, n in enumerate(shape_of(input)) if k != axis)
     hard = _nll(logs, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return hard

@@ -201,8 +201,17 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     full = [n + 2 * w for n, w in zip(target, widths, strict=True)]
     places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(full, sizes, steps, gaps, strict=True)]
     batch, rows, count = shape_of(x)
+    if rows % math.prod(sizes):
+        raise ShapeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
+            f"{rows} and kernel_size={tuple(sizes)}."
+        )
     if count != math.prod(places):
-        raise ShapeError(f"fold: {math.prod(places)} places expected for output_size {target}, got {count}.")
+        raise ShapeError(
+            f"Given output_size={tuple(target)}, kernel_size={tuple(sizes)}, dilation={tuple(gaps)}, padding="
+            f"{tuple(widths)}, stride={tuple(steps)}, expected size of input's dimension 2 to match the calculated "
+            f"number of sliding blocks {math.prod(places)}, but got input.size(2)={count}."
+        )
     seen = permute(reshape(x, batch, rows // math.prod(sizes), *sizes, *places), 0, 1, 4, 5, 2, 3)
     for k in (1, 0):
         seen = windows_sum_op(seen, dim=2 + k, step=steps[k], dilation=gaps[k], size=full[k])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,10 +104,16 @@ def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list
     rank = len(have)
     if (size is None) == (factor is None):
         raise ArgumentError("interpolate: exactly one of size and scale_factor must be given.")
+    name, given = ("scale_factor", factor) if size is None else ("size", size)
+    each = list(given) if hasattr(given, "__len__") else [given] * rank
+    if len(each) != rank:
+        raise ArgumentError(
+            f"Input and {name} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(have)} and {name} of {given}."
+        )
     if size is not None:
-        wanted = [int(size)] * rank if isinstance(size, int) or not hasattr(size, "__len__") else [int(n) for n in size]
-        return wanted, [None] * rank
-    factors = [float(factor)] * rank if not hasattr(factor, "__len__") else [float(f) for f in factor]
+        return [operator.index(n) for n in each], [None] * rank
+    factors = [float(f) for f in each]
     return [math.floor(n * f) for n, f in zip(have, factors, strict=True)], list(factors)
 
 
@@ -126,10 +133,16 @@ def interpolate(
     ``antialias`` smooths where the result is smaller, in the modes "bilinear" and "bicubic"; ``ValueError`` in others.
     """
     have = shape_of(input)[2:]
+    if not 1 <= len(have) <= 3:
+        raise UnsupportedMode(f"Only 3D, 4D and 5D input Tensors supported (got {len(shape_of(input))}D)")
     wanted, factors = _sizes(have, size, scale_factor)
     if min([*have, *wanted], default=1) <= 0:
         raise ArgumentError(
             f"Input and output sizes should be greater than 0, but got input {tuple(have)} output {tuple(wanted)}"
+        )
+    if 0 in shape_of(input)[1:]:
+        raise ShapeError(
+            f"Non-empty {len(have) + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}"
         )
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ArgumentError(f"align_corners option can only be set with modes that interpolate, and {mode!r} does not")
@@ -224,7 +237,7 @@ def _reflected(x: Any, low: float, high: float) -> Any:
 def _clipped(x: Any, size: int) -> Any:
     plain = values_of(x)
     inside = (plain > 0) & (plain < size - 1)
-    return where(inside, x, np.clip(plain, 0, size - 1).astype(plain.dtype))
+    return where(inside, x, np.fmin(np.fmax(plain, 0), size - 1).astype(plain.dtype))  # and nan is at the first place
 
 
 def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
@@ -297,14 +310,26 @@ def grid_sample(
             f"{list(shape_of(input))} and grid with sizes {list(shape_of(grid))}"
         )
     if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
-        raise ArgumentError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}.")
+        raise ArgumentError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', and padding_mode "
+            f"to be 'zeros', 'border', or 'reflection', but got: {mode!r}, {padding_mode!r}"
+        )
+    if 0 in sizes:
+        raise ShapeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(shape_of(input))}"
+        )
+    if mode == "bicubic" and len(sizes) != 2:
+        raise UnsupportedMode("grid_sampler(): bicubic interpolation only supports 4D input")
     points = list(reversed(unbind(grid, -1)))
     if mode == "bicubic":
         return _sampled_cubic(input, points, padding_mode, align)
     places = [_in_pixels(p, n, padding_mode, align) for p, n in zip(points, sizes, strict=True)]
     if mode == "nearest":
-        # Zero times the grid: its gradient is zero, not absent.
-        return _read(input, [np.rint(values_of(p)) for p in places]) + 0 * unsqueeze(floor(places[0]), 1)
+        at = [np.rint(values_of(p)) for p in places]
+        nowhere = np.isnan(at[0])
+        still = where(nowhere, 0, places[0]) if nowhere.any() else places[0]
+        return _read(input, at) + 0 * unsqueeze(floor(still), 1)  # the grid's gradient is zero, not absent
     lows = [np.floor(values_of(p)) for p in places]
     return _mixed(
         input,
@@ -344,6 +369,12 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
         raise ArgumentError(f"Expected theta to have floating point type, but got {torch_name(theta.dtype)}")
     if len(size) not in (4, 5):
         raise UnsupportedMode(f"affine_grid only supports 4D and 5D sizes, for maps of 2 and 3 axes. Got size {size}.")
+    rank = len(size) - 2
+    if tuple(shape_of(theta)[1:]) != (rank, rank + 1):
+        raise ArgumentError(
+            f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size {tuple(size)}. Got "
+            f"{tuple(shape_of(theta))}."
+        )
     if min(size) <= 0:
         raise ArgumentError(f"Expected non-zero, positive output size. Got {size}")
     axes = []

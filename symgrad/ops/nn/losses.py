@@ -389,6 +389,13 @@ def cosine_embedding_loss(
 ) -> Any:
     """1 - cos where t = 1, max(0, cos - margin) where t = -1."""
     axis = len(shape_of(target))
+    if axis > 1:
+        raise ShapeError("0D or 1D target tensor expected, multi-target not supported")
+    shapes = [shape_of(x) for x in (input1, input2)]
+    if any(len(shape) != axis + 1 for shape in shapes):
+        raise ShapeError(
+            f"{axis}D target tensor expects {axis + 1}D input tensors, but found inputs with sizes {shapes}"
+        )
     dot, a, b = sum_(input1 * input2, axis), sum_(input1 * input1, axis), sum_(input2 * input2, axis)
     cosine = dot / ((a + 1e-12) * (b + 1e-12)) ** 0.5
     value = where(target == 1, 1 - cosine, 0) + where(target == -1, clamp_min(cosine - margin, 0), 0)

@@ -85,7 +85,7 @@ def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
 @front("constant_pad_nd", op=pad_op, method=False)
 def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
     """A constant border, with widths in pairs from the last axis backwards; negative widths cut."""
-    return _new(input, pad_axes(input, _widths(pad, len(shape_of(input))), value))
+    return owned(_new(input, pad_axes(input, _widths(pad, len(shape_of(input))), value)))
 
 
 def _new(input: Any, out: Any) -> Any:
@@ -132,8 +132,29 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         raise UnsupportedMode(f"Unrecognised padding mode {mode}: 'constant', 'reflect', 'replicate' or 'circular'.")
     if value:
         raise ArgumentError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    _check_borders(shape_of(input), pad, mode)
     source = input if mode == "circular" else placed(input)
     return owned(_new(source, _continued(source, pad, mode)))
+
+
+def _check_borders(shape: Sequence[Any], pad: Sequence[int], mode: str) -> None:
+    """Borders of an array's own entries: channels and one to three axes, maybe in a batch, and entries to take."""
+    axes = len(pad) // 2
+    if len(pad) not in (2, 4, 6) or len(shape) not in (axes + 1, axes + 2):
+        raise UnsupportedMode(
+            f"Padding size {len(pad)} is not supported for {len(shape)}D input tensor of shape {list(shape)}. The mode "
+            f"{mode!r} takes two widths for 2D or 3D input, four for 3D or 4D, and six for 4D or 5D."
+        )
+    if mode == "circular":
+        return
+    if 0 in shape[len(shape) - axes - 1 :]:
+        raise ShapeError(
+            f"Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
+    for axis, widths in _widths(pad, len(shape)).items():
+        if isinstance(shape[axis], int) and shape[axis] + sum(widths) < 1:
+            raise ShapeError(f"input of shape {list(shape)} is too small: widths {widths} leave nothing of axis {axis}")
 
 
 @rounded_once

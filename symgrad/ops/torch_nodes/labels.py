@@ -258,11 +258,11 @@ def _tensordot(out: Any, input: Any, other: Any, *_: Any, **__: Any) -> str | No
     return Temporary.of("ViewBackward0", "MmBackward0" if shape_of(out) else "DotBackward0")
 
 
-def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str | None:
+def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
     kinds = {"reflect": "Reflection", "replicate": "Replication"}
     if mode in kinds:
         return f"{kinds[mode]}Pad{len(pad) // 2}DBackward0"
-    return "CopySlices" if mode == "circular" else None
+    return "CopySlices" if mode == "circular" else "ConstantPadNdBackward0"
 
 
 def _instance_norm(*_: Any, **__: Any) -> str:
