@@ -16,10 +16,11 @@ from symgrad.op.factories import broadcast_shapes, elementwise, family, multilin
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
 from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, scales, title
-from symgrad.op.refusals import by_kind, refusal, refusing
+from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 
 __all__ = [
     "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Op", "Rule", "Spec", "broadcast_shapes", "by_kind",
-    "carrier_of", "elementwise", "family", "front", "is_complex", "lookup", "multilinear", "primitive", "publish",
-    "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title", "with_numpy_names",
+    "carrier_of", "elementwise", "family", "front", "inexact", "is_complex", "lookup", "multilinear", "primitive",
+    "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
+    "with_numpy_names",
 ]  # fmt: skip

@@ -33,6 +33,11 @@ def refusal(name: str, words: str, dtype: Any) -> SymgradError:
     )
 
 
+def inexact(name: str) -> dict[str, str]:
+    """What the function of that name of ``linalg`` refuses as a whole number: with torch's words."""
+    return {"bui": f"{name}: Expected a floating point or complex tensor as input. Got {{dtype}}"}
+
+
 def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     """Let a function made of ops refuse dtypes, as an op's ``refuses``: by the common dtype of its leading arrays."""
     table = by_kind(refuses)

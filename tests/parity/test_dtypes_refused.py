@@ -151,3 +151,21 @@ def test_means_over_cells_are_of_floats(dtype):
         x = sample(dtype, (1, 1, *(3,) * rank))
         compared(lambda t, x=x, n=rank: getattr(t.nn.functional, f"adaptive_avg_pool{n}d")(t.tensor(x), 2), rank)
         compared(lambda t, x=x: t.nn.functional.interpolate(t.tensor(x), size=2, mode="area"), rank)
+
+
+DECOMPOSED = """linalg.inv(A)|linalg.inv_ex(A)|linalg.svd(A)|linalg.svdvals(A)|linalg.qr(A)|linalg.cholesky(A)|
+linalg.cholesky_ex(A)|linalg.eigh(A)|linalg.eigvalsh(A)|linalg.eig(A)|linalg.eigvals(A)|linalg.solve(A, A)|
+linalg.solve_ex(A, A)|linalg.solve_triangular(A, A, upper=True)|linalg.lu(A)|linalg.lu_factor(A)|linalg.cond(A)|
+linalg.matrix_power(A, -1)|linalg.tensorinv(A, ind=1)|linalg.tensorsolve(A, A[0])|linalg.matrix_norm(A, "nuc")|
+linalg.matrix_norm(A, 2)|linalg.householder_product(A, A[0])|linalg.pinv(A)|linalg.lstsq(A, A)|pinverse(A)|
+cholesky_solve(A, A)|cholesky_inverse(A)|ormqr(A, A[0], A)|frexp(A)|histc(A)|matrix_exp(A)|linalg.slogdet(A)"""
+
+
+@pytest.mark.parametrize("call", DECOMPOSED.replace("\n", "").split("|"))
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_whole_numbers_are_not_decomposed(call, dtype):
+    def run(t):
+        return eval(f"t.{call}", {"t": t, "A": t.tensor([[4, 1], [1, 3]]).to(getattr(t, dtype))})  # noqa: S307
+
+    assert outcome(torch, run)[0] == "error"
+    compared(run, call)

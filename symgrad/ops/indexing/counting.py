@@ -120,7 +120,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @front("histc")
-@refusing({"b": "linspace_cpu", "c": "aminmax_cpu"})
+@refusing({"b": "linspace_cpu", "ui": "histogram_cpu", "c": "aminmax_cpu"})
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
 

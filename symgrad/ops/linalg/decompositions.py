@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -95,7 +95,7 @@ eigvals_op: Op = primitive(
     node="LinalgEig",
     domain="distinct",
     code=lambda x: f"eigvals({x})",
-    refuses={"h": "linalg_eig_out_cpu"},
+    refuses={"bui": "Unknown Complex ScalarType for {dtype}", "h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
@@ -221,7 +221,7 @@ qr_q_op: Op = primitive(
     node="LinalgQr",
     phases=True,
     domain="tall",
-    refuses={"h": "geqrf_cpu"},
+    refuses={**inexact("linalg.qr"), "h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_q),
     orthonormal=(0,),
     work=work.reflections,
@@ -237,7 +237,7 @@ qr_r_op: Op = primitive(
     node="LinalgQr",
     phases=True,
     domain="tall",
-    refuses={"h": "geqrf_cpu"},
+    refuses={**inexact("linalg.qr"), "h": "geqrf_cpu"},
     digits=digits.by_matrix(digits.qr_r),
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
@@ -347,6 +347,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 @in_linalg
+@refusing({"bui": "orgqr_cpu"})
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
     if len(shape_of(A)) < 2:
@@ -377,6 +378,7 @@ def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
 
 
 @front("ormqr", words={"input2": "tau", "input3": "other"})
+@refusing({"bui": "ormqr_cpu"})
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
     sides = [len(shape_of(x)) for x in (input, other)]

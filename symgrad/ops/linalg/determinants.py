@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import real_part
-from symgrad.op import Op, elementwise, front, is_complex, primitive, sampling, shape_of
+from symgrad.op import Op, elementwise, front, inexact, is_complex, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.complex import conj, imag
@@ -172,7 +172,7 @@ det_op: Op = primitive(
     (lambda g, out, x: _det_vjp(g, out, x),),
     infer=lambda shape: shape[:-2],
     node="LinalgDet",
-    refuses={"bui": "linalg.det: Expected a floating point or complex tensor as input. Got {dtype}", "h": "lu_cpu"},
+    refuses={**inexact("linalg.det"), "h": "lu_cpu"},
     decomposed=True,
     domain="invertible",
     single=single.real(single.det, np.linalg.det),
@@ -186,10 +186,7 @@ det_op: Op = primitive(
 
 def _refusals_of(name: str) -> dict[str, str]:
     """What is said of dtypes that a logarithm of a determinant does not take."""
-    return {
-        "bui": f"{name}: Expected a floating point or complex tensor as input. Got {{dtype}}",
-        "h": f"{name}: Low precision dtypes not supported. Got {{dtype}}",
-    }
+    return {**inexact(name), "h": f"{name}: Low precision dtypes not supported. Got {{dtype}}"}
 
 
 inv_or_infinite_op: Op = primitive(

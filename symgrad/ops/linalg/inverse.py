@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, front, primitive, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, front, inexact, primitive, sampling, shape_of
 from symgrad.ops.calls import fits, singular
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, outer
@@ -46,7 +46,7 @@ inv_op: Op = primitive(
     domain="invertible",
     code=lambda x: f"np.linalg.inv({x})",
     layout="columns",
-    refuses={"h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
+    refuses={**inexact("linalg.inv"), "h": "linalg.inv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.inv),
     fails=singular.inv,
     work=work.cubic(2),
@@ -82,7 +82,7 @@ solve_op: Op = primitive(
     domain="invertible",
     together=True,
     layout="columns",
-    refuses={"h": "lu_cpu"},
+    refuses={**inexact("linalg.solve"), "h": "lu_cpu"},
     digits=digits.by_matrix(digits.solve),
     fails=singular.solve,
     example=("matrix", "vector", {}),
@@ -136,7 +136,7 @@ solve_triangular_op: Op = primitive(
     domain="invertible",
     define=_triangular_define,
     together=True,
-    refuses={"h": "triangular_solve_cpu"},
+    refuses={"buih": "triangular_solve_cpu"},
     expanded=True,
     example=("matrix", "matrix", {"upper": True, "unit": False}),
     work=work.system,
@@ -174,7 +174,7 @@ cholesky_op: Op = primitive(
     domain="positive-definite",
     code=lambda x: f"np.linalg.cholesky({x})",
     layout="columns",
-    refuses={"h": "cholesky_cpu"},
+    refuses={**inexact("linalg.cholesky"), "h": "cholesky_cpu"},
     digits=digits.by_matrix(digits.cholesky),
     triangle=True,
     fails=singular.cholesky,

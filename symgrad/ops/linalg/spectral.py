@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import real_part
-from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
+from symgrad.op import Op, front, inexact, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
@@ -45,7 +45,7 @@ eigvalsh_op: Op = primitive(
     node="LinalgEigh",
     domain="symmetric",
     code=lambda x: f"np.linalg.eigvalsh({x})",
-    refuses={"h": "linalg_eigh_cpu"},
+    refuses={"buih": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigvalsh),
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
@@ -81,7 +81,7 @@ eigh_vectors_op: Op = primitive(
     node="LinalgEigh",
     phases=-2,
     domain="symmetric",
-    refuses={"h": "linalg_eigh_cpu"},
+    refuses={"buih": "linalg_eigh_cpu"},
     digits=digits.by_matrix(digits.eigh_vectors),
     code=lambda x: f"eigh_vectors({x})",
     triangle=True,
@@ -108,7 +108,7 @@ svdvals_op: Op = primitive(
     node="LinalgSvd",
     domain="matrix",
     code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
-    refuses={"h": "linalg_svd_cpu"},
+    refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svdvals),
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "sigma"),
@@ -175,7 +175,7 @@ svd_u_op: Op = primitive(
     node="LinalgSvd",
     phases=-2,
     domain="matrix",
-    refuses={"h": "linalg_svd_cpu"},
+    refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_u),
     orthonormal=(0,),
     example=("matrix", {"k": 2}),
@@ -193,7 +193,7 @@ svd_vh_op: Op = primitive(
     node="LinalgSvd",
     phases=-1,
     domain="matrix",
-    refuses={"h": "linalg_svd_cpu"},
+    refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},
     digits=digits.by_matrix(digits.svd_vh),
     orthonormal=(1,),
     example=("matrix", {"k": 2}),
@@ -210,7 +210,7 @@ matrix_exp_op: Op = primitive(
     infer=_vectors_of,
     node="LinalgMatrixExp",
     domain="square",
-    refuses={"bui": "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {dtype}"},
+    refuses=inexact("linalg.matrix_exp"),
     digits=digits.by_matrix(digits.matrix_exp),
     doc="The matrix exponential.",
 )

@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -209,7 +209,7 @@ pinv_op: Op = primitive(
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",
     domain="matrix",
-    refuses={"h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
+    refuses={**inexact("linalg.pinv"), "h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
     example=("matrix", {"atol": 0.0, "rtol": 1e-15}),
     samples=[sampling.one("matrix", *sizes, atol=0.0, rtol=1e-12) for sizes in (("n", "n"), ("p", "q"), ("q", "n"))],
@@ -218,6 +218,7 @@ pinv_op: Op = primitive(
 
 
 @in_linalg
+@refusing(inexact("linalg.pinv"))
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """The Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol · the largest) count as zero."""
     relative = rcond if rtol is None else rtol
@@ -236,6 +237,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 
 @within("linalg", words={"b": "B"})
+@refusing({"bui": "This function doesn't handle types other than float and double, got {dtype}"})
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     """The least-squares solution of A X = B, with residuals, rank and singular values (plain numbers)."""
     if len(shape_of(A)) < 2:

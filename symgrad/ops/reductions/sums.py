@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, real_part, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.notices import notice, notice_once
-from symgrad.op import Op, Spec, front, multilinear, primitive, sampling, shape_of
+from symgrad.op import Op, Spec, front, inexact, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.fused import portion, std_slope
@@ -383,7 +383,7 @@ norm_op: Op = primitive(
     parity="even",
     code=_norm_code,
     kinks=("zero vector",),
-    refuses={"bui": "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtype}"},
+    refuses=inexact("linalg.vector_norm"),
     mixes="dim",
     single=adding.norm,
     digits=digits.norm,
