@@ -70,3 +70,14 @@ def test_operands_that_were_cast_are_read_as_they_were_given(made, program):
 def test_einsum_reads_what_its_operands_were(equation):
     program = f"y = x.repeat(1, 2)\nz = t.einsum('{equation}', y, y).sum()\ny.data = y.data * 2\nz.backward()"
     alike(START + program, "x.grad.tolist()")
+
+
+@pytest.mark.parametrize("function", ["qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals"])
+@pytest.mark.parametrize("change", ["y.mul_(2)", "y.data.mul_(2)", "y.data = y.data * 2"])
+def test_decompositions_keep_their_parts_and_not_the_matrix(function, change):
+    program = f"""y = x.repeat(1, 2) + t.tensor([[3.0, 1.0], [1.0, 2.0]])
+found = t.linalg.{function}(y)
+z = sum(part.abs().sum() for part in (found if isinstance(found, tuple) else (found,)))
+{change}
+z.backward()"""
+    alike(START + program, "[round(entry, 9) for (entry,) in x.grad.tolist()]")

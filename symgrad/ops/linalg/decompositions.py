@@ -97,6 +97,7 @@ eigvals_op: Op = primitive(
     code=lambda x: f"eigvals({x})",
     refuses={"bui": "Unknown Complex ScalarType for {dtype}", "h": "linalg_eig_out_cpu"},
     digits=digits.by_matrix(digits.eigvals),
+    copies=True,  # torch saves the parts
     doc="Eigenvalues of square matrices, complex, in LAPACK's order.",
 )
 eig_vectors_op: Op = primitive(
@@ -109,6 +110,7 @@ eig_vectors_op: Op = primitive(
     code=lambda x: f"eig_vectors({x})",
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
+    copies=True,  # torch saves the parts
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 
@@ -226,6 +228,7 @@ qr_q_op: Op = primitive(
     orthonormal=(0,),
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
+    copies=True,  # torch saves the parts
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -241,6 +244,7 @@ qr_r_op: Op = primitive(
     digits=digits.by_matrix(digits.qr_r),
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
+    copies=True,  # torch saves the parts
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 

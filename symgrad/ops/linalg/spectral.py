@@ -49,6 +49,7 @@ eigvalsh_op: Op = primitive(
     digits=digits.by_matrix(digits.eigvalsh),
     triangle=True,
     decomposes=("eigenvalues", "lambda"),
+    copies=True,  # torch saves the parts
     doc="Eigenvalues of symmetric (Hermitian) matrices in ascending order.",
 )
 
@@ -87,6 +88,7 @@ eigh_vectors_op: Op = primitive(
     triangle=True,
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
+    copies=True,  # torch saves the parts
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -113,6 +115,7 @@ svdvals_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "sigma"),
     samples=_SAMPLES,
+    copies=True,  # torch saves the parts
     doc="Singular values in descending order.",
 )
 
@@ -181,6 +184,7 @@ svd_u_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "U"),
     samples=_SAMPLES,
+    copies=True,  # torch saves the parts
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -199,6 +203,7 @@ svd_vh_op: Op = primitive(
     example=("matrix", {"k": 2}),
     decomposes=("SVD", "V"),
     samples=_SAMPLES,
+    copies=True,  # torch saves the parts
     doc="Right singular vectors, as conjugated rows.",
 )
 

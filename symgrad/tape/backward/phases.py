@@ -33,7 +33,10 @@ def note(turns: Turns, node: Node, g: Any, out: Any) -> None:
     slope, size = products.imag.sum(axis), np.sqrt((np.abs(came) ** 2).sum(axis))
     if axis == -1:
         slope = -slope  # rows are conjugated
-    _, before, sizes = turns.get(key := (node.args[0], node.op.node), (node, 0, 0))
+    matrices = node.args[0]
+    if isinstance(matrices, Node) and matrices.op.name == "clone":
+        matrices = matrices.args[0]  # of a leaf each part keeps a copy of its own
+    _, before, sizes = turns.get(key := (matrices, node.op.node), (node, 0, 0))
     turns[key] = node, before + slope, sizes + size
 
 
