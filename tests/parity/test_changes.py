@@ -262,3 +262,20 @@ def test_a_stale_view_is_refused_before_a_function_changes_it(cut, change):
 @pytest.mark.parametrize("index", ["v > 0", "[0]", "t.tensor([0])", "t.tensor([True, False])", "0", "slice(0, 1)"])
 def test_written_entries_are_kept_for_one_backward(index):
     alike(f"v = x * 1\nv[{index}] = 0.5\ns = v.sum()\ns.backward()\ns.backward()", "x.grad.tolist()", x=weight)
+
+
+@pytest.mark.parametrize(
+    "mask", ["(v > -9)", "(v > -9).all(0)", "(v > 1)[0]", "(v > -9).long()", "(v * 2).long().double()"]
+)
+@pytest.mark.parametrize("data", ["m.data * 3", "t.full_like(m, 2)", "m.double() * 0.5"])
+def test_other_data_of_what_was_saved_in_another_dtype(mask, data):
+    """A product with a mask is differentiated with what the mask holds by then."""
+    program = f"""
+x = t.tensor([[1.0, 0.5, 1.0], [2.0, 3.0, 0.5]], requires_grad=True)
+v = x * 2
+m = {mask}
+y = m * x
+m.data = {data}
+(y * y).sum().backward()
+"""
+    alike(program, "x.grad.tolist()")

@@ -280,10 +280,11 @@ def catch_up(node: Node) -> None:
     if any(was is not value and not _alike(was, value) for was, value in zip(node.saved, now, strict=True)):
         _misfits.add(node)
     for given in node.args.kept if node.args.__class__ is Labelled else ():
-        if given.__class__ is Given and (array := given.array()) is not None:
-            other = by_now(array, places[given.position], since)
-            if other is not array or changed_since(array, since):
-                if not _alike(array, other):
+        if given.__class__ is Given:
+            array, place = given.array(), places[given.position]
+            other = given_data(place, since) if array is None else by_now(array, place, since)
+            if other is not None and (other is not array or changed_since(array, since)):
+                if array is None or not _alike(array, other):
                     _misfits.add(node)
                 now[given.position] = other.astype(node.saved[given.position].dtype)[()]
     if any(a is not b for a, b in zip(now, node.saved, strict=True)):
