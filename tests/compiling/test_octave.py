@@ -323,6 +323,7 @@ def test_arguments_may_have_any_name():
         (lambda x: sg.special.bessel_j0(x), np.ones(3), r"not written in Octave: \w+\(\) has no form there"),
         (lambda x: x[np.argsort(x)][:2].sum(), np.arange(5000.0), "looked at 5000 values"),
         (lambda x: x * 2, np.ones(3, np.float16), "has dtype float16, which Octave has not"),
+        (lambda x: sg.exp(x).to(sg.float16).to(sg.float64), np.ones(3), "has dtype float16, which Octave has not"),
         (lambda x: x * x, np.ones(3, np.uint8), "mul.. of uint8 goes round at the end of its range"),
         (lambda x: sg.linalg.eigh(x)[1], np.eye(3), "whose signs are free"),
         (lambda x: sg.asin(x), np.ones(3, complex), r"asin\(\) has no form there"),

@@ -479,3 +479,9 @@ def test_tangents_of_gradients_that_hold_nan_are_computed_in_every_precision(dty
     x = sg.tensor([-1.5, float("nan"), 1.0, 2.0], dtype=dtype)
     tangent = sg.func.jvp(sg.func.grad(lambda x: x.prod()), (x,), (sg.ones_like(x),))[1]
     np.testing.assert_array_equal(tangent.double().numpy(), [np.nan, -2.5, np.nan, np.nan])
+
+
+def test_whole_numbers_of_a_value_that_moves_have_a_formula():
+    x = np.array([1.5, 2.5])
+    tangent = sg.compile(lambda x: sg.func.jvp(lambda z: z * z.to(sg.int8), (x,), (x,))[1], x)
+    assert "x" in tangent.program.formula

@@ -65,7 +65,8 @@ def text_of(program: Compiled) -> str:
     arguments, results, (rtol, _) = sample_for(program, outputs, "C", writer.ordered)
     test = _selftest(program, writer, arguments, results, rtol)
     constants = _constants(program, writer, inputs)
-    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers, LIBRARY)]
+    words = set(_WORD.findall("\n".join([body, *looked])))
+    helpers = [LIBRARY[name] for name in with_theirs(writer.helpers & words, LIBRARY)]
     parts = [_header(program, writer, body), "", *helpers]
     parts += [_ROOM] if "room(" in "".join([body, *looked]) else []
     parts += [f"static const int64_t {n}[] = {{\n{_rows(v, 'int64_t')}\n}};" for n, v in writer.constants.items()]

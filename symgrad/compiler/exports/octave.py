@@ -86,7 +86,8 @@ def text_of(program: Compiled, called: str | None = None) -> str:
             f"save(): Octave calls a function by the name of its file, and {name!r} is no name of its own there; take "
             "letters, digits and underscores, as in gradient.m."
         )
-    for dtype in (*(a.dtype for a in known_arguments(program)), *(dtype for _, dtype in program.results)):
+    between = (t.dtype for t in postorder(program.terms) if t.dtype is not None)
+    for dtype in (*(a.dtype for a in known_arguments(program)), *(dtype for _, dtype in program.results), *between):
         if dtype.name not in CLASSES and dtype.kind not in "iu":
             raise CompileError(
                 f"{program.name}() has dtype {dtype}, which Octave has not. Save the program as a Python file."

@@ -164,7 +164,7 @@ class Dual(Carried):
         dtype = self.primal.to(*args, **options).dtype
         if dtype == self.dtype:
             return self
-        return lookup("cast")(self, dtype=dtype)
+        return lookup("cast")(self, dtype=dtype.name)
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return dualwrites.overwrite(self, op(dualwrites.unchanged(self), *args, **options))

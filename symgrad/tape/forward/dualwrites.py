@@ -108,7 +108,7 @@ def overwrite(dual: Any, value: Any) -> Any:
     if tuple(shape_of(tangent)) != shape:
         tangent = lookup("expand")(tangent, shape=shape)
     if tangent.dtype != dual.dtype:
-        tangent = lookup("cast")(tangent, dtype=dual.dtype)
+        tangent = lookup("cast")(tangent, dtype=dual.dtype.name)
     if carrier_of(dual.primal.__class__) is None:
         dual.primal = np.broadcast_to(np.asarray(primal, dual.dtype), shape)[()]
     else:

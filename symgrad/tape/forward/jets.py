@@ -96,7 +96,7 @@ class Jet(Carried):
     def to(self, *args: Any, **options: Any) -> Any:
         """Another dtype."""
         dtype = self.head.to(*args, **options).dtype
-        return self if dtype == self.dtype else lookup("cast")(self, dtype=dtype)
+        return self if dtype == self.dtype else lookup("cast")(self, dtype=dtype.name)
 
     def __bool__(self) -> bool:
         return bool(self.head)
@@ -200,7 +200,7 @@ def _like(made: Jet, rule: Callable[[int], Any]) -> Callable[[int], Any]:
             return None
         if tuple(shape_of(found)) != made.raw_shape:
             found = expand_op(found, shape=made.raw_shape)
-        return found if found.dtype == made.dtype else lookup("cast")(found, dtype=made.dtype)
+        return found if found.dtype == made.dtype else lookup("cast")(found, dtype=made.dtype.name)
 
     return fitted
 

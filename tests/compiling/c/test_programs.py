@@ -139,3 +139,8 @@ def test_the_text_is_the_same_twice_and_says_what_it_computes(tmp_path):
     head = "int grad_logistic(ptrdiff_t m, ptrdiff_t n, const double *w, const double *X, const double *y, double *out)"
     assert head in texts[0]
     assert "Formula (LaTeX)" in texts[0]
+
+
+def test_helpers_that_no_line_calls_are_left_out(tmp_path):
+    program = sg.compile(lambda x: sg.norm(x.gather(0, sg.zeros((), dtype=sg.int64)), 1), np.float64(-2.0)).program
+    assert "wrap(" not in text_of(program, tmp_path)
