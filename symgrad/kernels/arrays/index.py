@@ -205,6 +205,14 @@ def embed(x: Any, dim: int, start: int, size: int) -> Any:
     return out
 
 
+def padded(x: Any, widths: Any, value: Any) -> Any:
+    """``x`` inside of a border of ``value``: pairs of widths by axis; ``np.pad`` takes four times as long."""
+    axes = list(zip(x.shape, widths, strict=True))
+    out = np.full([before + n + after for n, (before, after) in axes], value, x.dtype)
+    out[tuple([slice(before, before + n) for n, (before, _) in axes])] = x
+    return out
+
+
 def index_put(x: Any, value: Any, index: Any) -> Any:
     """A copy of ``x`` with ``x[index] = value``."""
     out = np.array(x)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
@@ -32,14 +31,13 @@ def _grown(size: Any, added: int) -> Any:
 
 pad_op: Op = primitive(
     "pad",
-    lambda x, widths, value: np.pad(x, widths, constant_values=value),
+    kernels.padded,
     (lambda g, out, like, *, widths, value: _cropped(g, like, widths),),
     jvp=(lambda t, out, like, *, widths, value: pad_op(t, widths=widths, value=0),),
     infer=lambda shape, widths, value: tuple(
         _grown(n, before + after) for n, (before, after) in zip(shape, widths, strict=True)
     ),
     node="ConstantPadNd",
-    code=lambda x, widths, value: f"np.pad({x}, {widths}, constant_values={value!r})",
     digits="kernel",
     example=("vector", {"widths": ((1, 0),), "value": 0}),
     along=True,

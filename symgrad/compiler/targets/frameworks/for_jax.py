@@ -70,6 +70,7 @@ CALLS = {
     "searchsorted": lambda rows, values, right, dtype: (
         f"jnp.searchsorted({rows}, {values}, side={'right' if right == 'True' else 'left'!r}).astype({dtype})"
     ),
+    "padded": lambda x, widths, value: f"jnp.pad({x}, {widths}, constant_values={value})",
     "index_put": lambda x, value, index: f"index_put({x}, {value}, {told(index)})",
     "ascontiguousarray": lambda x: x,
     "logdet": lambda x: f"logdet({x})",

@@ -117,15 +117,15 @@ def _dtype(text: str | None) -> str:
     return f", dtype=torch.{text[1:-1]}" if text[0] in "'\"" else f", dtype={text}"
 
 
-def _pad(x: str, width: str, constant_values: str = "0") -> str:
-    rows = ast.literal_eval(width) if width.isascii() and not any(c.isalpha() for c in width) else None
+def _padded(x: str, widths: str, value: str) -> str:
+    rows = ast.literal_eval(widths) if widths.isascii() and not any(c.isalpha() for c in widths) else None
     if rows is None:
-        node = ast.parse(width, mode="eval").body
+        node = ast.parse(widths, mode="eval").body
         if not isinstance(node, ast.Tuple) or not all(isinstance(e, ast.Tuple) for e in node.elts):
-            raise Missing("np.pad")
+            raise Missing("padded")
         rows = [[ast.unparse(e) for e in row.elts] for row in node.elts]  # type: ignore[attr-defined]
     flat = ", ".join(str(end) for row in reversed(rows) for end in row)
-    return f"torch.nn.functional.pad({x}, ({flat}), value={constant_values})"
+    return f"torch.nn.functional.pad({x}, ({flat}), value={value})"
 
 
 def _norm(x: str, p: str, dim: str, keepdim: str) -> str:
@@ -181,7 +181,7 @@ CALLS = {
     "multiply.outer": lambda x, y: f"torch.tensordot({x}, {y}, dims=0)",
     "einsum": lambda axes, *xs, optimize="": f"torch.einsum({axes}, {', '.join(xs)})",
     "tensordot": lambda x, y, axes: f"torch.tensordot({x}, {y}, dims={axes})",
-    "pad": _pad,
+    "padded": _padded,
     "take_along_axis": _take_along,
     "full": lambda shape, value, dtype=None: f"torch.full({shape}, {value}{_dtype(dtype)}{DEVICE})",
     "zeros": lambda shape, dtype="'float64'": f"torch.zeros({shape}{_dtype(dtype)}{DEVICE})",
