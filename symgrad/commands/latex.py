@@ -52,6 +52,7 @@ def add_commands(commands: Any) -> None:
     )
     judge.add_argument("--wrt", metavar="NAME", help="the variable; without it the values are compared")
     judge.add_argument("--shapes", metavar="SHAPES", help="as in 'X=n,m w=m'; found by trying where omitted")
+    judge.add_argument("--layout", choices=LAYOUTS, help="of the formula; where omitted its shape tells it")
     add_assume(judge)
     judge.set_defaults(run=_judge)
 
@@ -142,7 +143,8 @@ def _judge(options: argparse.Namespace) -> int:
     names = _names(options.wrt)
     wrt = None if not names else names[0] if len(names) == 1 else names
     structures = assumed(options.assume)
-    verdict = judge(options.given, of=loaded(options.of), wrt=wrt, shapes=options.shapes, assume=structures)
+    asked: dict[str, Any] = {"shapes": options.shapes, "assume": structures, "layout": options.layout}
+    verdict = judge(options.given, of=loaded(options.of), wrt=wrt, **asked)
     print(verdict)
     return EXIT[verdict.verdict]
 

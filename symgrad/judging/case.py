@@ -30,7 +30,7 @@ from symgrad.judging.readings import (
     repaired,
 )
 from symgrad.judging.sizes import with_other_sizes
-from symgrad.judging.values import best_of_values, stacked
+from symgrad.judging.values import best_of_values, laid_out, stacked, turned
 from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
@@ -45,7 +45,15 @@ ROW = "the text is a row; gradients are columns here."
 KINK = "they differ at a kink, where the value of the derivative is a convention."
 
 
-def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, assume: Any = None) -> Verdict:
+def judge(
+    given: Any,
+    *args: Any,
+    of: Any,
+    wrt: Any = None,
+    shapes: Any = None,
+    assume: Any = None,
+    layout: str | None = None,
+) -> Verdict:
     """Whether a formula that a person wrote is the derivative of ``of`` by ``wrt``.
 
     ``given`` is NumPy-like text, LaTeX, or a SymPy expression; nothing of it is evaluated as code.  ``of`` is a
@@ -55,6 +63,10 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     vec x, which stacks columns (Magnus and Neudecker, 1988) or rows; a note says so.  A text may be the differential,
     too: ``df = tr(A dX)``.  ``shapes`` states shapes of arguments, as ``"X=n,m w=m"``, and ``assume`` structures, as
     ``{"W": "symmetric"}``.
+
+    A gradient has the shape of its variable, and a Jacobian the shape (result, variable).  What is right in the
+    numerator or the denominator layout instead is EQUAL, and a note names the layout, where shapes tell the two apart;
+    of square matrices they do not.  ``layout="numerator"``, ``"denominator"`` or ``"mixed"`` asks for that one alone.
 
     The verdict is EQUAL (the same canonical form, or equal at many random points of several sizes), DIFFERENT (with the
     smallest integer counterexample found, and the probable mistake) or UNDECIDED.  Raises ``FormulaError`` with a caret
@@ -78,13 +90,13 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     checked(given, "the formula")
 
     def judged(about: Source) -> Verdict:
-        return _of_source(given, about, _name_of(wrt), assume or {})
+        return _of_source(given, about, _name_of(wrt), assume or {}, layout)
 
     try:
         about, found = best_of_values(judged, of, args, shapes, wrt is not None)
         wrt = _name_of(wrt)
         for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
-            again = _of_source(given, other, wrt, assume or {})
+            again = _of_source(given, other, wrt, assume or {}, layout)
             if again:
                 again.notes.append(note)
                 return again
@@ -95,10 +107,10 @@ def judge(given: Any, *args: Any, of: Any, wrt: Any = None, shapes: Any = None, 
     return found
 
 
-def _of_source(given: Any, about: Source, wrt: Any, assume: dict[str, str]) -> Verdict:
+def _of_source(given: Any, about: Source, wrt: Any, assume: dict[str, str], layout: str | None) -> Verdict:
     """The verdict about one source, under assumptions."""
     halves = {name: "symmetric" for name in about.read_by_half() if name not in assume}
-    found = _at_best_sizes(given, about.assuming({**halves, **assume}), wrt)
+    found = _at_best_sizes(given, about.assuming({**halves, **assume}), wrt, layout)
     found.notes += [f"{name} is taken to be symmetric: only one half of it is read." for name in halves]
     return found
 
@@ -115,10 +127,10 @@ def _read_otherwise(of: Any, about: Source, shapes: Any, wrt: Any) -> Iterator[t
             yield f"* in f is read {meaning}; write @ for the matrix product and .* for the other one.", other
 
 
-def _at_best_sizes(given: Any, about: Source, wrt: Any) -> Verdict:
+def _at_best_sizes(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
     """The verdict with the letters for sizes with which a text is right, or fits best."""
     try:
-        found = _judged(given, about, wrt)
+        found = _judged(given, about, wrt, layout)
         if found:
             return found
         tried = [found]
@@ -126,7 +138,7 @@ def _at_best_sizes(given: Any, about: Source, wrt: Any) -> Verdict:
         refusal, tried = error, []
     for note, other in with_other_sizes(given, about):
         try:
-            found = _judged(given, other, wrt)
+            found = _judged(given, other, wrt, layout)
         except SymgradError:
             continue
         found.notes += [note] * bool(note)
@@ -148,7 +160,7 @@ def _distance(found: Verdict) -> int:
     return int(_is_unexplained(found))
 
 
-def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
+def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
     """The verdict on a text; of a chain of equations, on all of them."""
     ours = about.derivative(wrt)
     stated = derivative_stated(given, about, wrt)
@@ -156,6 +168,8 @@ def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
         case = Case(stated, about, wrt, ours)
         case.text = given
         return case.verdict()
+    if layout is not None:
+        ours = laid_out(about, wrt, ours, layout)
     case = Case(given, about, wrt, ours)
     for k, side in enumerate(chained(given, about.symbols)):
         try:
@@ -169,21 +183,18 @@ def _judged(given: Any, about: Source, wrt: Any) -> Verdict:
             return verdict
     found = case.verdict()
     meant = found
-    for note, other in () if found else stacked(about, wrt, ours):
+    for note, other in () if found or layout else (*turned(about, wrt, ours), *stacked(about, wrt, ours)):
         with contextlib.suppress(SymgradError):  # a text that has the axes of the derivative
-            again = Case(given, about, wrt, other).verdict()
-            again.notes.append(note)
-            if again:
-                return again
-            if meant is found and not _fits(found) and _fits(again):
-                meant = again
+            again = Case(given, about, wrt, other)
+            verdict = again.verdict()
+            verdict.notes.append(note)
+            if verdict and other.shape != ours.shape:
+                return verdict
+            if verdict:  # shapes do not tell a layout from a mistake
+                found.notes.append(f"{note} If it is meant so it is right, and layout= says so.")
+            if meant is found and again.taken in (other.shape, other.shape[::-1]) and case.taken != ours.shape:
+                meant = verdict
     return meant
-
-
-def _fits(found: Verdict) -> bool:
-    """Whether a text has the shape of the exact formula, or of its transpose."""
-    exact = found.ours.shape if found.ours is not None else ()
-    return found.theirs is not None and found.theirs.shape in (exact, exact[::-1])
 
 
 def _name_of(wrt: Any) -> Any:
@@ -209,6 +220,7 @@ class Case:
         self.text = given if isinstance(given, str) else str(given)
         self.target = _target_text(about.name, wrt)
         self.note = ""
+        self.taken: tuple[Any, ...] | None = None  # the shape of the text, as it is read
 
     def verdict(self) -> Verdict:
         """The verdict on the first reading that is equal, or on the likeliest one."""
@@ -233,6 +245,7 @@ class Case:
             results.append((case, found, read.term))
             plain = plain or read.term.shape == case.ours.shape
         case, found, term = results[0]
+        self.taken = term.shape
         made = case._explained(found, term)
         for case, found, term in results[1:] if self.about.star and _is_unexplained(made) else ():
             other = case._explained(found, term)

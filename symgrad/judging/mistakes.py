@@ -113,7 +113,7 @@ def _in_words(found: Diagnosis) -> Diagnosis:
 
 def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis:
     if theirs.ndim == 2 and all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
-        return Diagnosis("transpose", "The formula is the transpose of the exact one.", "the other layout, or A for Aᵀ")
+        return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ")
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
         change = Search(points, symbols(theirs, ours)).found(root, goals)
         if change is not None:
@@ -178,7 +178,7 @@ def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) ->
     square = theirs.ndim == 2 and theirs.shape[0] == theirs.shape[1]
     if not square or not all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
         return None
-    return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ, or the other layout")
+    return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ")
 
 
 def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:

@@ -10,12 +10,16 @@ from typing import Any
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term
 from symgrad.judging.verdict import Verdict
+from symgrad.notation.layouts import LAYOUTS, Derivative
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import product_size
 from symgrad.sources import Source, source
 from symgrad.sources.natural import likelier
 
 JACOBIAN = "f is an array here, and the formula its Jacobian ∂fᵢ/∂xⱼ; state shapes= where it is a number."
+TURNED = "the text is in the {layout} layout; here {what}."
+SHAPES = ("a gradient has the shape of {wrt}", "a Jacobian has a row for each entry of f", "it has the shape of f")
+"""Of a value of no, one or two axes."""
 STACKED = "the text is the {what} by vec {wrt}, where vec stacks {lines}."
 
 
@@ -58,6 +62,25 @@ def _tried(judged: Callable[[Source], Verdict], about: Source) -> tuple[Verdict 
 def _is_jacobian(found: Verdict | None) -> bool:
     """Whether a formula that is wrong has as many axes as the Jacobian, and was meant for one."""
     return found is not None and found.theirs is not None and found.theirs.ndim == found.ours.ndim
+
+
+def turned(about: Source, wrt: Any, derivative: Term) -> Iterator[tuple[str, Term]]:
+    """What a derivative of two axes by one variable is in the layout that has them in the other order, with a note."""
+    if isinstance(wrt, (tuple, list)) or wrt is None or derivative.ndim != 2:
+        return
+    layout = next(layout for layout in LAYOUTS if _is_turned(about, wrt, layout))
+    yield TURNED.format(layout=layout, what=SHAPES[about.term.ndim].format(wrt=wrt)), derivative.T
+
+
+def laid_out(about: Source, wrt: Any, derivative: Term, layout: str) -> Term:
+    """The derivative in one layout; of one axis it is the same in all."""
+    return derivative.T if _is_turned(about, wrt, layout) and derivative.ndim == 2 else derivative
+
+
+def _is_turned(about: Source, wrt: Any, layout: str) -> bool:
+    names = () if wrt is None else wrt if isinstance(wrt, (tuple, list)) else (wrt,)
+    by = tuple((str(name), about.target(name).ndim) for name in names)
+    return Derivative(about.name, by).turned(layout, about.term.ndim)
 
 
 def stacked(about: Source, wrt: Any, derivative: Term) -> Iterator[tuple[str, Term]]:

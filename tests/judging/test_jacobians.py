@@ -46,7 +46,6 @@ def test_jacobians_by_stacked_columns(text, of, wrt):
 @pytest.mark.parametrize(
     ("text", "of", "wrt", "mistake"),
     [
-        ("W.T", "W@x", "x", "The formula is the transpose of the exact one."),
         (r"I\otimes X - X^T\otimes I", "X@X", "X", ""),
         (r"B\otimes A^\top", "A@X@B", "X", "The formula is the transpose of the exact one."),
         (r"2(B^\top\otimes A)", "A@X@B", "X", "The formula is 2 times the exact one."),
@@ -136,3 +135,44 @@ def test_differentials_state_a_derivative(text, of, wrt):
     half = sg.judge(text.replace("=", r"= \frac{1}{2}" if "\\" in text else "= 1/2*", 1), of=of, wrt=wrt)
     assert not half
     assert "1/2 times" in half.diagnosis.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt", "layout"),
+    [
+        ("W.T", "W@x", "x", "denominator"),
+        ("A.T @ diag(cos(A@x))", "sin(A@x)", "x", "denominator"),
+        (r"2(XW-Y)^\top X", "norm(X@W-Y)**2", "W", "numerator"),
+        ("B.T", "tr(X.T@B)", "X", "numerator"),
+        (r"b a^\top", "a.T@X@b", "X", "numerator"),
+    ],
+)
+def test_the_other_layout_is_right_where_shapes_tell_it_apart(text, of, wrt, layout):
+    shapes = "X=n,m W=m,k Y=n,k" if wrt == "W" else None
+    verdict = sg.judge(text, of=of, wrt=wrt, shapes=shapes)
+    assert verdict.equal, verdict
+    assert f"in the {layout} layout" in str(verdict)
+    for asked in ("numerator", "denominator", "mixed"):
+        again = sg.judge(text, of=of, wrt=wrt, shapes=shapes, layout=asked)
+        assert again.equal == (asked == layout), again
+        assert "layout" not in " ".join(again.notes)
+
+
+def test_of_square_matrices_the_layout_is_asked_for():
+    verdict = sg.judge("inv(X)", of="log(det(X))", wrt="X")
+    assert verdict.verdict == "DIFFERENT"
+    assert "numerator layout" in str(verdict)
+    assert "layout= says so" in str(verdict)
+    assert sg.judge("inv(X)", of="log(det(X))", wrt="X", layout="numerator").equal
+    assert not sg.judge("inv(X).T", of="log(det(X))", wrt="X", layout="numerator").equal
+
+
+def test_mistakes_are_named_in_the_layout_of_the_text():
+    verdict = sg.judge(r"(XW-Y)^\top X", of="norm(X@W-Y)**2", wrt="W", shapes="X=n,m W=m,k Y=n,k")
+    assert verdict.diagnosis.sentence == "The formula is 1/2 times the exact one."
+    assert "in the numerator layout" in str(verdict)
+
+
+def test_layouts_have_names():
+    with pytest.raises(sg.errors.ArgumentError, match="mixed, numerator, denominator"):
+        sg.judge("W.T", of="W@x", wrt="x", layout="upside down")
