@@ -244,3 +244,36 @@ def test_rows_that_are_wrong_have_their_cause_beside_them():
     found = check(f, grad, RNG.normal(size=(2, 3)), RNG.normal(size=3)).diagnosis
     assert found.sentence.startswith("Only w[1, :] is wrong. Probably: ")
     assert "x stands for" in found.sentence
+
+
+def diffused(u, d):
+    L = np.diag(-2 * np.ones(5)) + np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    A, B = np.eye(5) - 0.025 * d * L, np.eye(5) + 0.025 * d * L
+    for _ in range(4):
+        u = np.linalg.solve(A, B @ u)
+    return np.sum(u**2)
+
+
+@pytest.mark.parametrize(("sign", "words"), [(0, "is missing, each"), (-1, "has the wrong sign, each")])
+def test_a_part_of_every_round_is_not_told_as_a_number_times_that_of_one_round(sign, words):
+    def gradient(u, d):
+        L = np.diag(-2 * np.ones(5)) + np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+        A, B = np.eye(5) - 0.025 * d * L, np.eye(5) + 0.025 * d * L
+        states = [u]
+        for _ in range(4):
+            states.append(np.linalg.solve(A, B @ states[-1]))
+        g, by_d = 2 * states[-1], 0.0
+        for k in range(4, 0, -1):
+            m = np.linalg.solve(A.T, g)
+            by_d += m @ (0.025 * L @ (states[k] + sign * states[k - 1]))
+            g = B.T @ m
+        return g, by_d
+
+    report = check(diffused, gradient, np.random.default_rng(0).normal(size=5), 1.3)
+    assert report["u"].ok
+    assert words in " ".join(report.diagnosis.sentence.split()), report
+
+
+def test_a_power_has_no_branch():
+    report = check(lambda x: (np.sin(x) ** 2).sum(), np.cos, np.array([0.5, -1.2, 2.0]))
+    assert report.diagnosis.kind == "inner derivative", report

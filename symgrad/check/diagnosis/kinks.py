@@ -32,8 +32,8 @@ def _first(case: Case, propose: Any) -> Diagnosis | None:
 
 
 def _chooses(node: Node) -> bool:
-    """Whether an operation lets some entries through and others not, as ``abs`` does not."""
-    return node.op.structural is not None or bool(node.op.kinks and len(node.args) > 1)
+    """Whether an operation lets some entries through and others not, by comparing; ``abs`` and powers do not."""
+    return node.op.structural is not None or any(isinstance(kink, str) for kink in node.op.kinks or ())
 
 
 def _passed_on(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Variant]:  # noqa: ARG001

@@ -6,7 +6,7 @@ nodes, and what comes out is no sum of single changes, so that every hypothesis 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,15 +53,40 @@ def _explained(case: Case, wanted: Callable[[list[Any]], bool]) -> Diagnosis | N
         return None
     groups = groups_of(case, rows)
     end = rows.surgeon.until(BUDGET)
-    for group in filter(wanted, groups):
-        for found in _proposals(case, group, groups):
-            if rows.surgeon.is_over(end):
-                return None
-            if rows.meets(rows.changed_everywhere(found.edges, found.change)):
-                often = "" if len(group) == 1 else ", each time the line runs"
-                told = Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
-                return case.keep(partial(Case.changed_everywhere, edges=found.edges, change=found.change), told)
+    proposed = (found for group in filter(wanted, groups) for found in _proposals(case, group, groups))
+    for found in nearest_first(rows, proposed, end):
+        if rows.surgeon.is_over(end):
+            return None
+        if rows.meets(rows.changed_everywhere(found.edges, found.change)):
+            often = "" if len(found.nodes) == 1 else ", each time the line runs"
+            told = Diagnosis(found.kind, f"{found.said()}{often}.", found.hint, case.line(found.nodes[-1]))
+            return case.keep(partial(Case.changed_everywhere, edges=found.edges, change=found.change), told)
     return None
+
+
+def nearest_first(rows: Case, proposed: Iterable[Any], end: float) -> Iterator[Any]:
+    """Changes of several edges, those first that leave least of the difference when each is made by itself.
+
+    They add up to about what they bring together, and no sweep is needed; where one is, they come as they are.
+    """
+    assert rows.surgeon is not None
+    known: list[tuple[float, Any]] = []
+    proposals = iter(proposed)
+    for found in proposals:
+        made = None if rows.surgeon.is_over(end) else rows.roughly(found.edges, found.change)
+        if made is None:
+            yield found
+            break
+        left = float(np.linalg.norm(rows.c - made) / np.linalg.norm(rows.off))
+        if left < FARTHEST:
+            known.append((max(float(f"{left:.1g}"), EXPLAINED), found))
+    for _, found in sorted(known, key=lambda pair: pair[0]):  # of those that leave as much the first one tells most
+        yield found
+    yield from proposals
+
+
+FARTHEST, EXPLAINED = 10.0, 1e-3
+"""What changes may leave of the difference when they are added up, and what is as good as nothing."""
 
 
 def rounds_scaled(case: Case) -> Diagnosis | None:

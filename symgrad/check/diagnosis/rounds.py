@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
-from symgrad.check.diagnosis.loops import groups_of
+from symgrad.check.diagnosis.loops import groups_of, nearest_first
 from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
@@ -44,13 +44,12 @@ def rounds_mixed_up(case: Case) -> Diagnosis | None:
     known = {count: _series(case, groups, count) for count in set(map(len, groups))}
     end = rows.surgeon.until(BUDGET)
     for propose in (_operands, _factors):
-        for group in groups:
-            for i, change, told in propose(case, rows, group, known[len(group)]):
-                if rows.surgeon.is_over(end):
-                    return None
-                edges = frozenset((node, i) for node in group)
-                if rows.meets(rows.changed_everywhere(edges, change)):
-                    return case.keep(partial(Case.changed_everywhere, edges=edges, change=change), told())
+        proposed = (found for group in groups for found in propose(case, rows, group, known[len(group)]))
+        for edges, change, told in nearest_first(rows, proposed, end):
+            if rows.surgeon.is_over(end):
+                return None
+            if rows.meets(rows.changed_everywhere(edges, change)):
+                return case.keep(partial(Case.changed_everywhere, edges=edges, change=change), told())
     return None
 
 
@@ -74,7 +73,16 @@ def _series(case: Case, groups: list[list[Any]], count: int) -> list[Series]:
     return list(found.values())
 
 
-Proposal = tuple[int, Change, Callable[[], Diagnosis]]
+class Proposal(NamedTuple):
+    """A change of one argument in every round, and the words for it."""
+
+    edges: frozenset[tuple[Any, int]]
+    change: Change
+    told: Callable[[], Diagnosis]
+
+
+def _proposed(group: list[Any], i: int, change: Change, told: Callable[[], Diagnosis]) -> Proposal:
+    return Proposal(frozenset((node, i) for node in group), change, told)
 
 
 def _tracked(rows: Case, group: list[Any]) -> list[int]:
@@ -100,7 +108,7 @@ def _operands(case: Case, rows: Case, group: list[Any], known: list[Series]) -> 
                     not np.array_equal(a, v) for a, v in zip(series.arrays, own, strict=True)
                 ):
                     change = partial(_reading, j=j, values=dict(zip(group, series.arrays, strict=True)))
-                    yield i, change, partial(_operand_told, case, node, j, series)
+                    yield _proposed(group, i, change, partial(_operand_told, case, node, j, series))
 
 
 def _reading(local: Local, j: int, values: dict[Any, Any]) -> Any:
@@ -133,7 +141,7 @@ def _factors(case: Case, rows: Case, group: list[Any], known: list[Series]) -> I
             for power, word in ((1, "too many"), (-1, "missing")):
                 if power > 0 or all(np.all(a) for a in series.arrays):
                     change = partial(_scaled, values=values, power=power)
-                    yield i, change, partial(_factor_told, case, node, i, series, word)
+                    yield _proposed(group, i, change, partial(_factor_told, case, node, i, series, word))
 
 
 def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

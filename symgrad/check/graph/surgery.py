@@ -240,6 +240,23 @@ class Surgeon:
         with np.errstate(all="ignore"):
             return [self._brought(sweep, leaf, edges - still, change, still) for sweep in self.sweeps]
 
+    def added_up(self, leaf: Any, edges: Edges, change: Change, still: Edges = NONE) -> list[Any] | None:
+        """About the same: what each change brings where the others are not made; None where no Jacobians are known."""
+        if self._known(leaf, still) is None:
+            return None
+        totals = []
+        for sweep in self.sweeps:
+            total = np.zeros(leaf._value.shape, leaf.dtype)
+            for node, i in edges - still:
+                local = sweep.get((node, i))
+                with np.errstate(all="ignore"):
+                    other = None if local is None else _instead(local, change)
+                if local is not None and other is not None:
+                    total = total + self.pulled(node.args[i], other - local.c, leaf, still)
+            totals.append(total)
+        self.spent += CHANGE
+        return totals
+
     def _brought(
         self, sweep: dict[tuple[Node, int], Local], leaf: Any, edges: Edges, change: Change, still: Edges
     ) -> Any:
