@@ -60,13 +60,16 @@ def _size_name(value: float, case: Case) -> str | None:
     for form, of in _OF_SIZES.items():
         for text, n in sizes.items():
             if n > 2 and _near(value, of(n)):
-                plain = str(Fraction(form.format(n))) if form in ("{}/2", "2/{}") else form.format(n)
-                return f"{plain} (= {form.format(text)})"
-    return _two_sizes(value, sizes, [case.subject.names[k] for k in case.subject.positions])
+                plain = form.format(n) if "sqrt" in form else str(Fraction(of(n)).limit_denominator(2 * n))
+                told = [form.format(text), _two_sizes(value, sizes, case) if form in _DOUBTFUL else None]
+                return f"{plain} (= {' or '.join(filter(None, told))})"
+    pair = _two_sizes(value, sizes, case)
+    return None if pair is None else f"{Fraction(value).limit_denominator(max(sizes.values()))} (= {pair})"
 
 
-def _two_sizes(value: float, sizes: dict[str, int], derived: Sequence[str]) -> str | None:
+def _two_sizes(value: float, sizes: dict[str, int], case: Case) -> str | None:
     """``value`` as one size over another, which stands for it: of what is no parameter first, and along first axes."""
+    derived = [case.subject.names[k] for k in case.subject.positions]
     ratio = Fraction(value).limit_denominator(max(sizes.values(), default=1))
     if min(ratio.numerator, ratio.denominator) < 3 or not _near(value, float(ratio)):
         return None  # halves and thirds have other reasons as well
@@ -76,7 +79,7 @@ def _two_sizes(value: float, sizes: dict[str, int], derived: Sequence[str]) -> s
 
     pairs = [(a, b) for a, n in sizes.items() for b, m in sizes.items() if m and Fraction(n, m) == ratio]
     best = min(pairs, key=lambda pair: [rank(text) for text in pair[::-1]], default=None)
-    return None if best is None else f"{ratio} (= {best[0]}/{best[1]})"
+    return None if best is None else f"{best[0]}/{best[1]}"
 
 
 _OF_SIZES: dict[str, Callable[[int], float]] = {
@@ -90,11 +93,32 @@ _OF_SIZES: dict[str, Callable[[int], float]] = {
 }
 
 
+_DOUBTFUL = ("{0}/({0} - 1)",)
+"""Forms of one size that two sizes may give as well."""
+
+
 def _scalar_name(value: float, case: Case) -> str | None:
     """``value`` as an argument without axes, its square, or the inverse of one of these."""
-    for k in case.subject.data:
-        array, name = case.subject.args[k], case.subject.names[k]
-        if not array.ndim and array.dtype.kind == "f" and array and abs(array) not in (1, 2, 0.5):
+    arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
+    return _among(value, [(name, array) for name, array in arguments if not array.ndim])
+
+
+def parameter_name(value: float, case: Case) -> str | None:
+    """``value`` as one of a few parameters that stand in one vector, its square, or the inverse of one of these."""
+    sign = "-" if value < 0 else ""
+    vectors = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
+    entries = [(f"{name}[{i}]", v) for name, a in vectors if a.ndim == 1 and a.size <= FEW for i, v in enumerate(a)]
+    found = _among(abs(value), entries)
+    return found and sign + found
+
+
+FEW = 12
+"""Entries of a vector that are parameters, each with its own meaning."""
+
+
+def _among(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
+    for name, array in named:
+        if array.dtype.kind == "f" and array and abs(array) not in (1, 2, 0.5):
             size = abs(float(array))
             for form, known in (("{}", size), ("1/{}", 1 / size), ("{}**2", size**2), ("1/{}**2", 1 / size**2)):
                 if _near(value, known):

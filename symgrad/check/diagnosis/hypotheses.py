@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
-from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.constants import constant_name, parameter_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
 from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
@@ -254,9 +254,13 @@ def _few_entries(case: Case) -> Diagnosis | None:
     if count == 1:
         index = tuple(int(k) for k in np.argwhere(wrong)[0])
         given, exact = two_texts(case.c[index], case.g[index])
+        with np.errstate(all="ignore"):
+            factor = (case.c[index] / case.g[index]).item()
+        name = (None if isinstance(factor, complex) else parameter_name(factor, case)) or constant_name(factor, case)
+        times = "" if name is None else f", {name} times what it should be"
         return Diagnosis(
             "entry",
-            f"Only {case.argument.place(index)} is wrong: {given} instead of {exact}.",
+            f"Only {case.argument.place(index)} is wrong: {given} instead of {exact}{times}.",
             "that index, or an edge case",
         )
     if np.all(case.g[wrong] == 0):
@@ -294,9 +298,17 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
     if count > size / 2 or size == 1:
         return None
     index = tuple(int(k) for k in np.argwhere(wrong)[0])
+    apart, offs = case.c[wrong] / case.g[wrong], case.off[wrong]
+    known = None if count < 2 or not np.allclose(apart, apart[0], rtol=1e-6) else constant_name(apart[0].item(), case)
+    if known is not None:
+        said = f"{known} times what they should be"
+    elif count > 1 and np.isrealobj(offs) and np.allclose(offs, offs[0], rtol=1e-6):
+        said = f"too {'large' if offs[0] > 0 else 'small'} by {number_text(abs(offs[0]))}"
+    else:
+        said = "wrong"
     return Diagnosis(
         "entries",
-        f"{_some(count, size)} wrong, first {case.argument.place(index)}; the others are right.",
+        f"{_some(count, size)} {said}, first {case.argument.place(index)}; the others are right.",
         "a case or a mask",
     )
 
@@ -448,7 +460,7 @@ def _elsewhere(case: Case) -> Diagnosis | None:
 def _precision(case: Case) -> Diagnosis | None:
     size = float(np.max(np.abs(case.g)))
     error = float(np.max(np.abs(case.c - case.g)))
-    if not size or error > 1e-2 * size:
+    if not size or error > LEAST_PRECISE * size:
         return None
     if case.meets(case.g.astype(np.complex64 if case.g.dtype.kind == "c" else np.float32)):
         return Diagnosis("precision", "The gradient is right to single precision only.", "a float32 on the way")
@@ -460,6 +472,9 @@ def _precision(case: Case) -> Diagnosis | None:
         )
     return Diagnosis("precision", f"The gradient is right to about {digits} digits only.", hint)
 
+
+LEAST_PRECISE = 1e-3
+"""How far off an approximation is at most; what is farther off is another formula."""
 
 _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _non_finite,

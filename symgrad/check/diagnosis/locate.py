@@ -33,15 +33,11 @@ def locate(cases: Sequence[Case]) -> None:
     arg = _place(cases)
     if arg is None:
         return
+    part = text_of(cases[0].exact.output, arg)
+    said = f"The gradient of {part} is wrong when it gets there; what is done with it from there on may be right."
+    found = Diagnosis("place", said, f"the derivative of what f does with {part} afterwards", cases[0].line(arg))
     for case in unnamed:
-        assert case.argument.diagnosis is not None
-        part = text_of(case.exact.output, arg)
-        case.argument.diagnosis = Diagnosis(
-            "place",
-            f"The gradient of {part} is wrong when it gets there; from there to {case.name} all may be right.",
-            f"the derivative of what is done with {part} afterwards; {case.argument.diagnosis.sentence}",
-            case.line(arg),
-        )
+        case.argument.diagnosis = found
 
 
 def _place(cases: Sequence[Case]) -> Any:
