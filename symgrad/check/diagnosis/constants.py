@@ -35,9 +35,11 @@ def constant_name(value: Any, case: Case) -> str | None:
     plain = f"{sign}{fraction}" if _near(size, float(fraction)) and fraction.numerator <= 24 else None
     if plain is not None and fraction in (1, 2, Fraction(1, 2)):
         return plain
-    named = _size_name(size, case) or _scalar_name(size, case)
-    if named or plain:
-        return sign + named if named else plain
+    of_size, of_scalar = _size_name(size, case), _scalar_name(size, case)
+    if of_size and of_scalar:  # which of them is meant nobody knows
+        return f"{sign}{of_size[:-1]} or {of_scalar.partition(' (')[0]})"
+    if of_size or of_scalar or plain:
+        return sign + (of_size or of_scalar or "") if of_size or of_scalar else plain
     for name, known in {**_KNOWN, **_norm(case)}.items():
         for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
             if _near(size, candidate):
@@ -88,28 +90,37 @@ _OF_SIZES: dict[str, Callable[[int], float]] = {
     "{}/2": lambda n: n / 2,
     "2/{}": lambda n: 2 / n,
     "{0}/({0} - 1)": lambda n: n / (n - 1),
+    "({0} - 1)/{0}": lambda n: (n - 1) / n,
     "sqrt({})": math.sqrt,
     "1/sqrt({})": lambda n: 1 / math.sqrt(n),
 }
 
 
-_DOUBTFUL = ("{0}/({0} - 1)",)
+_DOUBTFUL = ("{0}/({0} - 1)", "({0} - 1)/{0}")
 """Forms of one size that two sizes may give as well."""
 
 
 def _scalar_name(value: float, case: Case) -> str | None:
     """``value`` as an argument without axes, its square, or the inverse of one of these."""
     arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
-    return _among(value, [(name, array) for name, array in arguments if not array.ndim])
+    return _among(value, [(name, abs(a)) for name, a in arguments if not a.ndim and a.dtype.kind == "f"])
 
 
-def parameter_name(value: float, case: Case) -> str | None:
-    """``value`` as one of a few parameters that stand in one vector, its square, or the inverse of one of these."""
-    sign = "-" if value < 0 else ""
+def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
+    """``value`` as one of a few parameters in one vector, its square, or their inverses; else its ``other`` name.
+
+    Where that is a sign, a 2 or a size it is likelier.
+    """
+    if isinstance(value, complex) or (other is not None and (other in ("-1", "2", "1/2") or "=" in other)):
+        return other
     vectors = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
-    entries = [(f"{name}[{i}]", v) for name, a in vectors if a.ndim == 1 and a.size <= FEW for i, v in enumerate(a)]
-    found = _among(abs(value), entries)
-    return found and sign + found
+    entries = [
+        (f"{name}[{i}]", entry)
+        for name, a in vectors
+        if a.ndim == 1 and a.size <= FEW and a.dtype.kind == "f"
+        for i, entry in enumerate(a)
+    ]
+    return _among(value, entries) or other
 
 
 FEW = 12
@@ -118,8 +129,8 @@ FEW = 12
 
 def _among(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
     for name, array in named:
-        if array.dtype.kind == "f" and array and abs(array) not in (1, 2, 0.5):
-            size = abs(float(array))
+        if array and abs(array) not in (1, 2, 0.5):
+            size = float(array)
             for form, known in (("{}", size), ("1/{}", 1 / size), ("{}**2", size**2), ("1/{}**2", 1 / size**2)):
                 if _near(value, known):
                     return f"{form.format(name)} (= {known:.4g})"

@@ -256,7 +256,7 @@ def _few_entries(case: Case) -> Diagnosis | None:
         given, exact = two_texts(case.c[index], case.g[index])
         with np.errstate(all="ignore"):
             factor = (case.c[index] / case.g[index]).item()
-        name = (None if isinstance(factor, complex) else parameter_name(factor, case)) or constant_name(factor, case)
+        name = parameter_name(factor, case, constant_name(factor, case))
         times = "" if name is None else f", {name} times what it should be"
         return Diagnosis(
             "entry",

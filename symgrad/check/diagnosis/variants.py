@@ -325,8 +325,8 @@ def _by(local: Local, w: Any) -> Any:
 def _by_twin(local: Local, twin: Any) -> Any:
     """The rule of another function, at the same argument and result."""
     out, x = local.saved[0], local.saved[1]
-    if out is None or x is None:
-        out, x = (x, x) if out is None else (out, out)
+    out = twin.kernel(x) if out is None else out
+    x = out if x is None else x
     return local.fitted(local.g * twin.partials[0](out, x))
 
 

@@ -30,6 +30,9 @@ from symgrad.tape.record import Recorded
 _KEPT_AXIS = re.compile(r"unsqueeze\((.*), dim=\d+\)")
 """A mean or a norm with ``keepdims=True`` reads better without the axis that it keeps."""
 
+_LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{8,}(e[+-]?\d+)?")
+"""A number that is there to be computed with, and too long to be read."""
+
 SHORT = 40
 """Characters of a formula up to which it tells more than the expression that stands in the function."""
 
@@ -536,7 +539,7 @@ def text_of(output: Any, edge: Any) -> str:
     ):  # sizes that the formula has no common letter for, as of x[::2] beside an array of half its size
         return written(edge) or (edge.op.name if isinstance(edge, Node) else "an argument")
     kept = _KEPT_AXIS.fullmatch(found)
-    found = kept[1] if kept and _is_balanced(kept[1]) else found
+    found = _LONG_NUMBER.sub(lambda m: f"{float(m[0]):.6g}", kept[1] if kept and _is_balanced(kept[1]) else found)
     if len(found) > SHORT:
         said = written(edge)
         alone = len(found) > LONGEST or not isinstance(edge, Node) or is_alone(edge, nodes_below(output._node))

@@ -108,15 +108,11 @@ def is_shared(spot: Spot, routine: Routine) -> bool:
     return not _lines(spot.node, routine) & routine.ran - routine.shared
 
 
-def probe(spot: Spot, text: str) -> Edit | None:
-    """A value a little off, or that which its statement writes: it shows what depends on it."""
-    if _is_operand(spot) and not isinstance(spot.node, (ast.Constant, ast.Compare)):
-        start, end = spot.start, spot.end
-    elif spot.value is not None:
-        start, end = spot.value
-    else:
-        return None
-    return Edit(start, end, f"(({text[start:end]}) * 1.0009765625 + 0.0009765625)")
+def probes(spot: Spot, text: str) -> list[Edit]:
+    """A value a little off, and that which its statement writes: they show what depends on it."""
+    own = _is_operand(spot) and not isinstance(spot.node, (ast.Constant, ast.Compare))
+    places = [*([(spot.start, spot.end)] if own else []), *([spot.value] if spot.value is not None else [])]
+    return [Edit(a, b, f"(({text[a:b]}) * 1.0009765625 + 0.0009765625)") for a, b in places]
 
 
 def _sizes(tree: Any) -> set[str]:
@@ -227,6 +223,10 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         yield from _of_two(spot, node)
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield _part(spot, node.value)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
+        yield _part(spot, node.value)
+    if isinstance(node, ast.Call):
+        yield from _twins(spot, node)
     if isinstance(node, ast.AugAssign):
         target, value = _part(spot, node.target), _part(spot, node.value)
         for op in {ast.Add: "-+", ast.Sub: "+-", ast.Mult: "/*", ast.Div: "*/"}.get(type(node.op), ""):
@@ -237,11 +237,7 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             index = f"({index})" if isinstance(node.target.slice, ast.Tuple) and index[:1] != "(" else index
             minus = "-" if isinstance(node.op, ast.Sub) else ""
             yield f"np.add.at({of}, {index}, {minus}{value})"
-    if (
-        isinstance(node, ast.Assign)
-        and len(node.targets) == 1
-        and not isinstance(node.targets[0], (ast.Name, ast.Tuple))
-    ):
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         target, value = _part(spot, node.targets[0]), _part(spot, node.value)
         yield f"{target} += {_bare(value)}"
         yield f"{target} -= {_bare(value)}"
@@ -250,6 +246,15 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             yield f"-{_held(spot)}"
         if not isinstance(node, ast.Constant):
             yield f"{_held(spot)}.T"
+
+
+def _twins(spot: Spot, node: ast.Call) -> Iterator[str]:
+    """The same call of the function that is mistaken for this one."""
+    func, name = _part(spot, node.func), _called(node)
+    if name in _TWINS and func.endswith(name):
+        keywords = [f"{k.arg}={_bare_part(spot, k.value)}" for k in node.keywords if k.arg]
+        inside = [*(_bare_part(spot, a) for a in node.args), *keywords]
+        yield f"{func[: -len(name)]}{_TWINS[name]}({', '.join(inside)})"
 
 
 def _bare(words: str) -> str:
@@ -306,7 +311,7 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:
         value = node.value
         if isinstance(value, int):
             yield from (str(value + 1), f"{value - 1}")
-        yield from (f"{2 * value}", f"{value / 2:g}", f"-{value}")
+        yield from ("0", f"{2 * value}", f"{value / 2:g}", f"-{value}")
         yield from (text for text, held in names if np.ndim(held) == 0)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _part(spot, node.left) == "2":
         other = _part(spot, node.right)
@@ -314,6 +319,9 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         base, power = _part(spot, node.left), _part(spot, node.right)
         yield from (f"{base}**({power} - 1)", f"{base}**({power} + 1)", f"{base}**(-{power})")
+        if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, (ast.Add, ast.Sub)):  # (1 - t)**2 for 1 - t**2
+            sign = "+" if isinstance(node.left.op, ast.Add) else "-"
+            yield f"({_part(spot, node.left.left)} {sign} {_part(spot, node.left.right)}**{power})"
     if _is_operand(spot) and not isinstance(node, ast.Constant):
         own = _held(spot)
         yield from (f"{own}**2", f"(1 - {own})")
@@ -340,8 +348,6 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
                 for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
                     yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
         name = _called(node)
-        if name in _TWINS and func.endswith(name):
-            yield f"{func[: -len(name)]}{_TWINS[name]}({', '.join([*inside, *rest])})"
         if len(node.args) == 1 and not node.keywords:
             yield inside[0] if isinstance(node.args[0], _TIGHT) else f"({inside[0]})"
         if name in _REDUCING and not rest and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args):

@@ -19,7 +19,7 @@ from symgrad.check.asking.calling import like
 from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
-from symgrad.check.mending.edits import Edit, Spot, edits, is_shared, probe, spots_of
+from symgrad.check.mending.edits import Edit, Spot, edits, is_shared, probes, spots_of
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.report import ArgumentReport, Mend
@@ -126,14 +126,15 @@ class Search:
 
         None if too little moves, or the function under the derivative does, and _UNKNOWN if that is not known.
         """
-        probed = probe(spot, routine.text)
-        if probed is None:
-            return _UNKNOWN
-        text = probed.applied(routine.text)
-        if shared and not self._same_value(routine, text):
-            return None
-        made = _with(routine, text, self._gradients)
-        if made is None:
+        made, several = None, probes(spot, routine.text)
+        for probed in several:
+            text = probed.applied(routine.text)
+            if shared and not self._same_value(routine, text):
+                return None
+            made = _with(routine, text, self._gradients)
+            if made is not None:
+                break
+        else:
             return _UNKNOWN
         others = False
         for g, a in zip(made, self.arguments, strict=True):
@@ -141,7 +142,8 @@ class Search:
                 return _UNKNOWN
             moved = g != a.given
             if a.wrong and not moved[np.abs(a.given - a.exact) > 2 * a.tolerance].all():
-                elsewhere = probed.start != spot.start and moved.any()  # a place that is written to may be another one
+                # what is written may be another place, and what a loop writes first is not all that it writes
+                elsewhere = probed.start != spot.start and (moved.any() or probed is not several[0])
                 return _UNKNOWN if elsewhere else None
             others = others or (not a.wrong and bool(np.any(moved)))
         return int(others)
