@@ -352,6 +352,35 @@ def test_what_is_not_kept_is_zero_whatever_it_is(dtype, shape):
         assert kernels.masked(x.T, keep.T).tobytes() == np.where(keep.T, x.T, 0).tobytes()
 
 
+@pytest.mark.parametrize("often", [True, False])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_choices_of_many_are_those_of_numpy_to_the_bit(dtype: type, often: bool) -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, 300, 200)).astype(dtype)
+    mask = (x > 0.2) if often else np.tri(300, 200, dtype=bool)
+    x[0, :3], y[1, :4] = (np.nan, np.inf, -0.0), (-np.inf, -0.0, np.nan, 0)
+    number = dtype(20)
+    for a, b in ((x, y), (number, y), (x, number), (x.T.copy().T, y), (x[:1], y)):
+        found, want = kernels.either(mask, a, b), np.where(mask, a, b)
+        assert (found.dtype, found.shape, found.tobytes()) == (want.dtype, want.shape, want.tobytes())
+
+
+@pytest.mark.parametrize("imaginary", [0, 1j])
+def test_reflections_at_once_are_those_one_after_another(imaginary: complex) -> None:
+    rng = np.random.default_rng(3)
+    a, tau = ((x + imaginary * y) for x, y in (rng.normal(size=(2, 3, 6, 4)), rng.normal(size=(2, 3, 4))))
+    tau[:, 1] = 0
+    want = np.broadcast_to(np.eye(6, dtype=a.dtype), (3, 6, 6))
+    for k in range(4):
+        v = np.tril(a, -1)[:, :, k] + np.eye(6)[k]
+        want = want @ (np.eye(6) - tau[:, k, None, None] * v[:, :, None] * v[:, None].conj())
+    parts = [sg.tensor(p, requires_grad=True) for p in (a, tau)]
+    np.testing.assert_allclose(sg.linalg.householder_product(*parts).numpy(force=True), want[..., :4], atol=1e-12)
+    adjoint = sg.ormqr(*parts, sg.tensor(want[..., :2].copy()), True, True)
+    np.testing.assert_allclose(adjoint.numpy(force=True), want.conj().swapaxes(-1, -2) @ want[..., :2], atol=1e-11)
+    assert sg.autograd.gradcheck(sg.linalg.householder_product, parts)
+
+
 @pytest.mark.parametrize("slope", [0, 0.25, 1, 2.0, -1])
 def test_leaky_slopes_are_those_of_the_choice(slope):
     """By the larger of two where that is the same, of which nan, infinity and both zeros have no other sign."""

@@ -125,7 +125,7 @@ def _where_kernel(c: Any, x: Any, y: Any, leaks: bool = False) -> Any:
             return kernels.masked(x, c)
         if x.__class__ is int and x == 0:
             return kernels.masked(y, np.logical_not(c))
-    return np.where(c, x, y)[()]
+    return kernels.either(c, x, y)
 
 
 where_op: Op = primitive(

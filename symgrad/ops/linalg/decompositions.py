@@ -34,7 +34,7 @@ from symgrad.ops.linalg.spectral import (
     svd_vh_op,
     svdvals_op,
 )
-from symgrad.ops.linalg.triangles import tril_op
+from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.reductions.sums import cast, mean
 from symgrad.ops.rules import work
 from symgrad.ops.shapes.joining import cat, narrow
@@ -370,15 +370,15 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 
 def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
-    """The product of reflections (or its adjoint) times ``x``, one reflection at a time."""
+    """The product of reflections (or its adjoint) times ``x``: I - V T Vᴴ at once (Schreiber and Van Loan 1989)."""
+    count = shape_of(tau)[-1]
     eye = np.equal.outer(*(np.arange(n) for n in shape_of(A)[-2:]))
-    vectors = where(eye, 1, tril_op(A, k=-1))
-    order = range(shape_of(tau)[-1])
-    for k in order if adjoint else reversed(order):
-        v = vectors[..., :, k : k + 1]
-        t = unsqueeze(unsqueeze(tau[..., k], -1), -1)
-        x = x - (conj(t) if adjoint else t) * (v @ (mH(v) @ x))
-    return x
+    v = narrow(where(eye, 1, tril_op(A, k=-1)), -1, 0, count)
+    scale, inside = unsqueeze(tau, -1), mH(v) @ x
+    among = scale * triu_op(mH(v) @ v, k=1)  # T is (I + among)⁻¹ diag(tau)
+    if adjoint:
+        return x - v @ (conj(scale) * solve_triangular_op(mH(among), inside, upper=False, unit=True))
+    return x - v @ solve_triangular_op(among, scale * inside, upper=True, unit=True)
 
 
 @front("ormqr", words={"input2": "tau", "input3": "other"})
