@@ -423,7 +423,7 @@ def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tu
         other = run.elementwise(op, [args[0].scaled(-1), args[1]], {}, shape)
         return run.plus([constant_form(1), other], (1, -1), shape)
     form = args[0]
-    if name == "erfc" and form.terms and all(p.coef < 0 for p in form.terms):
+    if name == "erfc" and form.terms:
         # erfc(-u/√2) = 2Φ(u), always.
         u = without_root(form.scaled(-1), run)
         if u is not None:
