@@ -394,6 +394,20 @@ def test_students_distribution_by_its_degrees_of_freedom():
     )
 
 
+@pytest.mark.parametrize(("df", "t", "want"), [  # by df, by both, twice by df
+    (953.5, 3.5e-6, (3.838509473185085e-13, 1.0967169923520258e-07, -8.050349552936408e-16)),
+    (0.25, -1e-8, (-3.15379280013531e-09, 0.31537928001353105, 1.1477451225472763e-08)),
+    (20.0, 0.125, (3.097565216039787e-05, 0.0002514948957272277, -3.0742210009688224e-06)),
+    (4.0, -1e-3, (-5.6948100098494126e-06, 0.005694815449501397, 2.6862981939393584e-06)),
+])  # fmt: skip
+def test_slopes_by_degrees_of_freedom_have_digits_next_to_zero(df, t, want):
+    at = [sg.tensor(value, dtype=sg.float64, requires_grad=True) for value in (df, t)]
+    (slope,) = sg.autograd.grad(sg.special.stdtr(*at), at[0], create_graph=True)
+    twice, both = sg.autograd.grad(slope, at)
+    np.testing.assert_allclose([slope.item(), both.item()], want[:2], rtol=1e-11)
+    np.testing.assert_allclose(twice.item(), want[2], rtol=1e-8)
+
+
 @pytest.mark.parametrize(("name", "at", "want"), [
     ("spence", 1.0, [-1, 1 / 2, -2 / 3]),
     ("ellipk", 0.0, [np.pi / 8, 9 * np.pi / 64, 75 * np.pi / 256]),

@@ -7,6 +7,7 @@ from typing import Any
 from symgrad import kernels
 from symgrad.op import Op, elementwise, sampling
 from symgrad.ops.calls.naming import within
+from symgrad.ops.elementwise.select import sign, where
 from symgrad.ops.elementwise.smooth import atan2, exp, floor, log, log1p, sin, sqrt
 from symgrad.ops.special.euler import betainc, betainc_slope, betaln
 from symgrad.ops.special.gammas import gammainc, gammaincc
@@ -77,6 +78,10 @@ def _student(df: Any, t: Any) -> Any:
 def _student_by_df(out: Any, df: Any, t: Any) -> Any:
     a, z = df / 2, sin(atan2(sqrt(df), -t) / 2) ** 2
     direct = (betainc_slope(a, a, z, m=1, n=0) + betainc_slope(a, a, z, m=0, n=1)) / 2
+    # Near 0 these are one half less one half; the other integral has digits there, and is not smooth at 0.
+    share = t**2 / (df + t**2)
+    inside = sign(t) * betainc_slope(df / df / 2, a, share, m=0, n=1) / 4
+    direct = where((t**2 > 0) & (t**2 < df), inside, direct)
     return direct - t / (2 * df) * _student_density(df, t)
 
 
