@@ -360,7 +360,7 @@ def test_choices_of_many_are_those_of_numpy_to_the_bit(dtype: type, often: bool)
     mask = (x > 0.2) if often else np.tri(300, 200, dtype=bool)
     x[0, :3], y[1, :4] = (np.nan, np.inf, -0.0), (-np.inf, -0.0, np.nan, 0)
     number = dtype(20)
-    for a, b in ((x, y), (number, y), (x, number), (x.T.copy().T, y), (x[:1], y)):
+    for a, b in ((x, y), (number, y), (x, number), (0.1, y), (x, math.inf), (0.1, 0.2), (x.T.copy().T, y), (x[:1], y)):
         found, want = kernels.either(mask, a, b), np.where(mask, a, b)
         assert (found.dtype, found.shape, found.tobytes()) == (want.dtype, want.shape, want.tobytes())
 

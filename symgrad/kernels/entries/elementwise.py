@@ -129,15 +129,17 @@ def masked(x: Any, keep: Any) -> Any:
 
 def either(c: Any, x: Any, y: Any) -> Any:
     """x where ``c`` holds, and y elsewhere: of many floats by their bits, as in ``masked``, if ``c`` often turns."""
+    if getattr(c, "size", 0) < 32768:
+        return np.where(c, x, y)[()]
+    x, y = (first(p, by) if p.__class__ is float else p for p, by in ((x, y), (y, x)))
     parts = (c, x, y)
     dtype: Any = getattr(x, "dtype", None)
     if (
-        getattr(c, "size", 0) < 32768
-        or not all(hasattr(p, "dtype") and p.shape in ((), c.shape) and p.flags.c_contiguous for p in parts)
+        not all(hasattr(p, "dtype") and p.shape in ((), c.shape) and p.flags.c_contiguous for p in parts)
         or (c.dtype.kind, dtype.kind, y.dtype) != ("b", "f", dtype)
         or dtype.itemsize > 8
     ):
-        return np.where(c, x, y)[()]
+        return np.where(c, x, y)
     kind, keep = np.dtype(f"i{dtype.itemsize}"), c.reshape(-1)
     sample = keep[keep.size // 2 :][:2048]
     if np.count_nonzero(sample[1:] != sample[:-1]) < 128:  # the branches are guessed right
@@ -147,10 +149,10 @@ def either(c: Any, x: Any, y: Any) -> Any:
     a, b = (p.reshape(-1).view(kind) for p in (x, y))
     for start in range(0, keep.size, 8192):  # few enough that all of them stay near
         here = slice(start, start + 8192)
-        first, second = a[here] if x.shape else a, b[here] if y.shape else b
+        u, w = a[here] if x.shape else a, b[here] if y.shape else b
         bits = np.negative(keep[here].view(np.int8), dtype=kind)
-        bits &= first ^ second
-        np.bitwise_xor(bits, second, out=whole[here])
+        bits &= u ^ w
+        np.bitwise_xor(bits, w, out=whole[here])
     return out.view(dtype)
 
 
