@@ -89,19 +89,24 @@ def test_infinite_numbers_and_nan_among_the_settings_of_an_op(name):
     np.testing.assert_array_equal(program(x), f(sg.tensor(x)).numpy())
 
 
-POWERS = {"x**x": lambda x: (x**x).sum(), "|x|**x": lambda x: (abs(x) ** x).sum()}
+EXCEPTED = {
+    "x**x": lambda x: (x**x).sum(),
+    "|x|**x": lambda x: (abs(x) ** x).sum(),
+    "atan2": lambda x: sg.atan2(x, 3 * x).sum(),
+    "sin atan2": lambda x: sg.sin(sg.atan2(x, x)).sum(),
+}
 
 
-@pytest.mark.parametrize("name", POWERS)
-def test_second_derivatives_are_zero_at_the_points_that_the_rule_of_powers_excepts(name):
-    first = sg.func.grad(POWERS[name])
+@pytest.mark.parametrize("name", EXCEPTED)
+def test_second_derivatives_are_zero_at_the_points_that_a_rule_excepts(name):
+    first = sg.func.grad(EXCEPTED[name])
     x, v = sg.tensor([0.0, 1.0, 2.0]), sg.ones(3)
     for second in (
         lambda x: sg.func.jvp(first, (x,), (v,))[1],
         sg.func.grad(lambda x: first(x).sum()),
-        sg.func.grad(lambda x: sg.func.jvp(POWERS[name], (x,), (v,))[1]),
+        sg.func.grad(lambda x: sg.func.jvp(EXCEPTED[name], (x,), (v,))[1]),
     ):
         with np.errstate(all="ignore"):
             want = second(x)
             assert want[0] == 0
-            np.testing.assert_allclose(sg.compile(second)(x), want, rtol=1e-6)
+            np.testing.assert_allclose(sg.compile(second)(x), want, rtol=1e-6, atol=1e-6)

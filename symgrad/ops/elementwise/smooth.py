@@ -294,8 +294,10 @@ def _turning(i: int, arm: Any) -> Any:
     """The rule of argument ``i``, in torch's order."""
 
     def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
+        from symgrad.ops.elementwise.select import excepted, ne
+
         scale = _atan2_scale(x, y)
-        return at_kink("atan2", i, g * arm(y, x) * ratio(1, scale), scale, 0, g)
+        return at_kink("atan2", i, g * arm(y, x) * excepted(1 / scale, ne(scale, 0)), scale, 0, g)
 
     return rule
 
