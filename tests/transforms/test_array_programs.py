@@ -485,13 +485,13 @@ def test_large_arrays_are_not_copied_but_their_changes_are_seen():
 
 
 def test_arrays_that_no_graph_has_any_more_are_forgotten():
-    from symgrad.tape.memory import foreign
+    from symgrad.tape.memory import arrays
 
     u = sg.tensor(np.ones(20_000), requires_grad=True)
     large, small = np.ones(20_000), np.ones(3)
-    had = len(foreign._copies), len(foreign._marked)
+    had = len(arrays._copies), len(arrays._marked)
     y = (u * large).sum() * (u[:3] * small).sum()
-    assert (len(foreign._copies), len(foreign._marked)) == (had[0] + 1, had[1] + 1)
+    assert (len(arrays._copies), len(arrays._marked)) == (had[0] + 1, had[1] + 1)
     del y, large, small
     gc.collect()
-    assert (len(foreign._copies), len(foreign._marked)) == had
+    assert (len(arrays._copies), len(arrays._marked)) == had

@@ -32,7 +32,7 @@ from symgrad.tape.backward.straight import straight
 from symgrad.tape.backward.zeros import structural
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import read_anew
-from symgrad.tape.memory.foreign import find_changes
+from symgrad.tape.memory.arrays import find_changes
 from symgrad.tape.memory.overlap import OVERLAP
 from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh, reformed
 from symgrad.tape.memory.views import out_of_reach
