@@ -247,12 +247,8 @@ def _on_one_side(t: Term, halves: tuple[Any, Any], own: Signs) -> Term | None:
 
 def _root_of_square(t: Term, known: dict[Term, Signs]) -> Term | None:
     """√x² is |x|."""
-    (square, *_), two = t.args, Fraction(2)
-    twice = square.op.name == "pow" and square.args[1].number == two
-    if not twice and square.op.name != "square" and not (square.op.name == "mul" and square.args[0] is square.args[1]):
-        return None
-    x = square.args[0]
-    return lookup("abs")(x) if signs_of(x, known) != ANY else None
+    x = t.args[0].squared
+    return lookup("abs")(x) if x is not None and signs_of(x, known) != ANY else None
 
 
 def _truth(t: Term) -> bool | None:

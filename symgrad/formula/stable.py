@@ -117,7 +117,7 @@ def _odds(term: Term) -> Term | None:
 def _quotient(term: Term) -> Found | None:
     """Quotients by eᵘ + eᵛ, by its square, and by Σeᵘ: with σ, tanh and softmax nothing overflows."""
     top, below = term.args if term.op.name == "div" else (number(1), term.args[0])
-    squared = _square_root(below)
+    squared = _real_root(below)
     pair = _pair(below if squared is None else squared, "add")
     if pair is None:
         return _share(top, below)
@@ -142,8 +142,7 @@ def _quotient(term: Term) -> Found | None:
 def _share(top: Term, below: Term) -> Found | None:
     """eᵘ / Σeᵘ = softmax(u)."""
     top = _original(top)
-    while below.op.name in ("unsqueeze", "expand"):
-        below = below.args[0]
+    below = unspread(below)
     if (
         below.op.name != "sum"
         or _original(below.args[0]) is not top
@@ -171,6 +170,13 @@ def _original(t: Term) -> Term:
     return t
 
 
+def unspread(t: Term) -> Term:
+    """What was spread along axes."""
+    while t.op.name in ("unsqueeze", "expand"):
+        t = t.args[0]
+    return t
+
+
 def _level(t: Term, ndim: int, dim: int) -> bool:
     """Whether all entries along an axis are one entry that was spread."""
     while True:
@@ -190,9 +196,7 @@ def _softmax(term: Term) -> Found | None:
 
 def _log_share(term: Term) -> Found | None:
     """u - log Σeᵘ = log_softmax(u)."""
-    u, total = term.args
-    while total.op.name in ("unsqueeze", "expand"):
-        total = total.args[0]
+    u, total = term.args[0], unspread(term.args[1])
     if total.op.name == "log":
         of = total.args[0]
         if of.op.name != "sum" or of.args[0].op.name != "exp" or of.args[0].args[0] is not u:
@@ -258,7 +262,7 @@ def _norm_of(term: Term, bases: list[Term], deep: int = 16) -> Term | None:
 
     Sums that are nested deeper than ``deep`` are no norm that a person wrote down.
     """
-    squared = _square_root(term)
+    squared = _real_root(term)
     if squared is not None:
         bases.append(squared)
         return squared
@@ -275,17 +279,10 @@ def _norm_of(term: Term, bases: list[Term], deep: int = 16) -> Term | None:
     return None
 
 
-def _square_root(term: Term) -> Term | None:
-    """``x`` of x·x, x² and square(x), where x is real."""
-    name = term.op.name
-    if (
-        name == "square"
-        or (name == "pow" and term.args[1].number == 2)
-        or (name == "mul" and term.args[0] is term.args[1])
-    ):
-        x = term.args[0]
-        return x if x.number is None and x.real_dtype else None
-    return None
+def _real_root(term: Term) -> Term | None:
+    """``x`` of its square, where x is real and no number."""
+    x = term.squared
+    return x if x is not None and x.number is None and x.real_dtype else None
 
 
 def _divided(term: Term) -> Found | None:

@@ -19,7 +19,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.op import Op, carrier_of, lookup, register, register_carrier, shape_of
-from symgrad.op.operators import bind_operators
+from symgrad.op.operators import Operand, bind_operators
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.ops.shapes.sizes import letters_of, size_value
 
@@ -55,7 +55,7 @@ NUMBER = _leaf("number")
 SIZE = _leaf("size")
 
 
-class Term:
+class Term(Operand):
     """One node of a formula.  Build terms with ops and operators, or :func:`symbol` and :func:`number`."""
 
     __slots__ = ("__weakref__", "args", "dtype", "op", "params", "shape")
@@ -82,6 +82,13 @@ class Term:
     def name(self) -> str | None:
         """The name of a symbol or the letter of a size, else None."""
         return self.params.get("name") if self.op is SYMBOL or self.op is SIZE else None
+
+    @property
+    def squared(self) -> Term | None:
+        """``x`` of x·x, x² and square(x), else None."""
+        name, args = self.op.name, self.args
+        whole = name == "square" or (name == "pow" and args[1].number == 2) or (name == "mul" and args[0] is args[1])
+        return args[0] if whole else None
 
     @property
     def complex_dtype(self) -> bool:
@@ -129,21 +136,10 @@ class Term:
             "a formula has no truth value: a rule or function branched on a value; use where(condition, a, b)"
         )
 
-    def __neg__(self) -> Term:
-        return lookup("neg")(self)  # type: ignore[no-any-return]
-
-    def __invert__(self) -> Term:
-        return lookup("logical_not")(self)  # type: ignore[no-any-return]
-
     def __getitem__(self, index: Any) -> Term:
         from symgrad.ops.indexing.getitem import getitem
 
         return getitem(self, index)  # type: ignore[no-any-return]
-
-    @property
-    def T(self) -> Term:  # noqa: N802  (NumPy's name)
-        """The axes in reverse order."""
-        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))  # type: ignore[no-any-return]
 
 
 bind_operators(Term, by_identity=True)

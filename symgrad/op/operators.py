@@ -20,6 +20,26 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 """The operators that compare, called as their ops are."""
 
 
+class Operand:
+    """The base of what ops act on in place of a tensor: the operators and views that take nothing beside it."""
+
+    __slots__ = ()
+
+    @property
+    def T(self: Any) -> Any:  # noqa: N802  (NumPy's name)
+        """The axes in reverse order."""
+        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
+
+    def __neg__(self) -> Any:
+        return lookup("neg")(self)
+
+    def __abs__(self) -> Any:
+        return lookup("abs")(self)
+
+    def __invert__(self) -> Any:
+        return lookup("logical_not")(self)
+
+
 def bind_operators(cls: type, by_identity: bool = False) -> None:
     """Give a class the operators, as ops; values that are equal ``by_identity`` keep their ``==``."""
     for name, op in ARITHMETIC.items():

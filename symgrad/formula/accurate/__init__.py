@@ -17,7 +17,7 @@ from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.probing import loses
 from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
-from symgrad.formula.stable import CANDIDATES, respelled
+from symgrad.formula.stable import CANDIDATES, respelled, unspread
 from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
@@ -206,9 +206,7 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
     if made.op.name == "shifted_exp":
-        x, total = made.args
-        while total.op.name in ("unsqueeze", "expand"):
-            total = total.args[0]
+        x, total = made.args[0], unspread(made.args[1])
         if total.op.name == "logsumexp" and total.args[0] is x and len(total.params["dim"]) == 1:
             return lookup("softmax")(x, dim=total.params["dim"][0])
     other = respelled(made)
@@ -218,7 +216,7 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
 def _complement(term: Term) -> Term:
     """1 ± f(u) of distribution functions f as the other tail, and 1 - f(u)² by both."""
     u = term.args[1]
-    f = _base_of_square(u) if term.op.name == "sub" else None
+    f = u.squared if term.op.name == "sub" else None
     if f is not None and f.op.name in _TAILS:
         return lookup("mul")(*(_complement(lookup(name)(term.args[0], f)) for name in ("sub", "add")))  # type: ignore[no-any-return]
     if u.op.name not in _TAILS:
@@ -229,13 +227,6 @@ def _complement(term: Term) -> Term:
     if minus and name == "erfc":
         return lookup("erf")(u.args[0])  # type: ignore[no-any-return]
     return lookup("ndtr")(-u.args[0]) if minus and name == "ndtr" else term
-
-
-def _base_of_square(term: Term) -> Term | None:
-    """f of f²."""
-    name, args = term.op.name, term.args
-    whole = name == "square" or (name == "pow" and args[1].number == 2) or (name == "mul" and args[0] is args[1])
-    return args[0] if whole else None
 
 
 def _readable(term: Term) -> bool:

@@ -219,15 +219,19 @@ class _TexReader(OptionReader):
         tokens = self.tokens
         if tokens.peek() in LARGE and tokens.peek(1) == "_":
             return self.summed()
-        out = self.factor()
+        out = self.ratio()
         while tokens.peek() not in STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
-            right = self.summed() if tokens.peek() in LARGE else self.factor()
+            right = self.summed() if tokens.peek() in LARGE else self.ratio()
             if isinstance(out, Indexed) or isinstance(right, Indexed):
                 out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
             else:
                 out = product(out, right)
         return out
+
+    def ratio(self) -> Any:
+        """What stands side by side with others: a factor, as quotients have brackets of their own."""
+        return self.factor()
 
     def summed(self) -> Any:
         r"""A sum over indices, a product over one, or that of all entries but one: ``\prod_{k \ne i} x_k``."""

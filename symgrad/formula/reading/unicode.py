@@ -14,11 +14,10 @@ from symgrad.formula.printing.decompositions import parts
 from symgrad.formula.printing.formats import LOWERED, RAISED, VULGAR
 from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT
 from symgrad.formula.reading.atoms import is_upright
-from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.tex import LARGE, STOP, _TexReader
+from symgrad.formula.reading.tex import _TexReader
 from symgrad.formula.reading.text import Tokens, symbol_table
 from symgrad.formula.reading.values import as_term as settled
-from symgrad.formula.reading.values import divided, named_term, operand_of, product
+from symgrad.formula.reading.values import divided, named_term
 from symgrad.formula.term import Term
 
 _UP = {v: k for k, v in RAISED.items()}
@@ -249,21 +248,6 @@ class PlainReader(_TexReader):
 
     form = "unicode"
     tokenize = staticmethod(tokenize)
-
-    def juxtaposed(self) -> Any:
-        """Factors side by side, and quotients of two of them."""
-        tokens = self.tokens
-        if tokens.peek() in LARGE:
-            return self.summed()
-        out = self.ratio()
-        while tokens.peek() not in STOP and tokens.kind != "end":
-            tokens.found(r"\cdot")
-            right = self.summed() if tokens.peek() in LARGE else self.ratio()
-            if isinstance(out, Indexed) or isinstance(right, Indexed):
-                out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
-            else:
-                out = product(out, right)
-        return out
 
     def ratio(self) -> Any:
         """A factor, or a quotient of two."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import sympy as sp
 
-from symgrad.errors import ArgumentError, FormulaError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, concrete, describe
+from symgrad.errors import ArgumentError
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import size_value
 
@@ -199,19 +199,13 @@ def _ones(a: Term, at: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _applied(t: Term, parts: list[Any]) -> Any:
-    """An elementwise op of SymPy scalars: the op's own SymPy form, with symbols in the places of its arguments."""
-    from symgrad.formula.sympy.expressions import as_condition, as_number, to_sympy
-    from symgrad.formula.term import symbol
+    """An elementwise op of SymPy scalars."""
+    from symgrad.formula.sympy.expressions import applied, as_condition, as_number
 
     if t.op.name == "where":
         condition, first, second = parts
         return sp.Piecewise((as_number(first), as_condition(condition)), (as_number(second), True))
-    parts = [as_number(p) for p in parts]
-    stands = [a if a.op is NUMBER else symbol(f"_{k}", (), a.dtype or float) for k, a in enumerate(t.args)]
-    made = to_sympy(t.op(*stands, **concrete(t.op, t.params, {})), canonicalise=False)
-    if not isinstance(made, sp.Basic):
-        raise FormulaError(f"{describe(t)} has no element form")
-    return made.xreplace({sp.Symbol(f"_{k}"): p for k, p in enumerate(parts)})
+    return applied(t, list(map(as_number, parts)))
 
 
 # ---------------------------------------------------------------------------------------------- expressions

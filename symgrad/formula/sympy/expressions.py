@@ -22,7 +22,7 @@ from symgrad.formula.canonical.chains import is_transpose
 from symgrad.formula.printing.wherelist import canonical_or_raw
 from symgrad.formula.sympy.entries import indexable
 from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of, unknown
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, number, postorder, symbol
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, number, postorder, symbol
 from symgrad.formula.unknown import constant_text, constants
 from symgrad.op import Op, lookup
 from symgrad.timing import timed
@@ -210,6 +210,8 @@ class Builder:
         numbers = [as_number(a) for a in args]
         if not self.evaluate and name in _PLAIN:
             return sp.Function.__new__(_class(name), *numbers, evaluate=False) if name != "sqrt" else sp.sqrt(*numbers)
+        if op.identity:
+            return numbers[0]
         rule = _NODES.get(name)
         if rule is not None:
             return rule(t, *numbers)
@@ -363,11 +365,19 @@ _NODES: dict[str, Callable[..., Any]] = {
     "clamp_min": _extreme("maximum", sp.Max),
     "clamp_max": _extreme("minimum", sp.Min),
     "relu": lambda t, x: head("relu")(x) if t.shape else sp.Max(x, 0),
-    "clone": lambda t, x: x,
-    "detach": lambda t, x: x,
-    "unrecorded": lambda t, x: x,
     "cast": _cast,
 }
+
+
+def applied(t: Term, args: Sequence[Any]) -> Any:
+    """The elementwise op of a term at other expressions: its form at symbols, with these in their places."""
+    stands = [a if a.op is NUMBER else symbol(f"_{k}", (), a.dtype or float) for k, a in enumerate(t.args)]
+    made = to_sympy(t.op(*stands, **concrete(t.op, t.params, {})), canonicalise=False)
+    return _filled(made, args)
+
+
+def _filled(made: Any, args: Sequence[Any]) -> Any:
+    return made.xreplace({sp.Symbol(f"_{k}"): a for k, a in enumerate(args)})
 
 
 def partial(op: Op, args: Sequence[Any], i: int) -> Any:
@@ -377,5 +387,4 @@ def partial(op: Op, args: Sequence[Any], i: int) -> Any:
     pulled = op.pullback(i, g, op(*inputs), inputs, {})
     if pulled is None:
         raise FormulaError(f"{op.name} has no derivative by argument {i + 1}")
-    made = to_sympy(as_term(pulled), canonicalise=False)
-    return made.xreplace({sp.Symbol(f"_{k}"): a for k, a in enumerate(args)})
+    return _filled(to_sympy(as_term(pulled), canonicalise=False), args)

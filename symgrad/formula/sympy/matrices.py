@@ -10,8 +10,8 @@ from sympy.matrices.expressions.hadamard import hadamard_power
 
 from symgrad.errors import FormulaError
 from symgrad.formula.sympy.entries import size_expr
-from symgrad.formula.sympy.expressions import number_expr, to_sympy
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, describe, postorder, symbol
+from symgrad.formula.sympy.expressions import applied, number_expr
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, describe, postorder
 
 Rule = Callable[[Term, Sequence[Any]], Any]
 
@@ -39,8 +39,10 @@ def _converted(t: Term, args: Sequence[Any]) -> Any:
         return number_expr(t.number)
     if t.op is SIZE:
         return size_expr(t.name)
+    if t.op.identity:
+        return args[0]
     if not t.shape and all(not a.shape for a in t.args) and t.op.kind == "elementwise":
-        return _function(t, args)
+        return applied(t, args)
     _shape(t) if t.shape else None
     rule = _RULES.get(t.op.name)
     found = rule(t, args) if rule is not None else None
@@ -51,13 +53,6 @@ def _converted(t: Term, args: Sequence[Any]) -> Any:
     return found
 
 
-def _function(t: Term, args: Sequence[Any]) -> Any:
-    """An elementwise op at expressions, by its form at symbols."""
-    stands = [a if a.op is NUMBER else symbol(f"_{k}", (), a.dtype or float) for k, a in enumerate(t.args)]
-    made = to_sympy(t.op(*stands, **t.params), canonicalise=False)
-    return made.subs({sp.Symbol(f"_{k}"): a for k, a in enumerate(args)}, simultaneous=True)
-
-
 def _entrywise(t: Term, args: Sequence[Any]) -> Any:
     """A function of one array and of scalars, applied to each entry."""
     moving = [k for k, a in enumerate(t.args) if a.shape]
@@ -65,7 +60,7 @@ def _entrywise(t: Term, args: Sequence[Any]) -> Any:
         return None
     (k,) = moving
     d = sp.Dummy("d")
-    return args[k].applyfunc(sp.Lambda(d, _function(t, [d if j == k else a for j, a in enumerate(args)])))
+    return args[k].applyfunc(sp.Lambda(d, applied(t, [d if j == k else a for j, a in enumerate(args)])))
 
 
 def _spread(t: Term, a: Term, expr: Any) -> Any:
@@ -188,7 +183,4 @@ _RULES: dict[str, Rule] = {
     "eye": lambda t, args: sp.Identity(size_expr(t.params["n"])),
     "full": lambda t, args: number_expr(t.params["value"]) * sp.OneMatrix(*_shape(t)),
     "cast": lambda t, args: args[0],
-    "clone": lambda t, args: args[0],
-    "detach": lambda t, args: args[0],
-    "unrecorded": lambda t, args: args[0],
 }

@@ -16,10 +16,10 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, size_letter
 from symgrad.op import FRONTS, TABLE, Op, lookup, register_carrier
-from symgrad.op.operators import bind_operators
+from symgrad.op.operators import Operand, bind_operators
 
 
-class Formal:
+class Formal(Operand):
     """A term that has the methods of a tensor and no value."""
 
     __slots__ = ("term",)
@@ -77,11 +77,6 @@ class Formal:
         return lookup("detach")(self)
 
     @property
-    def T(self) -> Any:  # noqa: N802  (the tensor's name)
-        """The axes in reverse order."""
-        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
-
-    @property
     def mT(self) -> Any:  # noqa: N802  (the tensor's name)
         """The last two axes exchanged."""
         order = tuple(range(self.ndim - 2))
@@ -104,15 +99,6 @@ class Formal:
         if method != "__call__" or kwargs or entry is None:
             raise FormulaError(f"np.{ufunc.__name__} has no formula in this form")
         return entry.call(*inputs)
-
-    def __neg__(self) -> Any:
-        return lookup("neg")(self)
-
-    def __abs__(self) -> Any:
-        return lookup("abs")(self)
-
-    def __invert__(self) -> Any:
-        return lookup("logical_not")(self)
 
     def __bool__(self) -> bool:
         raise FormulaError("a formula has no truth value")

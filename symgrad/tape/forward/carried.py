@@ -12,10 +12,10 @@ import numpy as np
 
 from symgrad.dtypes import complex64, complex128, float16, float32, float64
 from symgrad.op import FRONTS, Op, lookup
-from symgrad.op.operators import bind_operators
+from symgrad.op.operators import Operand, bind_operators
 
 
-class Carried:
+class Carried(Operand):
     """The base of carriers that stand for arrays."""
 
     __slots__ = ()
@@ -62,11 +62,6 @@ class Carried:
     def full_like(self, value: Any) -> Any:
         """A constant of this shape and dtype."""
         return np.full(self.raw_shape, value, self.dtype)[()]
-
-    @property
-    def T(self) -> Any:  # noqa: N802  (NumPy's name)
-        """The axes in reverse order."""
-        return lookup("permute")(self, dims=tuple(reversed(range(self.ndim))))
 
     @property
     def mT(self) -> Any:  # noqa: N802  (torch's name)
@@ -119,17 +114,8 @@ class Carried:
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))])
 
-    def __neg__(self) -> Any:
-        return lookup("neg")(self)
-
     def __pos__(self) -> Any:
         return self
-
-    def __abs__(self) -> Any:
-        return lookup("abs")(self)
-
-    def __invert__(self) -> Any:
-        return lookup("logical_not")(self)
 
 
 _CASTS = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128}
