@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symgrad.formula.printing.decompositions import NOTES, read_line
@@ -94,8 +94,7 @@ def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tu
         text = expanded(text)
     reader = _TexReader(tokenize(text), symbol_table(symbols))
     found = reader.whole()
-    if reader.tokens.kind != "end":
-        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    reader.tokens.end()
     return settled(found, shape)
 
 
@@ -202,18 +201,37 @@ class _TexReader(OptionReader):
         out = negative(self.hadamard()) if tokens.found("-") else self.hadamard()
         while tokens.peek() in ("+", "-"):
             name = "add" if tokens.take() == "+" else "sub"
-            out = entrywise(lookup(name), as_number(out), as_number(self.hadamard()))
+            out = self.entrywise(lookup(name), as_number(out), as_number(self.hadamard()))
         return out
 
     def hadamard(self) -> Any:
+        """Products and quotients entry by entry, cross and Kronecker products, of what stands side by side."""
         out = self.juxtaposed()
-        while self.tokens.peek() in (r"\odot", r"\times", r"\otimes"):
+        while self.tokens.peek() in (r"\odot", r"\oslash", r"\times", r"\otimes"):
             sign, right = self.tokens.take(), self.juxtaposed()
-            if sign == r"\odot":
-                out = entrywise(lookup("mul"), out, right)
+            if sign in (r"\odot", r"\oslash"):
+                out = self.entrywise(lookup("mul" if sign == r"\odot" else "div"), out, right)
             else:
-                out = cross_product(out, right) if sign == r"\times" else kronecker_product(out, right)
+                out = self.across(out, right) if sign == r"\times" else self.crossed(out, right)
         return out
+
+    def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
+        """An entrywise operation."""
+        return entrywise(function, *values)
+
+    def across(self, a: Any, b: Any) -> Any:
+        """The cross product."""
+        return cross_product(a, b)
+
+    def crossed(self, a: Any, b: Any) -> Any:
+        """The Kronecker product."""
+        return kronecker_product(a, b)
+
+    def times(self, a: Any, b: Any) -> Any:
+        """What two neighbours mean."""
+        if isinstance(a, Indexed) or isinstance(b, Indexed):
+            return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
+        return product(a, b)
 
     def juxtaposed(self) -> Any:
         tokens = self.tokens
@@ -222,11 +240,7 @@ class _TexReader(OptionReader):
         out = self.ratio()
         while tokens.peek() not in STOP and tokens.kind != "end":
             tokens.found(r"\cdot")
-            right = self.summed() if tokens.peek() in LARGE else self.ratio()
-            if isinstance(out, Indexed) or isinstance(right, Indexed):
-                out = out.times(operand_of(right)) if isinstance(out, Indexed) else right.times(out.term)
-            else:
-                out = product(out, right)
+            out = self.times(out, self.summed() if tokens.peek() in LARGE else self.ratio())
         return out
 
     def ratio(self) -> Any:

@@ -98,6 +98,11 @@ class Tokens:
         if not self.found(text):
             raise self.error(f"{text!r} is missing")
 
+    def end(self) -> None:
+        """Pass the end of the text, which must be here."""
+        if self.kind != "end":
+            raise self.error(f"unexpected {self.peek()!r}")
+
     def error(self, problem: str, kind: type[Exception] = FormulaError) -> Exception:
         """An error that shows where reading stopped."""
         place = self.items[self.at][2] if self.at < len(self.items) else len(self.text)
@@ -146,8 +151,7 @@ def parse_formula(text: str, symbols: Mapping[str, Any] | Iterable[Term]) -> Ter
     """
     reader = _Reader(tokenize(text), symbol_table(symbols))
     found = reader.expression(0)
-    if reader.tokens.kind != "end":
-        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    reader.tokens.end()
     return as_term(found)
 
 

@@ -282,6 +282,5 @@ def _value(text: str, table: dict[str, Term], known: Iterable[tuple[str, Term]])
     for name, term in known:
         reader.define(name, term)
     found = reader.condition()
-    if reader.tokens.kind != "end":
-        raise reader.tokens.error(f"unexpected {reader.tokens.peek()!r}")
+    reader.tokens.end()
     return found

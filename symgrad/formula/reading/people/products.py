@@ -15,17 +15,14 @@ from symgrad.formula.reading.people.sums import summed, totalled
 from symgrad.formula.reading.tex import _TexReader
 from symgrad.formula.reading.values import (
     Value,
-    cross_product,
     divided,
     entrywise,
     identity,
     kronecker_product,
-    op,
-    operand_of,
+    negated,
     product,
     transposed,
 )
-from symgrad.formula.term import Term
 from symgrad.op import lookup
 
 
@@ -43,17 +40,6 @@ class Products(_TexReader):
         if text in ("|", r"\|", r"\rangle", "/"):
             return text in self.inside and self.inside[-1] == text
         return text in _ENDS or self.tokens.kind in ("end", "row") or text.startswith(r"\end")
-
-    def hadamard(self) -> Any:
-        """Products entry by entry and cross products, of what stands side by side."""
-        out = self.juxtaposed()
-        while self.tokens.peek() in (r"\odot", r"\oslash", r"\times"):
-            sign = self.tokens.take()
-            if sign == r"\times":
-                out = self.across(out, self.juxtaposed())
-            else:
-                out = self.entrywise(lookup("mul" if sign == r"\odot" else "div"), out, self.juxtaposed())
-        return out
 
     def juxtaposed(self) -> Any:
         """Factors side by side, with the signs of products between them."""
@@ -95,7 +81,7 @@ class Products(_TexReader):
     def signed(self) -> Any:
         """A factor, with the sign that it may have after an operator."""
         if self.tokens.found("-"):
-            return entrywise(_negative, self.signed())
+            return entrywise(negated, self.signed())
         return self.factor()
 
     def denominator(self) -> Any:
@@ -114,9 +100,7 @@ class Products(_TexReader):
         try:
             if has_families(a, b) or "t" in (a.kind, b.kind) or self.weighted(a, b):
                 return families.product(a, b)
-            if isinstance(a, Indexed) or isinstance(b, Indexed):
-                return a.times(operand_of(b)) if isinstance(a, Indexed) else b.times(a.term)
-            return product(a, b)
+            return super().times(a, b)
         except (FormulaError, ShapeError) as error:
             if self.misfit is None:
                 raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
@@ -151,7 +135,7 @@ class Products(_TexReader):
         if b.kind == "s":
             return self.times(a, b)
         try:
-            return cross_product(a, b)
+            return super().across(a, b)
         except (FormulaError, ShapeError) as error:
             raise self.tokens.error(f"this product does not fit: {said(error)}", ProductMisfit) from None
 
@@ -166,23 +150,9 @@ class Products(_TexReader):
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """An entrywise operation, with a place in its error."""
         try:
-            return entrywise(function, *values)
+            return super().entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
             raise self.tokens.error(f"this does not fit: {said(error)}", ProductMisfit) from None
-
-    def sum(self) -> Any:
-        """Terms of a sum."""
-        tokens = self.tokens
-        out = entrywise(_negative, self.hadamard()) if tokens.found("-") else self.hadamard()
-        while tokens.peek() in ("+", "-"):
-            name = "add" if tokens.take() == "+" else "sub"
-            out = self.entrywise(lookup(name), out, self.hadamard())
-        return out
-
-
-def _negative(x: Term) -> Any:
-    """Minus a term; what is True or False counts as 1 or 0."""
-    return op("mul", -1, x) if x.dtype is not None and x.dtype.kind == "b" else op("neg", x)
 
 
 _BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes")

@@ -149,8 +149,7 @@ class PeopleReader(Products):
                 reader.measured()
                 try:
                     self.named_value([item[1] for item in left], reader.whole())
-                    if right.kind != "end":
-                        raise right.error(f"unexpected {right.peek()!r}")
+                    right.end()
                 except (FormulaError, NameProblem):
                     right.at = 0
                     late.append((left, right))
@@ -175,8 +174,7 @@ class PeopleReader(Products):
         Those come in the order of the header ``\partial f / \partial X_{ij} =``, without one in that of the alphabet.
         """
         found = self.whole()
-        if self.tokens.kind != "end":
-            raise self.tokens.error(f"unexpected {self.tokens.peek()!r}")
+        self.tokens.end()
         letters = () if isinstance(found, Value) else tuple(x for x in found.letters if x != BATCH)
         headed = bool(self.header) and self.wanted is not None and len(self.header) == len(self.wanted)
         if headed and set(letters) <= set(self.header) and (letters or found.kind == "s"):

@@ -133,8 +133,7 @@ def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term], star: str
 def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
     reader = NumpyReader(tokens, table)
     found = reader.expression(0)
-    if tokens.kind != "end":
-        raise tokens.error(f"unexpected {tokens.peek()!r}")
+    tokens.end()
     if isinstance(found, Value):
         raise tokens.error("the size of I is not known here; write eye(n)")
     return as_term(joined(found))
