@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians.columns import pushed_columns
-from symgrad.autograd.jacobians.recorded import check_real, with_entries
-from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
+from symgrad.autograd.jacobians.recorded import check_real, rows_at_once, units, with_entries
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
@@ -289,21 +288,14 @@ def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
 
 def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
     """The Jacobian of one output by each input: a reverse pass per entry, together where they can be."""
-    shape, count = tuple(out._value.shape), out._value.size
-    stacks = None if create_graph or strict or not isinstance(out, Recorded) else pulled_rows(out, inputs)
-    if stacks is not None:
-        pairs = zip(stacks, inputs, strict=True)
-        return tuple(with_entries(plain(Tensor, s.reshape(shape + x._value.shape)), out, x) for s, x in pairs)
-    recorded = recorded_rows(out, inputs) if create_graph and not strict and isinstance(out, Recorded) else None
-    if recorded is not None:
-        return tuple(with_entries(block, out, x) for block, x in zip(recorded, inputs, strict=True))
+    shape = tuple(out._value.shape)
+    together = None if strict else rows_at_once(out, inputs, create_graph)
+    if together is not None:
+        return tuple(together)
     rows = []
-    for k in range(count):
-        seed = np.zeros(count, out.dtype)
-        seed[k] = 1
-        vector = plain(Tensor, seed.reshape(shape)[()])
-        words = _INDEPENDENT.replace("The output", f"Output {j}")
-        rows.append(_gradients((out,), inputs, (vector,), create_graph, strict, words))
+    words = _INDEPENDENT.replace("The output", f"Output {j}")
+    for unit in units(shape, out.dtype):
+        rows.append(_gradients((out,), inputs, (plain(Tensor, unit),), create_graph, strict, words))
         _demand(rows[-1], _CONSTANT_JACOBIAN, strict and create_graph)
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)

@@ -10,8 +10,7 @@ import numpy as np
 
 from symgrad import autograd
 from symgrad.autograd.jacobians.columns import pushed_columns
-from symgrad.autograd.jacobians.recorded import check_real, with_entries
-from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
+from symgrad.autograd.jacobians.recorded import check_real, rows_at_once, units, with_entries
 from symgrad.compiler.derivatives import transformed
 from symgrad.compiler.transforms import transform_of
 from symgrad.errors import ArgumentError, AutogradError
@@ -40,7 +39,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.record import Recorded, plain
+from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import zeros
 
@@ -292,11 +291,9 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
             return None
         found = []
         for leaf in leaves:
-            stacks = pulled_rows(leaf, bound.variables)
-            if stacks is None:
+            rows = rows_at_once(leaf, bound.variables, False)
+            if rows is None:
                 return None
-            shaped = (s.reshape(*shape_of(leaf), *shape_of(v)) for s, v in zip(stacks, bound.variables, strict=True))
-            rows = [with_entries(plain(Tensor, s), leaf, v) for s, v in zip(shaped, bound.variables, strict=True)]
             found.append(bound.nested(iter(rows)))
         bound.close()
     return containers.unflatten(structure, iter(found))
@@ -311,23 +308,14 @@ def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | No
     shape = tuple(shape_of(out))
     if not shape:
         return pull_back(out, variables, None, create)
-    stacks = pulled_rows(out, variables, chunk_size) if isinstance(out, Recorded) and not create else None
-    if stacks is not None:
-        blocks = [plain(Tensor, s.reshape(shape + v._value.shape)) for s, v in zip(stacks, variables, strict=True)]
-        return [with_entries(block, out, v) for block, v in zip(blocks, variables, strict=True)]
-    recorded = recorded_rows(out, variables, chunk_size) if create and isinstance(out, Recorded) else None
-    if recorded is not None:
-        return [with_entries(block, out, v) for block, v in zip(recorded, variables, strict=True)]
-    count = int(np.prod(shape, dtype=int))
-    table = []
-    for k in range(count):
-        seed = np.zeros(count, out.dtype)
-        seed[k] = 1
-        table.append(pull_back(out, variables, seed.reshape(shape), create))
+    together = rows_at_once(out, variables, create, chunk_size)
+    if together is not None:
+        return together
+    table = [pull_back(out, variables, unit, create) for unit in units(shape, out.dtype)]
     found = []
     for j, v in enumerate(variables):
         target = (*shape, *v._value.shape)
-        if not count:
+        if not table:
             found.append(zeros(target, dtype=v.dtype))
         else:
             found.append(with_entries(reshape(stack([row[j] for row in table], 0), *target), out, v))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,12 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
     """
     check_real([outputs], "output", "jacobian")
     shape, wrt = outputs._value.shape, inputs._value.shape
-    stacks = None if create_graph else pulled_rows(outputs, [inputs])
-    if stacks is not None:
-        return _attached(stacks[0].reshape(shape + wrt), "jacobian", outputs, inputs)
-    blocks = recorded_rows(outputs, [inputs]) if create_graph else None
+    blocks = rows_at_once(outputs, [inputs], create_graph)
     if blocks is not None:
-        return with_entries(blocks[0], outputs, inputs)
+        return blocks[0]
     rows = []
-    for k in range(math.prod(shape)):
-        unit = np.zeros(math.prod(shape), outputs.dtype)
-        unit[k] = 1
-        seed = plain(Tensor, unit.reshape(shape)[()])
+    for unit in units(shape, outputs.dtype):
+        seed = plain(Tensor, unit)
         (row,) = grad(outputs, inputs, seed, True, create_graph, allow_unused=True, materialize_grads=True)
         rows.append(row)
     if create_graph and rows:
@@ -57,6 +52,28 @@ def jacobian(outputs: Any, inputs: Any, *, create_graph: bool = False) -> Any:
         raise AutogradError(NO_GRAD.format(0))
     value = np.array([r._value for r in rows], inputs.dtype).reshape(shape + wrt)[()]
     return _attached(value, "jacobian", outputs, inputs)
+
+
+def rows_at_once(out: Any, inputs: Sequence[Any], create: bool, chunk_size: int | None = None) -> list[Any] | None:
+    """The Jacobian of one result by each input, many rows in one pass; None where they are pulled back one by one."""
+    if not isinstance(out, Recorded):
+        return None
+    if create:
+        blocks = recorded_rows(out, inputs, chunk_size)
+    else:
+        blocks = pulled_rows(out, inputs, chunk_size)
+        if blocks is not None:
+            shapes = [out._value.shape + x._value.shape for x in inputs]
+            blocks = [plain(Tensor, rows.reshape(shape)) for rows, shape in zip(blocks, shapes, strict=True)]
+    return blocks and [with_entries(block, out, x) for block, x in zip(blocks, inputs, strict=True)]
+
+
+def units(shape: tuple[int, ...], dtype: Any) -> Iterator[Any]:
+    """The cotangents of the single entries of an array: 1 at one place, in row-major order."""
+    for k in range(math.prod(shape)):
+        unit = np.zeros(math.prod(shape), dtype)
+        unit[k] = 1
+        yield unit.reshape(shape)[()]
 
 
 def check_real(values: Iterable[Any], what: str, name: str) -> None:
