@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -39,7 +41,7 @@ class Cause:
         found = asdict(self)
         found["index"] = None if self.index is None else list(self.index)
         for name in ("value", "factor"):
-            found[name] = _plain(found[name])
+            found[name] = json_numbers(found[name])
         return found
 
     def __str__(self) -> str:
@@ -51,7 +53,17 @@ class Cause:
         return "\n".join(rows)
 
 
-class Explanation:
+class Told:
+    """What prints as its text, in notebooks, too."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "<p>" + "<br>".join(map(html.escape, str(self).splitlines())) + "</p>"
+
+
+class Explanation(Told):
     """Why a gradient is as it is; what :func:`symgrad.explain` gives.
 
     ``of``       what the gradient is called: ``w.grad``
@@ -90,9 +102,6 @@ class Explanation:
             rows += [f"{mark}{first}", *(" " * len(mark) + row for row in others)]
         return "\n".join(rows)
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def _repr_html_(self) -> str:
         items = []
         for cause in self.causes:
@@ -103,8 +112,11 @@ class Explanation:
         return f"<p><strong>{html.escape(self.summary)}</strong></p>{found}"
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or math.isfinite(value) else repr(float(value))
+def json_numbers(value: Any) -> Any:
+    """A number, or the entries of an array, as JSON knows them: those that are not finite are texts."""
+    if np.ndim(value):
+        return [json_numbers(v) for v in value]
+    return value if value is None else float(value) if math.isfinite(value) else repr(float(value))
 
 
 def number_text(value: Any) -> str:

@@ -9,7 +9,6 @@ backward-stable operations: N. J. Higham, Accuracy and Stability of Numerical Al
 from __future__ import annotations
 
 import functools
-import html
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError
-from symgrad.explaining.answer import at_text, number_text
+from symgrad.explaining.answer import Told, at_text, json_numbers, number_text
 from symgrad.explaining.ranking import contributions
 from symgrad.explaining.replay import Replay, passes_of, swept
 from symgrad.explaining.scene import largest, leaf_name
@@ -37,7 +36,7 @@ _SMALL = 1e-7
 """The relative change of the leaves that gives the condition number; of float32 the root of its precision."""
 
 
-class ErrorBars:
+class ErrorBars(Told):
     """A value with the error bar of every entry; what :func:`symgrad.errorbars` gives.
 
     ``of``         what the value is called
@@ -85,7 +84,7 @@ class ErrorBars:
             "ulps": _listed(self.ulps),
             "digits": _listed(self.digits),
             "worst": list(self.worst),
-            "condition": self.condition if math.isfinite(self.condition) else repr(self.condition),
+            "condition": json_numbers(self.condition),
             "operations": [{"text": c.text, "op": c.op, "share": c.share} for c in self.operations],
             "leaves": [{"text": c.text, "condition": _listed(c.share)} for c in self.leaves],
         }
@@ -112,16 +111,9 @@ class ErrorBars:
             rows.append(f"By leaf: {parts}.")
         return "\n".join(rows)
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return "<p>" + "<br>".join(html.escape(row) for row in str(self).splitlines()) + "</p>"
-
 
 def _listed(array: Any) -> Any:
-    found = np.asarray(array, float)
-    return [x if math.isfinite(x) else repr(x) for x in found.ravel().tolist()] if found.ndim else float(found)
+    return json_numbers(np.ravel(array) if np.ndim(array) else array)
 
 
 def _most(dtype: Any) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 from symgrad.autograd.graphs.hooks import as_tensor
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
-from symgrad.explaining.answer import at_text, number_text
+from symgrad.explaining.answer import Told, at_text, json_numbers, number_text
 from symgrad.explaining.bars import called
 from symgrad.explaining.replay import swept
 from symgrad.explaining.scene import largest
@@ -25,7 +23,7 @@ from symgrad.tape.formulas.reading import read
 from symgrad.tape.record import Recorded
 
 
-class Replayed:
+class Replayed(Told):
     """What :func:`symgrad.replay` gives.
 
     ``of``         what the value is called
@@ -60,25 +58,15 @@ class Replayed:
             "of": self.of,
             "digits": self.digits,
             "value": np.asarray(self.text()).tolist(),
-            "value_ulps": _plain(self.value_ulps),
+            "value_ulps": json_numbers(self.value_ulps),
             "gradients": {name: np.asarray(self.text(name)).tolist() for name in self.gradients},
-            "ulps": {name: _plain(ulps) for name, ulps in self.ulps.items()},
+            "ulps": {name: json_numbers(ulps) for name, ulps in self.ulps.items()},
         }
 
     def __str__(self) -> str:
         rows = [_line(self.of, self.value_ulps)]
         rows += [_line(f"the gradient by {name}", ulps) for name, ulps in self.ulps.items()]
         return f"In {self.digits} digits:\n" + "\n".join(rows)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-
-def _plain(ulps: Any) -> Any:
-    return [_plain(u) for u in ulps] if np.ndim(ulps) else float(ulps) if math.isfinite(ulps) else repr(float(ulps))
 
 
 def _line(of: str, ulps: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo, is_floating
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
-from symgrad.explaining.answer import at_text, number_text
+from symgrad.explaining.answer import Told, at_text, json_numbers, number_text
 from symgrad.explaining.bars import called, errorbars, ulp
 from symgrad.explaining.scene import largest
 from symgrad.tape.formulas.digits import exact
@@ -20,7 +19,7 @@ _UNKNOWN = 64.0
 """Ulps that are allowed where the program cannot be run again to find its error bars."""
 
 
-class Verification:
+class Verification(Told):
     """What :func:`symgrad.verify` found.
 
     ``of``       what the tensor is called
@@ -62,7 +61,7 @@ class Verification:
         return {
             "of": self.of,
             "ok": self.ok,
-            "ulps": most if math.isfinite(most) else repr(most),
+            "ulps": json_numbers(most),
             "worst": list(at),
             "digits": self.digits,
             "entries": int(self.ulps.size),
@@ -85,12 +84,6 @@ class Verification:
             f"{self.digits} digits, gives {exact_value}. That is {number_text(self.ulps[at])} ulp; rounding explains "
             f"{number_text(self.allowed[at])}."
         )
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(str(self))}</p>"
 
 
 def verify(t: Any, digits: int = 30) -> Verification:
