@@ -117,11 +117,21 @@ def _read_point(text: str) -> dict[str, Any]:
         ) from error
 
 
+def positions(values: dict[str, Any], wrt: str) -> tuple[int, ...]:
+    """The places of the arguments that ``--wrt`` names, whose values become floating ones."""
+    names, chosen = list(values), [part for part in re.split(r"[,\s]+", wrt) if part]
+    for name in chosen:
+        if name not in names:
+            raise ArgumentError(f"--wrt names {name!r}; the arguments are {', '.join(names)}.")
+        values[name] = _floating(values[name])
+    return tuple(map(names.index, chosen))
+
+
 def _array(value: Any) -> Any:
     """Lists of numbers as arrays; other values as they are."""
     return np.array(value) if isinstance(value, list) and np.array(value).dtype.kind in "ifcb" else value
 
 
-def floating(value: Any) -> Any:
+def _floating(value: Any) -> Any:
     """Whole numbers as floating ones: a derivative by them is asked for."""
     return np.asarray(value, float)[()] if np.asarray(value).dtype.kind in "iu" else value

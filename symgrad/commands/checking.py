@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 from symgrad.check.asking.frameworks import LIBRARIES
 from symgrad.check.asking.kinds import KINDS
 from symgrad.check.report import LONGEST_SEARCH
-from symgrad.commands.arguments import At, add_point, floating, point_of
-from symgrad.commands.loading import module_of, named
+from symgrad.commands.arguments import At, add_point, point_of, positions
+from symgrad.commands.loading import function_at, named
 from symgrad.errors import ArgumentError, SymgradError
 
 SUFFIXES = ("grad", "gradient", "jacobian", "jac", "vjp", "jvp", "backward", "bwd", "derivative", "prime")
@@ -95,16 +94,7 @@ def _of_user(error: Exception) -> str:
 def _report(f: Any, grad: Any, kind: str | None, values: dict[str, Any], options: argparse.Namespace) -> Any:
     from symgrad.check import check
 
-    names = list(values)
-    argnums = None
-    if options.wrt:
-        chosen = [part for part in re.split(r"[,\s]+", options.wrt) if part]
-        unknown = [name for name in chosen if name not in names]
-        if unknown:
-            raise ArgumentError(f"--wrt names {unknown[0]!r}; the arguments are {', '.join(names)}.")
-        for name in chosen:
-            values[name] = floating(values[name])
-        argnums = [names.index(name) for name in chosen]
+    argnums = positions(values, options.wrt) if options.wrt else None
     return check(
         f,
         grad,
@@ -117,16 +107,9 @@ def _report(f: Any, grad: Any, kind: str | None, values: dict[str, Any], options
     )
 
 
-def _module(text: str) -> tuple[Any, str, str]:
-    found = module_of(text)
-    if found is None:
-        raise ArgumentError(f"a function is written file.py:function or package.module:function, not {text!r}.")
-    return found
-
-
 def _pair(function: str, given: str | None) -> tuple[Callable[..., Any], Any, str | None]:
     """The function, its derivative, and the kind of that where its name tells it."""
-    module, path, name = _module(function)
+    module, path, name = function_at(function)
     f = named(module, path, name)
     if given in LIBRARIES:
         return f, given, None
@@ -137,7 +120,7 @@ def _pair(function: str, given: str | None) -> tuple[Callable[..., Any], Any, st
                 f"--grad {given}: {path} has no function {given!r}, and no library is called so "
                 f"({', '.join(LIBRARIES)}). The derivative of another module is given as file.py:function."
             )
-        grad = named(module, path, given) if inside else named(*_module(given))
+        grad = named(module, path, given) if inside else named(*function_at(given))
         return f, grad, _KINDS.get(given.rpartition("_")[2])
     tried = [f"{name}_{word}" for word in SUFFIXES] + [f"{word}_{name}" for word in PREFIXES] + [f"d{name}"]
     for candidate in tried:

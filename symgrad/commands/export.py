@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.commands.arguments import add_point, floating, point_of
-from symgrad.commands.loading import module_of, named
+from symgrad.commands.arguments import add_point, point_of, positions
+from symgrad.commands.loading import function_at, named
 from symgrad.compiler.exports.alone import SUFFIXES
 from symgrad.errors import ArgumentError
 
@@ -69,10 +69,7 @@ def _program(options: argparse.Namespace) -> Any:
     from symgrad import func
     from symgrad.compiler import compile as compiled
 
-    found = module_of(options.function)
-    if found is None:
-        raise ArgumentError(f"a function is written file.py:name or package.module:name, not {options.function!r}.")
-    f = named(*found)
+    f = named(*function_at(options.function))
     values = point_of(f, options).values
     if options.kind == "value":
         return compiled(f, *values.values(), name=options.name).program
@@ -86,15 +83,9 @@ def _program(options: argparse.Namespace) -> Any:
 
 
 def _argnums(values: dict[str, Any], wrt: str | None) -> tuple[int, ...]:
-    names = list(values)
-    if wrt is None:
-        found = tuple(k for k, v in enumerate(values.values()) if np.asarray(v).dtype.kind in "fc")
-        if not found:
-            raise ArgumentError(f"none of {', '.join(names)} is an array of floats, so there is nothing to derive by.")
-        return found
-    chosen = [part.strip() for part in wrt.split(",") if part.strip()]
-    for name in chosen:
-        if name not in names:
-            raise ArgumentError(f"--wrt names {name!r}; the arguments are {', '.join(names)}.")
-        values[name] = floating(values[name])
-    return tuple(names.index(name) for name in chosen)
+    if wrt is not None:
+        return positions(values, wrt)
+    found = tuple(k for k, v in enumerate(values.values()) if np.asarray(v).dtype.kind in "fc")
+    if not found:
+        raise ArgumentError(f"none of {', '.join(values)} is an array of floats, so there is nothing to derive by.")
+    return found

@@ -32,6 +32,14 @@ def module_of(value: str) -> tuple[Any, str, str] | None:
     return None
 
 
+def function_at(value: str) -> tuple[Any, str, str]:
+    """The same; ``ArgumentError`` for texts that name no function."""
+    found = module_of(value)
+    if found is None:
+        raise ArgumentError(f"a function is written file.py:function or package.module:function, not {value!r}.")
+    return found
+
+
 def named(module: Any, path: str, name: str) -> Callable[..., Any]:
     """A function of a module."""
     found = getattr(module, name, None)
