@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter
+from symgrad.formula.term import SIZE, SYMBOL, Term, make, rebuilt, size_letter, with_sizes
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 
 
@@ -24,10 +24,7 @@ def resized(roots: Sequence[Term], sizes: dict[str, Any]) -> list[Any]:
             return make(SYMBOL, (), term.params, tuple(map(size, term.shape)), term.dtype)
         if term.op is SIZE:
             return size_letter(size(term.params["name"]))
-        params = dict(term.params)
-        for key in term.op.size_params or ():
-            value = params[key]
-            params[key] = tuple(map(size, value)) if isinstance(value, tuple) else size(value)
+        params = with_sizes(term.op, term.params, size)
         return term if params == term.params and args == term.args else term.op(*args, **params)
 
     return rebuilt(roots, change)

@@ -450,14 +450,17 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
 
 def concrete(op: Op, params: dict[str, Any], letters: dict[str, int]) -> dict[str, Any]:
     """Params with the letters of size parameters replaced by numbers."""
+    return with_sizes(op, params, lambda size: size_value(size, letters))
+
+
+def with_sizes(op: Op, params: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Params with every size changed."""
     if not op.size_params:
         return params
     out = dict(params)
     for key in op.size_params:
         value = out[key]
-        out[key] = (
-            tuple(size_value(s, letters) for s in value) if isinstance(value, tuple) else size_value(value, letters)
-        )
+        out[key] = tuple(map(change, value)) if isinstance(value, tuple) else change(value)
     return out
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter
-from symgrad.op import Op, shape_of
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, with_sizes
+from symgrad.op import shape_of
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.formal import Formal
@@ -98,7 +98,9 @@ class FormulaFunction:
             elif t.op.name in ("full", "eye"):
                 image[t] = t if formal else _constant_tensor(t, letters)
             else:
-                image[t] = t.op(*(image[a] for a in t.args), **_sized(t.op, t.params, letters))
+                image[t] = t.op(
+                    *(image[a] for a in t.args), **with_sizes(t.op, t.params, lambda size: _size(size, letters))
+                )
         return image[self.term]
 
 
@@ -140,15 +142,6 @@ def _constant_tensor(t: Term, letters: dict[str, Any]) -> Any:
     if t.op.name == "eye":
         return creation.eye(sizes[0], dtype=t.dtype)
     return creation.full(sizes, t.params["value"], dtype=t.dtype)
-
-
-def _sized(op: Op, params: dict[str, Any], letters: dict[str, Any]) -> dict[str, Any]:
-    """Params with the sizes that the letters stand for."""
-    out = dict(params)
-    for key in op.size_params or ():
-        value = out[key]
-        out[key] = tuple(_size(v, letters) for v in value) if isinstance(value, tuple) else _size(value, letters)
-    return out
 
 
 def _size(value: Any, letters: dict[str, Any]) -> Any:

@@ -114,7 +114,7 @@ def test_errors(folder, capsys):
         (["losses.py:loss", "-o", "losses.py/g.py"], "the folder losses.py is a file, so g.py cannot be written"),
         (["losses.py:loss", "-o", "g.c", "--target", "octave"], "a file for octave ends in .m"),
         (["losses.py:residual", "-o", "g.py"], "needs one scalar result"),
-        (["losses", "-o", "g.py"], "file.py:name or package.module:name"),
+        (["losses", "-o", "g.py"], "file.py:function or package.module:function"),
     ):
         assert main(["export", *asked]) == 2
         assert words in capsys.readouterr().err

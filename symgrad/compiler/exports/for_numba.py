@@ -6,10 +6,7 @@ Before it is written, the file is run on samples, which compiles all of it: what
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import io
 import re
-import warnings
 from typing import Any
 
 from symgrad.compiler.exports.alone import (
@@ -18,15 +15,11 @@ from symgrad.compiler.exports.alone import (
     _SELFTEST,
     _layout,
     _made,
-    _steady,
     array_text,
-    samples,
 )
-from symgrad.compiler.exports.frameworks import headed
+from symgrad.compiler.exports.frameworks import headed, run_before, run_file
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
-from symgrad.compiler.targets.frameworks.rewriting import Missing, Rewritten, rewritten
-from symgrad.errors import CompileError
-from symgrad.formula.term import postorder
+from symgrad.compiler.targets.frameworks.rewriting import Rewritten, rewritten
 
 _WRAPPER = '''def {name}({signature}):
     """{words}"""
@@ -45,61 +38,23 @@ def text_of(program: Any) -> str:
     Raises ``CompileError`` for programs that hold for one way through a function, for calls that Numba has no form for,
     which it names with their ops, and for files that do not give what the NumPy program gives.
     """
-    if program.guards is not None:
-        raise CompileError(
-            f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
-            "numba. Use where(condition, a, b) in the function."
-        )
-    if importlib.util.find_spec("numba") is None:
-        raise CompileError(
-            "A file for numba is run before it is written, and numba is not installed: pip install symgrad[numba]."
-        )
-    try:
-        body = rewritten(program.source, program.name, NUMBA, None)
-    except Missing as missing:
-        raise CompileError(_refusal(program, str(missing))) from None
-    found = list(samples(program, None))
-    if not found:
-        raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
-    text = _text(program, body, found[0])
-    for sample in (found[0], *(s for s in found[1:2] if _steady(program, *s))):
-        _run(program, text if sample is found[0] else _text(program, body, sample))
-    return text
-
-
-def _refusal(program: Any, call: str) -> str:
-    name = call.removeprefix("np.").removeprefix(".")
-    ops = {t.op for t in postorder(program.terms)}
-    names = sorted(op.name for op in ops if name in (op.name, getattr(op.kernel, "__name__", None)))
-    of = f" (of {', '.join(names)})" if names and names != [name] else ""
-    return (
-        f"{program.name}() calls {call}{of}, for which there is no form in numba. Save it as .py, which NumPy runs, or "
-        "write the function without that."
+    return run_before(
+        program,
+        "numba",
+        "symgrad[numba]",
+        lambda: rewritten(program.source, program.name, NUMBA, None),
+        lambda body, sample: _text(program, body, sample),
+        lambda text: run_file(program, "numba", text, contextlib.nullcontext(), _said),
+        2,
     )
 
 
-def _run(program: Any, text: str) -> None:
-    """Run the self-test of a file; ``CompileError`` where Numba cannot compile it or finds other values."""
-    why = "its values differ"
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scope: dict[str, Any] = {"__name__": "symgrad_export"}
-            exec(compile(text, "<export>", "exec"), scope)  # noqa: S102  (text that was written here)
-            if not scope["_selftest"]():
-                return
-    except Exception as error:  # noqa: BLE001  (whatever Numba raises: the file is not written)
-        named = re.search(
-            r"(?:Function\(<(?:function|built-in function|ufunc|intrinsic)|function) '?([\w.]+)", str(error)
-        )
-        line = re.search(r"def _compiled.*?\n|^\s*(t\d+ = .*|return .*)$", str(error), re.MULTILINE)
-        why = f"{type(error).__name__}: {named[1] if named else str(error).strip()[:200]}"
-        why += f" in {line[1].strip()}" if line and line[1] else ""
-    ops = sorted({t.op.name for t in postorder(program.terms)} - {"symbol", "number", "size"})
-    raise CompileError(
-        f"{program.name}() was not written for numba: it does not compile what the NumPy program calls, or gives other "
-        f"values ({why}). Its ops are {', '.join(ops)}. Save it as .py, which NumPy runs."
-    )
+def _said(error: Exception) -> str:
+    """What Numba raises, with the function that it does not compile and the line, where it tells them."""
+    named = re.search(r"(?:Function\(<(?:function|built-in function|ufunc|intrinsic)|function) '?([\w.]+)", str(error))
+    line = re.search(r"def _compiled.*?\n|^\s*(t\d+ = .*|return .*)$", str(error), re.MULTILINE)
+    why = f"{type(error).__name__}: {named[1] if named else str(error).strip()[:200]}"
+    return why + (f" in {line[1].strip()}" if line and line[1] else "")
 
 
 def _text(program: Any, body: Rewritten, sample: tuple[Any, ...]) -> str:

@@ -10,6 +10,8 @@ import importlib.util
 import io
 import re
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from symgrad.compiler.exports.alone import _SMALL, _made, _nested, _shape_source, _steady, docstring, samples
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
-from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, rewritten
+from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, Rewritten, rewritten
 from symgrad.errors import ArgumentError, CompileError, NameProblem
 from symgrad.formula.term import postorder
 
@@ -131,6 +133,30 @@ def text_of(program: Any, target: str) -> str:
             f"There is no target {target!r}; the targets are {', '.join(map(repr, ('numpy', *FRAMEWORKS, 'numba')))}. "
             "C, Octave and JSON are chosen by the end of the path: .c, .m or .json."
         )
+    return run_before(
+        program,
+        target,
+        target,
+        lambda: _body(program, framework),
+        lambda body, sample: _text(program, framework, body, sample),
+        lambda text: run_file(program, target, text, _wide(program, framework), _said),
+    )
+
+
+def run_before(
+    program: Any,
+    target: str,
+    needed: str,
+    rewrite: Callable[[], Rewritten],
+    written: Callable[[Rewritten, Any], str],
+    run: Callable[[str], None],
+    most: int | None = None,
+) -> str:
+    """The file of a program for a library, run on samples (``most`` of them) before it is given.
+
+    ``needed`` is what pip calls the library; ``rewrite`` gives the program in its calls, ``written`` the file with a
+    sample of its arguments and results.
+    """
     if program.guards is not None:
         raise CompileError(
             f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
@@ -138,12 +164,10 @@ def text_of(program: Any, target: str) -> str:
         )
     if importlib.util.find_spec(target) is None:
         raise CompileError(
-            f"A file for {target} is run before it is written, and {target} is not installed: pip install {target}."
+            f"A file for {target} is run before it is written, and {target} is not installed: pip install {needed}."
         )
-    _names_apart(program, framework)
     try:
-        first = next((a.name for a in program.arguments if a.shape != (...,)), None)
-        body = rewritten(program.source, program.name, framework, first)
+        body = rewrite()
     except Missing as missing:
         call = str(missing)
         raise CompileError(
@@ -153,11 +177,43 @@ def text_of(program: Any, target: str) -> str:
     found = list(samples(program, None))
     if not found:
         raise CompileError(f"{program.name} fails on every sample, so it cannot be given a self-test.")
-    text = _text(program, framework, body, found[0])
-    others = [_text(program, framework, body, sample) for sample in found[1:] if _steady(program, *sample)]
-    for tried in (text, *others):
-        _run(program, framework, tried)
-    return text
+    others = [sample for sample in found[1:most] if _steady(program, *sample)]
+    texts = [written(body, sample) for sample in (found[0], *others)]
+    for text in texts:
+        run(text)
+    return texts[0]
+
+
+def run_file(
+    program: Any, target: str, text: str, around: AbstractContextManager[Any], said: Callable[[Exception], str]
+) -> None:
+    """Run the self-test of a file; ``CompileError`` where it fails, with what is ``said`` of an error."""
+    why = "its values differ"
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), around:
+            warnings.simplefilter("ignore")
+            scope: dict[str, Any] = {"__name__": "symgrad_export"}
+            exec(compile(text, "<export>", "exec"), scope)  # noqa: S102  (text that was written here)
+            if not scope["_selftest"]():
+                return
+    except Exception as error:  # noqa: BLE001  (whatever the library raises: the file is not written)
+        why = said(error)
+    ops = sorted({t.op.name for t in postorder(program.terms)} - {"symbol", "number", "size"})
+    raise CompileError(
+        f"{program.name}() was not written for {target}: the file does not give there what the NumPy program gives "
+        f"({why}). Its ops are {', '.join(ops)}. Save it as .py, which NumPy runs."
+    )
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip()[:200]}"
+
+
+def _body(program: Any, framework: Framework) -> Rewritten:
+    """The program in the calls of a library, which has names of its own."""
+    _names_apart(program, framework)
+    first = next((a.name for a in program.arguments if a.shape != (...,)), None)
+    return rewritten(program.source, program.name, framework, first)
 
 
 def _names_apart(program: Any, framework: Framework) -> None:
@@ -176,26 +232,6 @@ def _ops(program: Any, call: str) -> str:
     ops = {t.op for t in postorder(program.terms)}
     names = sorted(op.name for op in ops if name in (op.name, getattr(op.kernel, "__name__", None)))
     return f" (of {', '.join(names)})" if names and names != [name] else ""
-
-
-def _run(program: Any, framework: Framework, text: str) -> None:
-    """Run the self-test of a file; ``CompileError`` where it fails."""
-    out = io.StringIO()
-    why = "its values differ"
-    try:
-        with contextlib.redirect_stdout(out), warnings.catch_warnings(), _wide(program, framework):
-            warnings.simplefilter("ignore")
-            scope: dict[str, Any] = {"__name__": "symgrad_export"}
-            exec(compile(text, "<export>", "exec"), scope)  # noqa: S102  (text that was written here)
-            if not scope["_selftest"]():
-                return
-    except Exception as error:  # noqa: BLE001  (whatever the library raises: the file is not written)
-        why = f"{type(error).__name__}: {str(error).strip()[:200]}"
-    ops = sorted({t.op.name for t in postorder(program.terms)} - {"symbol", "number", "size"})
-    raise CompileError(
-        f"{program.name}() was not written for {framework.name}: the file does not give there what the NumPy program "
-        f"gives ({why}). Its ops are {', '.join(ops)}. Save it as .py, which NumPy runs."
-    )
 
 
 def _is_wide(program: Any) -> bool:

@@ -32,7 +32,7 @@ from symgrad.compiler.targets.memory import shows_argument
 from symgrad.compiler.trace import Input, Output
 from symgrad.dtypes import shared, weak_with
 from symgrad.errors import CompileError
-from symgrad.formula.term import NUMBER, SIZE, Term, postorder
+from symgrad.formula.term import NUMBER, SIZE, Term, postorder, with_sizes
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed, static_number
@@ -107,13 +107,7 @@ class Writer:
             if isinstance(value, float) and not math.isfinite(value):
                 params = {k: Endless(v) if isinstance(v, float) else v for k, v in params.items()}
                 break
-        if not op.size_params:
-            return params
-        out = dict(params)
-        for key in op.size_params:
-            value = out[key]
-            out[key] = tuple(self.size(s) for s in value) if isinstance(value, tuple) else self.size(value)
-        return out
+        return with_sizes(op, params, self.size)
 
     # -------------------------------------------------------------------------------------- calls
 

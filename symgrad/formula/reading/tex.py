@@ -359,8 +359,12 @@ class _TexReader(OptionReader):
 
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
+        return self.first_of(self.names)
+
+    def first_of(self, names: Iterable[tuple[list[str], Value]]) -> Any:
+        """The value of the first of some names that is written at this place."""
         tokens = self.tokens
-        for parts, value in self.names:
+        for parts, value in names:
             if all(tokens.peek(k) == part for k, part in enumerate(parts)):
                 tokens.at += len(parts)
                 return value

@@ -203,16 +203,8 @@ class PeopleReader(Products):
 
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
-        tokens = self.tokens
-        for parts, value in self.known:
-            if all(tokens.peek(k) == part for k, part in enumerate(parts)):
-                tokens.at += len(parts)
-                return value
-        for (name,), value in self.rows if tokens.peek(1) == "_" else ():
-            if tokens.peek() == name:
-                tokens.at += 1
-                return value
-        return None
+        found = self.first_of(self.known)
+        return self.first_of(self.rows) if found is None and self.tokens.peek(1) == "_" else found
 
     # -------------------------------------------------------------------------------------- factors
 

@@ -29,7 +29,7 @@ from symgrad.formula.reading.people.stars import (
     marked,
 )
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
-from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, primes
+from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, closing, primes
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
 from symgrad.formula.reading.values import Value, entrywise, product, value_of
 from symgrad.formula.term import Term, as_term, number, size_letter
@@ -71,22 +71,12 @@ def bracketed(items: Items, names: Container[str] = ()) -> Items:
         lower = text.lower()
         known = text not in names and (lower in TABLE or lower in FUNCTIONS or lower in ENTRYWISE or text in OPERATORS)
         if kind == "name" and text[:1].isupper() and items[k + 1][1] == "[" and known:
-            end = _closing(items, k + 1)
+            end = closing(items, k + 1, "[]")
             out[k] = (kind, text if text in OPERATORS or text in FUNCTIONS else lower, place)
             out[k + 1] = ("sign", "(", items[k + 1][2])
             if end < len(items):
                 out[end] = ("sign", ")", items[end][2])
     return out
-
-
-def _closing(items: Items, k: int) -> int:
-    """The place of the square bracket that closes the one at ``k``; the end where there is none."""
-    depth = 0
-    for j in range(k, len(items)):
-        depth += (items[j][1] == "[") - (items[j][1] == "]")
-        if not depth:
-            return j
-    return len(items)
 
 
 def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> list[tuple[str, str, int]]:

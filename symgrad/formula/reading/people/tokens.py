@@ -283,7 +283,7 @@ def _argument(items: list[Token], k: int, out: list[Token], split: bool) -> int:
         return k
     kind, text, place = items[k]
     if text == "{":
-        end = _matching(items, k)
+        end = closing(items, k)
         out += [items[k], *braced(items[k + 1 : end])]
         out += items[end : end + 1]
         return end + 1
@@ -300,11 +300,11 @@ def _argument(items: list[Token], k: int, out: list[Token], split: bool) -> int:
     return k
 
 
-def _matching(items: list[Token], k: int) -> int:
-    """The place of the brace that closes the one at ``k``; the end where there is none."""
+def closing(items: list[Token], k: int, brackets: str = "{}") -> int:
+    """The place of the bracket that closes the one at ``k``; the end where there is none."""
     depth = 0
     for j in range(k, len(items)):
-        depth += (items[j][1] == "{") - (items[j][1] == "}")
+        depth += (items[j][1] == brackets[0]) - (items[j][1] == brackets[1])
         if not depth:
             return j
     return len(items)
