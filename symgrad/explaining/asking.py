@@ -15,7 +15,7 @@ from symgrad.autograd.sweeps.rescue import Rescue
 from symgrad.errors import ArgumentError
 from symgrad.explaining.answer import Cause, Explanation, at_text, entries_text, number_text
 from symgrad.explaining.gains import gain_causes, largest_entry
-from symgrad.explaining.missing import broken_before, broken_in, not_asked, not_kept
+from symgrad.explaining.missing import broken_before, broken_in, leads, not_asked, not_kept
 from symgrad.explaining.notfinite import not_finite_causes, respelled_causes
 from symgrad.explaining.replay import passes_of, swept
 from symgrad.explaining.scene import Scene, leaf_name, lines_noted
@@ -92,7 +92,7 @@ def _of_output(x: Any, of: Any, index: Any) -> Explanation:
         with lines_noted() as lines, np.errstate(all="ignore"):
             out = of()
     function: Callable[[], Any] | None = None if out is of else of
-    if not isinstance(out, Recorded) or not out._requires_grad or not _leads(out, x):
+    if not isinstance(out, Recorded) or not out._requires_grad or not leads(out, x):
         return _none(name, broken_before(x, name, out) if function is None else broken_in(x, name, function))
     edge = root_of(x)
     seed = np.ones(out._value.shape, out._value.dtype)[()]
@@ -101,23 +101,6 @@ def _of_output(x: Any, of: Any, index: Any) -> Explanation:
         return _none(name, broken_before(x, name, out) if function is None else broken_in(x, name, function))
     gradient = Rescue([out], [seed])(edge, done.gradient)
     return _answer(Scene(done, lines, f"{name}.grad"), np.asarray(gradient), index)
-
-
-def _leads(out: Any, x: Any) -> bool:
-    """Whether gradients flow from a tensor to another."""
-    target = root_of(x)
-    root = out.edge()
-    seen, stack = {id(root)}, [root]
-    while stack:
-        place = stack.pop()
-        if place is target:
-            return True
-        if isinstance(place, Node):
-            for i, arg in enumerate(place.args):
-                if place.mask >> i & 1 and id(arg) not in seen:
-                    seen.add(id(arg))
-                    stack.append(arg)
-    return False
 
 
 def _of_gradient(grad: Any, origin: Any, index: Any) -> Explanation:

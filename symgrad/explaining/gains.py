@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.autograd.sweeps.autopsy import first
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.reaching import argument_value, exact_pull, given_text, reached
-from symgrad.explaining.replay import Edge, entry_by_entry
+from symgrad.explaining.replay import Edge
 from symgrad.explaining.scene import Scene, largest, scalar
 from symgrad.tape.graph import Node
 
@@ -55,7 +55,7 @@ def _size(value: Any) -> float:
 def _next(scene: Scene, edge: Edge, index: tuple[int, ...]) -> tuple[int, ...]:
     """The entry of the result, among those that an argument's entry meets, with the largest gradient."""
     shape = np.shape(edge.c)
-    if entry_by_entry(edge.node) and shape == edge.g.shape:
+    if edge.node.op.entrywise and shape == edge.g.shape:
         return index
     one = np.zeros(shape, bool)
     one[index] = True
@@ -91,7 +91,7 @@ def _cancelled(scene: Scene, edges: list[Edge], parts: list[Any], index: tuple[i
     if len(parts) > 1 and total < _REST * most:
         values = " and ".join(number_text(scalar(p)) for p in parts[:3])
         text = f"Its parts cancel{at_text(index)}: {values} came through {names}."
-    elif len(parts) == 1 and not entry_by_entry(edges[0].node) and exact_pull(scene, edges[0], index) == 0:
+    elif len(parts) == 1 and not edges[0].node.op.entrywise and exact_pull(scene, edges[0], index) == 0:
         text = f"{scene.call(edges[0].node)} gives 0{at_text(index)} in exact arithmetic."
     else:
         return []
@@ -135,7 +135,7 @@ def condition_number(scene: Scene, node: Node) -> float | None:
     op = node.op
     value: Any = np.asarray(scene.replay.value(node.args[0]) if node.args else 0.0)
     square = value.ndim == 2 and value.shape[0] == value.shape[1] and 1 < value.shape[0] <= _LARGEST_MATRIX
-    if not square or op.kind != "primitive" or op.linear or entry_by_entry(node) or value.dtype.kind not in "fc":
+    if not square or op.kind != "primitive" or op.linear or node.op.entrywise or value.dtype.kind not in "fc":
         return None
     if not np.isfinite(value).all():
         return None

@@ -83,6 +83,11 @@ def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
     return steps or _taken(x, name, _flowing(x, out), watch.reads) or [_no_path(name, "The result")]
 
 
+def leads(out: Any, x: Any) -> bool:
+    """Whether gradients flow from a tensor to another."""
+    return id(out.edge()) in _flowing(x, out)
+
+
 def _flowing(x: Any, out: Any) -> set[int]:
     """The identities of the places to which a gradient of the result would flow back from, and on to ``x``."""
     found = {id(root_of(x))}

@@ -11,7 +11,7 @@ from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, first
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.gains import gain_causes
 from symgrad.explaining.reaching import argument_value, given_text, reached
-from symgrad.explaining.replay import Edge, entry_by_entry
+from symgrad.explaining.replay import Edge
 from symgrad.explaining.scene import Scene, scalar
 
 _BEGINS = {
@@ -83,7 +83,7 @@ def respelled_causes(scene: Scene, index: tuple[int, ...]) -> list[Cause]:
 def _grown(scene: Scene, edge: Edge, at: tuple[int, ...]) -> list[Cause]:
     """A gradient that grew until its dtype could not hold it: finite, times a finite derivative."""
     node = edge.node
-    if not entry_by_entry(node) or np.shape(edge.c) != node.shape:
+    if not node.op.entrywise or np.shape(edge.c) != node.shape:
         return []
     local, came = scene.done.local(node, edge.i), edge.g[at]
     if local is None or not np.isfinite(np.asarray(local)[at]) or not np.isfinite(came):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.explaining.replay import Edge, Pass, Replay, entry_by_entry, rounds
+from symgrad.explaining.replay import Edge, Pass, Replay, rounds
 from symgrad.explaining.scene import Scene, largest, leaf_name
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded
@@ -46,7 +46,7 @@ def contributions(root: Any) -> tuple[list[Contribution], list[Contribution]]:
     leaves = []
     added: dict[Node, float] = {}
     for edge in done.edges:
-        if not entry_by_entry(edge.node):
+        if not edge.node.op.entrywise:
             added[edge.node] = added.get(edge.node, 0.0) + _terms(done, edge)
     size = float(np.max(np.abs(value), initial=0.0))
     for place in [*replay.nodes, *(p for p in done.into if isinstance(p, Recorded))]:

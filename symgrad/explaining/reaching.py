@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.autograd.sweeps.autopsy import aligned
 from symgrad.errors import SymgradError
-from symgrad.explaining.replay import Edge, Replay, entry_by_entry
-from symgrad.explaining.scene import Scene, aligned, scalar
+from symgrad.explaining.replay import Edge, Replay
+from symgrad.explaining.scene import Scene, scalar
 from symgrad.formula.digits import Digits, in_mpmath
 from symgrad.formula.term import Term, as_term, number, symbol
 from symgrad.tape.graph import Node
@@ -27,7 +28,7 @@ def reached(replay: Replay, edge: Edge, mask: Any) -> Any:
     Linear operations say it themselves: the mask goes through them.  Of others all entries are taken.
     """
     node, i, mask = edge.node, edge.i, np.asarray(mask)
-    if entry_by_entry(node):
+    if node.op.entrywise:
         return np.broadcast_to(mask, node.shape)
     op = node.op
     if op.kind == "multilinear" or ((op.linear or op.view is not None) and not i):

@@ -37,11 +37,6 @@ def rounds(node: Node) -> bool:
     return node.op.view is None and not node.op.identity and not node.op.shares
 
 
-def entry_by_entry(node: Node) -> bool:
-    """Whether each entry of the result is made of the operands' entries at its place."""
-    return bool(node.op.entrywise or node.op.kind == "elementwise")
-
-
 def _arrived(node: Node, g: Any) -> Any:
     """A cotangent as an array of the shape of the result; of a custom function, of its first output that has one."""
     if g.__class__ is Parts:
@@ -126,7 +121,7 @@ class Replay:
         params, noisy = node.params or {}, self.noise is not None and rounds(node)
         try:
             values = promoted(node.op, [self.value(a) for a in made.args])
-            if noisy and not entry_by_entry(node):
+            if noisy and not node.op.entrywise:
                 terms = _terms(node, [np.shape(v) for v in values])
                 values = [_noised(v, self.noise, terms) for v in values]
             out = scalarised(computed(node.op, values, params))
@@ -224,7 +219,7 @@ class Pass(QuietSweep):
     def _contribution(self, node: Node, rules: Any, i: int, g: Any, saved: Any, params: Any, *rest: Any) -> Any:
         noise = self.replay.noise if rounds(node) else None
         taken = g
-        if noise is not None and not entry_by_entry(node):
+        if noise is not None and not node.op.entrywise:
             taken = _noised(g, noise, _terms(node, [np.shape(value_of(self.replay.value(a))) for a in node.args], i))
         found = super()._contribution(node, rules, i, taken, saved, params, *rest)
         value = found.value if isinstance(found, Masked) else value_of(found)

@@ -16,7 +16,7 @@ from symgrad.notices import Line, line_text, users_line
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source
-from symgrad.tape.observers import observe, unobserve
+from symgrad.tape.observers import observing
 from symgrad.tape.record import Recorded
 
 _MOST_NODES = 2_000
@@ -37,11 +37,8 @@ def lines_noted() -> Iterator[dict[Any, Line]]:
         if site is not None:
             found[node] = (site[0].co_filename, site[1])
 
-    observe(see)
-    try:
+    with observing(see):
         yield found
-    finally:
-        unobserve(see)
 
 
 def leaf_name(leaf: Any) -> str | None:
@@ -124,14 +121,6 @@ def _is_small(term: Term) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------- entries
-
-
-def aligned(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The entry of an argument that meets one of the result; None where the operation is not entry by entry."""
-    if not (node.op.entrywise or node.op.kind == "elementwise") or len(shape) > len(index):
-        return None
-    own = index[len(index) - len(shape) :]
-    return tuple(0 if n == 1 else k for k, n in zip(own, shape, strict=True))
 
 
 def largest(array: Any) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad.autograd.sweeps.autopsy import first
 from symgrad.explaining.answer import Cause, at_text, digits_text, number_text
 from symgrad.explaining.reaching import argument_value, depends, exact_pull, given_text, reached, slope
-from symgrad.explaining.replay import Edge, entry_by_entry
+from symgrad.explaining.replay import Edge
 from symgrad.explaining.scene import Scene, scalar
 from symgrad.tape.graph import Node
 
@@ -91,13 +91,13 @@ class _Ends:
             return
         above = meets & (g == 0)
         here = meets & (g != 0)
-        if above.any() and entry_by_entry(node) and np.shape(edge.c) == node.shape:
+        if above.any() and node.op.entrywise and np.shape(edge.c) == node.shape:
             local = self.done.local(node, edge.i)
             if local is not None:  # it would have ended what did not arrive, too
                 here = here | (above & (np.asarray(local) == 0))
         if here.any():
             self._ended(edge, here, mask)
-        if above.any() and (not here.any() or entry_by_entry(node) or node.op.kind == "multilinear"):
+        if above.any() and (not here.any() or node.op.entrywise or node.op.kind == "multilinear"):
             self._go_on(node, above)
 
     def _go_on(self, node: Node, above: Any) -> None:
@@ -164,7 +164,7 @@ class _Ends:
             text = f"{call} takes another branch than {name}{at_text(index)}.{count}"
             advice = "No gradient flows through a branch not taken; give inputs for which the condition is the other."
             self._add(here, "branch not taken", text, advice=advice, **fields)
-        elif not entry_by_entry(node):
+        elif not node.op.entrywise:
             self._not_through(edge, mask, call, fields)
         else:
             self._flat(edge, here, index, call, where, count, fields)
@@ -195,7 +195,7 @@ class _Ends:
         """A product whose other factors are zero."""
         count = f", as at {int(mask.sum())} of its {mask.size} entries" if mask.sum() > 1 else ""
         zero = f"which is 0{at_text(fields['index'])}{count}"
-        if not entry_by_entry(edge.node):
+        if not edge.node.op.entrywise:
             zero = "whose entries there are 0"
         text = f"In {call} the gradient is multiplied by {by or 'zeros'}, {zero}."
         advice = "Start that factor from values other than 0, or take it out, where the gradient should flow."

@@ -331,7 +331,7 @@ class Op:
             found = looked_up(self, x, params)
             if found is not None:
                 return found
-        if (self.entrywise or self.kind == "elementwise") and _many_alike(arrays):
+        if self.entrywise and _many_alike(arrays):
             return self._in_blocks(arrays, params)
         return self._in_float32(arrays, params)
 

@@ -72,6 +72,16 @@ def unobserve(see: Callable[[Any], None]) -> None:
     step_back()
 
 
+@contextmanager
+def observing(see: Callable[[Any], None]) -> Iterator[None]:
+    """Inside, ``see`` is called with every node that is recorded."""
+    observe(see)
+    try:
+        yield
+    finally:
+        unobserve(see)
+
+
 class _Late(ThreadState):
     nodes: list[Any] | None = None
 

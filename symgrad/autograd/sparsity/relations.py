@@ -39,7 +39,7 @@ def relation(node: Node, i: int, arguments: Callable[[Node, Any], Any]) -> Group
     ``arguments(node, saved)`` gives what the node's rules get.
     """
     op, out, own = node.op, tuple(node.shape), tuple(node.args[i].raw_shape)
-    if op.kind == "elementwise" or op.entrywise:
+    if op.entrywise:
         if own == out:
             return None
         return by_labels(out, range(len(out)), own, range(len(out) - len(own), len(out)))

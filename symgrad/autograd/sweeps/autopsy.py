@@ -144,7 +144,7 @@ class Autopsy:
                 value = self._value(arg)
                 if not isinstance(arg, Node) or value is None or np.isfinite(value).all():
                     continue
-                at = _aligned(node, index, value.shape)
+                at = aligned(node, index, value.shape)
                 if at is None:
                     at = first(~np.isfinite(value))
                 if not np.isfinite(value[at]):
@@ -159,7 +159,7 @@ class Autopsy:
         """Whether an argument that no operation made is nan or inf itself."""
         for arg in node.args:
             value = self._value(arg)
-            at = None if value is None or isinstance(arg, Node) else _aligned(node, index, value.shape)
+            at = None if value is None or isinstance(arg, Node) else aligned(node, index, value.shape)
             if at is not None and not np.isfinite(value[at]):
                 return True
         return False
@@ -176,7 +176,7 @@ class Autopsy:
         node, rows = self.birth.node, []
         for k, arg in enumerate(node.args):
             value = self._value(arg)
-            at = None if value is None else _aligned(node, self.birth.index, value.shape)
+            at = None if value is None else aligned(node, self.birth.index, value.shape)
             if value is not None:
                 shown = value[at].item() if at is not None else value.item() if value.size == 1 else None
                 rows.append((self.text(arg, k), f"of shape {list(value.shape)}" if shown is None else repr(shown)))
@@ -255,7 +255,7 @@ class Autopsy:
         node, i, index = self.birth.node, self.birth.i, self.birth.index
         while True:
             edge = node.args[i]
-            at = _aligned(node, index, edge.raw_shape)
+            at = aligned(node, index, edge.raw_shape)
             if at is None:
                 return (None, ()) if node is self.birth.node else (node, index)
             if not isinstance(edge, Node):
@@ -331,7 +331,7 @@ def _met(found: Infinite) -> Any:
     return _spread(found) & ~np.isfinite(g)
 
 
-def _aligned(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def aligned(node: Node, index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The entry of an argument that meets one of the result; None where the operation is not entry by entry."""
     if not node.op.entrywise or len(shape) > len(index):
         return None

@@ -19,7 +19,7 @@ import numpy as np
 
 from symgrad.notices import is_of_program, is_of_user
 from symgrad.tape.graph import Source
-from symgrad.tape.observers import STANDING, observe, unobserve
+from symgrad.tape.observers import STANDING, observing
 
 _CHECK = str(Path(__file__).parent.parent) + os.sep
 
@@ -79,11 +79,10 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
                 return
             frame = frame.f_back
 
-    observe(see)
     try:
-        yield found
+        with observing(see):
+            yield found
     finally:
-        unobserve(see)
         last = (None, None)
 
 

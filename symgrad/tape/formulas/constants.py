@@ -44,7 +44,7 @@ def noted(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
 
 
 def _note(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> None:
-    plain = op.kind in ("elementwise", "multilinear") or op.entrywise or (op.linear and not op.size_params)
+    plain = op.entrywise or op.kind == "multilinear" or (op.linear and not op.size_params)
     if not plain or op.define_symbolic is not None:
         return
     parts: list[Any] = []
