@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.autograd.graphs.budget import memory_budget
-from symgrad.autograd.graphs.hooks import register_multi_grad_hook
+from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle, register_multi_grad_hook
 from symgrad.autograd.graphs.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -117,14 +117,10 @@ class GradFn:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
-        from symgrad.autograd.graphs.hooks import RemovableHandle
-
         return RemovableHandle(whole_of(self.node).more().post, hook)
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs; its result replaces them."""
-        from symgrad.autograd.graphs.hooks import RemovableHandle
-
         return RemovableHandle(whole_of(self.node).more().pre, hook)
 
     @property
@@ -228,14 +224,10 @@ class AccumulateGrad:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook((), (grad,))`` after the gradient was added to the leaf."""
-        from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle
-
         return RemovableHandle(self.variable.more().post, NodeHook(hook, before=False))
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook((grad,))`` before the gradient is added to the leaf; its result replaces the gradient."""
-        from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle
-
         return RemovableHandle(self.variable.more().post, NodeHook(hook, before=True))
 
     def __init__(self, variable: Any):

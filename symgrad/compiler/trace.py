@@ -26,7 +26,7 @@ from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
-from symgrad.tape.formulas.reading import Reading
+from symgrad.tape.formulas.reading import Reading, read_all
 from symgrad.tape.graph import Source, sequence
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
@@ -429,8 +429,6 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
 
     ``results`` is a tensor, or a container of them.
     """
-    from symgrad.tape.formulas.reading import read_all
-
     tensors, structure = containers.flatten(results)
     reading, terms = read_all(tensors, counts=False)
     made = Trace("program")

@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder
+from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder, symbol
 from symgrad.op import is_complex, lookup
 from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
 from symgrad.ops.linalg.contraction import contract
@@ -187,7 +187,6 @@ def jacobian(output: Term, target: Term) -> Term:
 def pulled_rows(output: Term, target: Term, stack: Term) -> Term:
     """The gradients by ``target`` for all cotangents of ``output`` in a stack, whose leading axes come first."""
     from symgrad.formula.batch import batched
-    from symgrad.formula.term import symbol
 
     # The pullback is linear in its cotangent: one with a symbol for it, then all of them at once.
     cotangent = symbol("_cotangent", output.shape, output.dtype or np.dtype(float))
@@ -235,8 +234,6 @@ def pushforward(term: Term, i: int, tangent: Term) -> Any:
         return rules(i, tangent, term, *term.args, **term.params)
     if rules is not None and rules[i] is not None:
         return rules[i](tangent, term, *term.args, **term.params)
-    from symgrad.formula.term import symbol
-
     probe = symbol("_cotangent", term.shape, term.dtype or np.dtype(float))
     pulled = op.pullback(i, probe, term, term.args, term.params)
     return gradient(as_term(pulled), [probe], tangent)[0] if pulled is not None else lookup("mul")(term, 0)

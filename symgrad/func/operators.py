@@ -14,6 +14,8 @@ from symgrad.compiler.trace import argument_names
 from symgrad.errors import ArgumentError, AutogradError, ShapeError, SymgradError
 from symgrad.formula.derive import jacobian as derived
 from symgrad.formula.derive import wirtinger
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import latex
 from symgrad.formula.term import SYMBOL, postorder
 from symgrad.func.bound import Bound, as_tensor, check_function, deriving, for_arrays, results, run
 from symgrad.func.forward import linearize
@@ -364,8 +366,6 @@ class JacobianOperator(LinearOperator):
         >>> print(sg.func.jacobian_operator(lambda x: sg.sin(x), np.ones(3)).latex())
         \operatorname{diag}\left(\cos\left(x\right)\right)
         """
-        from symgrad.formula.printing.latex import latex
-
         if len(self._given.shapes) != 1 or len(self._found.shapes) != 1:
             raise ShapeError("the operator of several arrays has no one formula; fix all but one of them.")
         with deriving():
@@ -386,8 +386,6 @@ class JacobianOperator(LinearOperator):
         return self._sign.format(f=function if function.isidentifier() else "f", x=letter)
 
     def __repr__(self) -> str:
-        from symgrad.formula.printing.formats import spelled
-
         known = super().__repr__()[:-1]
         try:
             shown = spelled(self.latex(), "unicode")

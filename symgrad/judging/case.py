@@ -37,6 +37,8 @@ from symgrad.ops.indexing.getitem import static_index
 from symgrad.sources import Source, source
 from symgrad.sources.asked import checked, too_deep
 from symgrad.sources.sampling import letters_of, sample
+from symgrad.tape.formulas.reading import read
+from symgrad.tape.record import Recorded
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""
@@ -198,12 +200,8 @@ def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
 
 
 def _name_of(wrt: Any) -> Any:
-    from symgrad.tape.record import Recorded
-
     if not isinstance(wrt, Recorded):
         return wrt
-    from symgrad.tape.formulas.reading import read
-
     return read(wrt)[1].name
 
 
@@ -230,20 +228,20 @@ class Case:
             return self._unread(error)
         results = []
         plain = False
-        for read in reads:
-            if plain and not read.also:
+        for one in reads:
+            if plain and not one.also:
                 continue
-            case = self if read.cut is None else self.cut(read.cut)
-            found = case._compared(read.term)
-            unlike = read.starred and self.about.star is None
+            case = self if one.cut is None else self.cut(one.cut)
+            found = case._compared(one.term)
+            unlike = one.starred and self.about.star is None
             if found.verdict == "EQUAL" and unlike and any(other.numpy for other in reads):
                 return self._starred(next(other for other in reads if other.numpy))
             if found.verdict == "EQUAL":
                 found.formula, found.latex = self._formula()
-                found.notes += [read.note] * bool(read.note) + [ROW] * (read.row and len(self.ours.shape) == 1)
+                found.notes += [one.note] * bool(one.note) + [ROW] * (one.row and len(self.ours.shape) == 1)
                 return found
-            results.append((case, found, read.term))
-            plain = plain or read.term.shape == case.ours.shape
+            results.append((case, found, one.term))
+            plain = plain or one.term.shape == case.ours.shape
         case, found, term = results[0]
         self.taken = term.shape
         made = case._explained(found, term)

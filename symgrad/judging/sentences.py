@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from symgrad.check.report import Diagnosis
 from symgrad.errors import SymgradError
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, describe
 from symgrad.judging.repairs import Change
 
 
@@ -123,7 +123,6 @@ _SENTENCES: dict[str, Callable[[_Told], Diagnosis]] = {
 def text_of(term: Any) -> str:
     """A short text of a part of a formula."""
     from symgrad.formula.sympy.texts import text
-    from symgrad.formula.term import describe
 
     if not isinstance(term, Term):
         return str(getattr(term, "name", term))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import SYMBOL, Term, postorder, symbol
 from symgrad.notation.functions import FormulaFunction
 from symgrad.tape.record import Recorded
@@ -123,7 +124,6 @@ def to_matexpr(value: Any) -> Any:
     >>> sg.to_matexpr(x.grad)
     2*A.T*A*x
     """
-    from symgrad.formula.canonical.simplify import canonical
     from symgrad.formula.sympy.matrices import matrix_expression
 
     if isinstance(value, Recorded):

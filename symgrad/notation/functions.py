@@ -19,6 +19,8 @@ from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.record import Recorded
+from symgrad.tensor import creation
+from symgrad.tensor.creation import tensor
 
 __all__ = ["FormulaFunction"]
 
@@ -124,8 +126,6 @@ def _value(value: Any, name: str) -> Any:
 
 def _tensor(value: Any, name: str) -> Any:
     """An array beside tensors becomes a tensor with a name, so that it is one symbol wherever the formula has it."""
-    from symgrad.tensor.creation import tensor
-
     return tensor(value, name=name) if isinstance(value, np.ndarray) else value
 
 
@@ -136,8 +136,6 @@ def _constant(value: Any) -> Any:
 
 
 def _constant_tensor(t: Term, letters: dict[str, Any]) -> Any:
-    from symgrad.tensor import creation
-
     sizes = tuple(Size(size_value(n, letters)) for n in t.shape)
     if t.op.name == "eye":
         return creation.eye(sizes[0], dtype=t.dtype)

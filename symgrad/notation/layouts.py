@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symgrad.errors import ArgumentError
-from symgrad.formula.printing.names import bolded
+from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 
@@ -97,8 +97,6 @@ def _differential(name: str) -> str:
 
 def derivative_of(function: str, targets: Sequence[Term], symbols: Sequence[Term]) -> Derivative | None:
     """The derivative of a function by some of the symbols; None by none."""
-    from symgrad.formula.printing.names import texts
-
     spelled = texts(str(s.name) for s in symbols)
     by = tuple((spelled[str(t.name)], t.ndim) for t in targets)
     return Derivative(function, by) if by else None

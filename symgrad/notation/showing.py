@@ -9,9 +9,12 @@ import numpy as np
 
 from symgrad.autograd.sweeps.entrances import NOT_REAL
 from symgrad.compiler.transforms import transform_of
-from symgrad.errors import ArgumentError, AutogradError, FormulaError
+from symgrad.errors import ArgumentError, AutogradError, FormulaError, FormulaTooDeep
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
+from symgrad.formula.digits import evalf, rounded
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.names import texts
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.notation.layouts import Derivative, derivative_of, transposed
@@ -156,7 +159,6 @@ class Formula:
     def _constant_notes(self) -> list[str]:
         """What the arrays are that the program brought along, and that the formula shows, in lines below it."""
         from symgrad.formula.printing.blocks import few_numbers
-        from symgrad.formula.printing.names import texts
 
         shown = {t.params["name"] for t in postorder([self.canonical]) if t.op is SYMBOL}
         found = {name: few_numbers(value) for name, value in self.constants.items() if name in shown}
@@ -204,8 +206,6 @@ class Formula:
         return self._spelled("mathml", options)
 
     def _spelled(self, form: str, options: dict[str, Any]) -> str:
-        from symgrad.formula.printing.formats import spelled
-
         return spelled(self.latex(**options), form)
 
     def where_list(self, names: Any = None) -> list[tuple[Any, Any]]:
@@ -253,8 +253,6 @@ class Formula:
         found = evaluate(term, known, sizes)
         if stable != "exact":
             return found
-        from symgrad.formula.digits import rounded
-
         return rounded([self.term, term], found, known, sizes)
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
@@ -264,14 +262,10 @@ class Formula:
         >>> sg.formula("sqrt(x)", shapes={"x": ()}).evalf(30, x=2.0)
         1.41421356237309504880168872421
         """
-        from symgrad.formula.digits import evalf
-
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         return evalf(self.term, {**self.constants, **given}, n=n)
 
     def __str__(self) -> str:
-        from symgrad.errors import FormulaTooDeep
-
         try:
             return str(self.expr)
         except FormulaTooDeep:

@@ -25,6 +25,8 @@ from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, 
 from symgrad.op import lookup
 from symgrad.sources import Source, source
 from symgrad.sources.running import head_latex
+from symgrad.tape.formulas.reading import read
+from symgrad.tape.record import Recorded
 from symgrad.tape.watching.conditions import Conditions, conditions
 
 CHECKS = 3
@@ -169,11 +171,7 @@ def derive(
 
 def about_name(wrt: Any) -> Any:
     """The name of a variable that may be given as a tensor."""
-    from symgrad.tape.record import Recorded
-
     if isinstance(wrt, Recorded):
-        from symgrad.tape.formulas.reading import read
-
         return read(wrt)[1].name
     return wrt
 

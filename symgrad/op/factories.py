@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from symgrad.errors import ShapeError
 from symgrad.op.fronts import publish
 from symgrad.op.partials import absent, rules_of, times, times_conj
 from symgrad.op.record import Op, Rule, Spec, register
@@ -129,8 +130,6 @@ def broadcast_shapes(*shapes: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
         for axis, size in enumerate(shape, rank - len(shape)):
             if size != 1:
                 if out[axis] != 1 and out[axis] != size:
-                    from symgrad.errors import ShapeError
-
                     listed = ", ".join(str(tuple(s)).replace("'", "") for s in shapes)
                     raise ShapeError(
                         f"The size of tensor a ({out[axis]}) must match the size of tensor b ({size}) at non-singleton "

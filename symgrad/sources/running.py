@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.trace import argument_names
 from symgrad.compiler.transforms import transform_of
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.printing.names import name_latex
 from symgrad.formula.term import Term
 from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.op import is_complex
@@ -22,6 +24,7 @@ from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import Watch
+from symgrad.tensor.creation import tensor
 
 
 def called(function: Callable[..., Any]) -> str:
@@ -44,8 +47,6 @@ def head_latex(name: str) -> str:
     >>> head_latex("gamma_nll"), head_latex("rk4")
     ('\\mathrm{gamma\\_nll}', '\\mathrm{rk4}')
     """
-    from symgrad.formula.printing.names import name_latex
-
     stem, *subs = re.findall(r"[^\W\d_]+|\d+", name) or [name]
     word = r"\mathrm" in name_latex(stem) or any(len(s) > 1 and not s.isdigit() for s in subs)
     if subs and word and name.isascii():
@@ -55,8 +56,6 @@ def head_latex(name: str) -> str:
 
 def parameters(function: Callable[..., Any], count: int) -> list[str]:
     """The names of the positional parameters."""
-    from symgrad.compiler.trace import argument_names
-
     return argument_names(function, count)
 
 
@@ -168,8 +167,6 @@ def _example(arg: Any) -> Any:
 
 def _input(leaf: Any, name: str, nudge: float) -> Any:
     """A tensor of its own for an array or float; other arguments are passed as they are."""
-    from symgrad.tensor.creation import tensor
-
     if isinstance(leaf, Recorded):
         leaf = leaf._value
     if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):

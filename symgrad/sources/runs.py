@@ -22,7 +22,9 @@ from symgrad.op import lookup
 from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
 from symgrad.tape.formulas.reading import Reading
+from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
+from symgrad.tensor.creation import tensor
 
 SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
 OTHER_SIZES = (13, 11, 17, 7, 19, 5, 23, 29, 31, 37, 41)
@@ -283,9 +285,6 @@ def _arrays(names: Sequence[str], shapes: Shapes, sizes: dict[Any, int], definit
 
 def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[list[str], Shapes]:
     """The parameters of a function, and shapes of them with which it runs."""
-    from symgrad.tape.modes import enable_grad
-    from symgrad.tensor.creation import tensor
-
     names = _all_parameters(f)
     if set(names) <= set(known):
         return names, known
@@ -324,8 +323,6 @@ class _Progress:
 
     @staticmethod
     def _now() -> int:
-        from symgrad.tensor.creation import tensor
-
         probe: Any = tensor(1.0, requires_grad=True) * 2  # type: ignore[operator]
         return int(probe.edge().sequence_nr)
 

@@ -23,6 +23,7 @@ import numpy as np
 from symgrad.errors import FormulaError, SymgradWarning
 from symgrad.tape.backward.siblings import Siblings, siblings_of
 from symgrad.tape.backward.tether import at
+from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import OWN, Origin, origin_of
 from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source, sequence
@@ -225,8 +226,6 @@ def _plain_fields(item: Any) -> dict[str, Any]:
 
 def _name(item: Any) -> str | None:
     """The name in formulas; one that was read from the source line is written out, since the line stays behind."""
-    from symgrad.tape.formulas.names import site_name
-
     found: str | None = site_name(item.name, item.site)
     return found
 

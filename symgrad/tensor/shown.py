@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.tape.formulas.names import check_name, name_of
 from symgrad.tensor.facts import Facts
 
 
@@ -15,14 +16,10 @@ class Shown(Facts):
     @property
     def name(self) -> str | None:
         """The symbol in formulas: given at creation, else read from the assignment."""
-        from symgrad.tape.formulas.names import name_of
-
         return name_of(self)
 
     @name.setter
     def name(self, value: str) -> None:
-        from symgrad.tape.formulas.names import check_name
-
         self.more().name = check_name(value)
 
     @property

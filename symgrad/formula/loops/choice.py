@@ -5,6 +5,8 @@ from __future__ import annotations
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.loops.recurrence import Recurrence, recurrence, unrolled
 from symgrad.formula.loops.rows import Row, shown
+from symgrad.formula.printing.latex import written
+from symgrad.formula.printing.names import texts
 from symgrad.formula.printing.sharing import LINE_SIGNS, signs
 from symgrad.formula.printing.wherelist import CANONICAL_BUDGET, canonical_or_raw
 from symgrad.formula.term import SYMBOL, Term, postorder
@@ -44,8 +46,5 @@ def _length(loop: Recurrence) -> float | None:
 
 
 def _signs(term: Term) -> int:
-    from symgrad.formula.printing.latex import written
-    from symgrad.formula.printing.names import texts
-
     names = texts(str(t.name) for t in postorder([term]) if t.op is SYMBOL)
     return signs(written(term, names))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.canonical.budget import exceeds
+from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.naming import Names, named_parts
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, postorder
@@ -30,8 +31,6 @@ def canonical_or_raw(term: Term) -> Term:
     """The canonical form within ``CANONICAL_BUDGET``, else the program as it was run."""
     if exceeds(term, CANONICAL_BUDGET):
         return term
-    from symgrad.formula.canonical.simplify import canonical
-
     found = canonical(term)
     return found if found.shape == term.shape else term
 

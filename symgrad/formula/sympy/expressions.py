@@ -24,7 +24,7 @@ from symgrad.formula.sympy.entries import indexable
 from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of, unknown
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, number, postorder, symbol
 from symgrad.formula.unknown import constant_text, constants
-from symgrad.op import Op, lookup
+from symgrad.op import TABLE, Op, lookup
 from symgrad.timing import timed
 
 __all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "shape_of", "to_sympy"]
@@ -215,7 +215,7 @@ class Builder:
         rule = _NODES.get(name)
         if rule is not None:
             return rule(t, *numbers)
-        if op.kind == "opaque" or op.infer is None or op.name not in _table():
+        if op.kind == "opaque" or op.infer is None or op.name not in TABLE:
             return self._unknown(t, numbers)
         return head(name)(*numbers) if op.kind == "elementwise" else self._head(name, numbers, t.params)
 
@@ -233,12 +233,6 @@ class Builder:
             k = next(k for k, other in enumerate(same) if value is other)
             rest.append(sp.Symbol(f"{text}_{k}" if k else text))
         return unknown(t.op.name, t.shape)(*operands, *rest)
-
-
-def _table() -> dict[str, Op]:
-    from symgrad.op import TABLE
-
-    return TABLE
 
 
 def _letters(value: Any) -> list[str]:

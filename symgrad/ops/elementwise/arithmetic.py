@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import is_narrow, is_real_floating, promote
+from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, elementwise, front, is_complex, sampling
 from symgrad.op.partials import first, quotient, second
 from symgrad.ops.rules import refusals
@@ -393,8 +394,6 @@ def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
     known = getattr(input, "dtype", None) is not None and getattr(other, "dtype", None) is not None
     common = promote(input, other) if known else None
     if common is not None and common.kind != "c" and isinstance(alpha, complex):
-        from symgrad.errors import DtypeError
-
         raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if common is not None and is_real_floating(common) and not isinstance(alpha, (complex, bool)):
         number = alpha if op is add else -alpha
@@ -406,8 +405,6 @@ def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
 
 def _scaled(input: Any, other: Any, alpha: Any) -> Any:
     """``other * alpha``, where alpha has no more than the kind of number that input and other have."""
-    from symgrad.errors import DtypeError
-
     if _integral(input) and _integral(other) and isinstance(alpha, float):
         raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
     if getattr(input, "dtype", None) == np.bool_ and getattr(other, "dtype", None) == np.bool_:
@@ -425,8 +422,6 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
 @front("div", "divide", "true_divide", op=div)
 def div_rounded(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
-    from symgrad.errors import ArgumentError
-
     if rounding_mode not in (None, "trunc", "floor"):
         raise ArgumentError(f"rounding_mode is None, 'trunc' or 'floor', not {rounding_mode!r}.")
     if rounding_mode is None:

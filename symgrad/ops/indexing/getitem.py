@@ -18,7 +18,7 @@ from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.indexing.places import check_integers, check_mask, check_places
 from symgrad.ops.shapes.joining import narrow_op
-from symgrad.ops.shapes.shaping import axis_of, shape_text, zeros_like
+from symgrad.ops.shapes.shaping import axis_of, reshape, shape_text, spread, zeros_like
 from symgrad.ops.shapes.sizes import total_size
 
 
@@ -490,8 +490,6 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     tensor([[2.],
             [3.]])
     """
-    from symgrad.ops.shapes.shaping import reshape
-
     check_integers("gather", index)
     if not shape_of(input) or not shape_of(index):
         axis_of(dim, max(len(shape_of(input)), len(shape_of(index))))
@@ -527,8 +525,6 @@ one_hot_op: Op = primitive(
 @front("index_select", op=getitem_op)
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """Entries ``index`` of the axis ``dim``."""
-    from symgrad.ops.shapes.shaping import reshape
-
     check_integers("index_select", index)
     shape, picks = shape_of(input), shape_of(index)
     if len(picks) > 1:
@@ -547,8 +543,6 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 @front("masked_select", op=getitem_op)
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in one axis."""
-    from symgrad.ops.shapes.shaping import spread
-
     check_mask("masked_select", mask)
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
     return getitem(spread(input, shape), np.broadcast_to(np.asarray(mask), shape))

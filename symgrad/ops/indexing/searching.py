@@ -15,7 +15,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import ne
-from symgrad.ops.indexing.getitem import index_select
+from symgrad.ops.indexing.getitem import gather, index_select
 from symgrad.ops.reductions.sums import cast_op, sum_op
 from symgrad.ops.shapes.shaping import axis_of, reshape
 
@@ -70,8 +70,6 @@ def searchsorted(
         raise ArgumentError("torch.searchsorted(): side and right can't be set to opposites, got side of left while "
                             "right was True")  # fmt: skip
     if sorter is not None:
-        from symgrad.ops.indexing.getitem import gather
-
         sorted_sequence = gather(sorted_sequence, -1, sorter)
     rows, values = shape_of(sorted_sequence), shape_of(input)
     if len(rows) != 1 and (len(rows) != len(values) or rows[:-1] != values[:-1]):

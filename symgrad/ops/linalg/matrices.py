@@ -15,7 +15,7 @@ from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.contraction import contract, diagonal_text, einsum
 from symgrad.ops.reductions.sums import cast, int_to_long
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.shaping import axis_of, mT, permute_op, reshape, unsqueeze_op
+from symgrad.ops.shapes.shaping import axis_of, in_rows, movedim, mT, permute_op, reshape, unsqueeze_op
 from symgrad.ops.shapes.sizes import product_size
 from symgrad.ops.torch_nodes.rewrites import rewritten
 from symgrad.precision import adding, single
@@ -278,8 +278,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     square = _diagonal_square(input, offset)
     if (rows, columns) == (ndim - 2, ndim - 1):
         return square
-    from symgrad.ops.shapes.shaping import in_rows, movedim
-
     return in_rows(movedim(square, (-2, -1), (rows, columns)))
 
 

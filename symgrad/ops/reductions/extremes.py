@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, front, lookup, primitive, sampling, shape_of
 from symgrad.ops.calls.results import named
 from symgrad.ops.calls.still import readable
 from symgrad.ops.elementwise.arithmetic import clone
@@ -154,8 +154,6 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
         if dim is None:
             return reduce(input)
         if not isinstance(dim, int):
-            from symgrad.op import lookup
-
             return lookup(pairwise)(input, dim)
         from symgrad.ops.indexing.getitem import take_along
 

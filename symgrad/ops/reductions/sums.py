@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, real_part, torch_name
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.notices import notice, notice_once
 from symgrad.op import Op, Spec, front, inexact, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
@@ -219,8 +219,6 @@ mean_op: Op = primitive(
 def check_mean(name: str, which: str, dtype: np.dtype[Any]) -> None:
     """Raise torch's error where a mean would have a dtype of whole numbers."""
     if dtype.kind in "bui":
-        from symgrad.errors import DtypeError
-
         raise DtypeError(
             f"{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
             f"Got: {torch_name(dtype)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.errors import SymgradError
 from symgrad.formula.term import Term, as_term, symbol, symbols
 from symgrad.tape.graph import Node
 
@@ -41,7 +42,6 @@ def reading_of(node: Node, saved: int) -> str:
 
     ``saved`` is 0 for the result and k for argument k - 1, as values are saved.
     """
-    from symgrad.errors import SymgradError
     from symgrad.formula.sympy.expressions import to_sympy
 
     try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Product, relabelled
+from symgrad.formula.canonical.rewriting import merged
 from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.gathering import gathered, summed_together
 from symgrad.formula.canonical.sums.shortening import shortened
@@ -442,8 +443,6 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     whole = Product(inner.coef, ordered, p.out, inner.decimal)
     if len(set(inner.out)) < len(inner.out):
         whole = _with_delta(whole, inner, axes, p, first)
-    from symgrad.formula.canonical.rewriting import merged
-
     whole = merged(whole, run)
     taken = {use.term for use in group}
     terms: list[Any] = []

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
+from symgrad.formula.canonical.rewriting import merged
 from symgrad.formula.canonical.sums.expanding import cost
 from symgrad.formula.term import SYMBOL
 
@@ -105,8 +106,6 @@ def _as_one(p: Product, q: Product, run: Canonicaliser) -> Product | None:
     if not inner.coef or not inner.elementwise:
         return None
     names = dict(zip(inner.out, axes, strict=True))
-    from symgrad.formula.canonical.rewriting import merged
-
     return merged(
         Product(inner.coef, [*common, *relabelled(inner.factors, names.__getitem__)], p.out, inner.decimal), run
     )
