@@ -277,3 +277,28 @@ def test_a_part_of_every_round_is_not_told_as_a_number_times_that_of_one_round(s
 def test_a_power_has_no_branch():
     report = check(lambda x: (np.sin(x) ** 2).sum(), np.cos, np.array([0.5, -1.2, 2.0]))
     assert report.diagnosis.kind == "inner derivative", report
+
+
+def test_a_number_that_is_another_in_every_round_is_told_as_one():
+    def series(A, v):
+        total = term = v
+        for k in range(1, 6):
+            term = A @ term / k
+            total = total + term
+        return np.sum(total**2)
+
+    def gradient(A, v):
+        total, terms = v, [v]
+        for k in range(1, 6):
+            terms.append(A @ terms[-1] / k)
+            total = total + terms[-1]
+        g, by_term, by_A = 2 * total, 0 * v, 0 * A
+        for k in range(5, 0, -1):
+            by_term = by_term + g
+            by_A += np.outer(by_term, terms[k - 1])  # / k
+            by_term = A.T @ by_term / k
+        return by_A, by_term + g
+
+    rng = np.random.default_rng(0)
+    found = check(series, gradient, rng.normal(size=(3, 3)), rng.normal(size=3), mend=False).diagnosis
+    assert "The division by 1, 2, 3, … is left out" in " ".join(found.sentence.split())

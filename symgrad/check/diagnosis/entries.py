@@ -244,6 +244,16 @@ def _exchange_told(case: Case, one: tuple[Any, Any], two: tuple[Any, Any]) -> Di
 # ---------------------------------------------------------------------------------------------- weights
 
 
+def _in_all_rounds(case: Case, node: Any, j: int) -> str:
+    """Operand ``j`` of a node; of numbers that are others in other rounds of a loop the first ones."""
+    assert case.surgeon is not None
+    same = [n for n in reversed(case.surgeon.nodes) if n is node or (_key(node) and _key(n) == _key(node))]
+    numbers = list(dict.fromkeys(n.args[j] for n in same if isinstance(n.args[j], (int, float))))
+    if len(numbers) < 2:
+        return surgery.text_of(case.exact.output, node.args[j])
+    return ", ".join(f"{number:.6g}" for number in numbers[:3]) + (", …" if len(numbers) > 3 else "")
+
+
 def _weights(case: Case, rows: Case) -> Iterator[Proposal]:
     """A factor is left out on one of the paths that meet where it is multiplied in."""
     for node, j in rows.edges():
@@ -251,10 +261,9 @@ def _weights(case: Case, rows: Case) -> Iterator[Proposal]:
         if node.op.name not in ("mul", "div") or not isinstance(meeting, Node):
             continue
         tracked = [i for i in range(len(meeting.args)) if meeting.mask >> i & 1]
-        factor = next((a for k, a in enumerate(node.args) if k != j), None)
         for i in tracked if len(tracked) > 1 else ():
             more = partial(_without_factor, outer=(node, j), inner=(meeting, i))
-            told = partial(_weight_told, case, node, factor, meeting, i)
+            told = partial(_weight_told, case, node, 1 - j, meeting, i)
             yield Proposal(meeting.args[i], more, told, _key(node, j, i))
 
 
@@ -265,11 +274,11 @@ def _without_factor(edges: Edges, outer: Any, inner: Any) -> Any:
     return edges[inner].of(local.fitted(local.g) - local.c)
 
 
-def _weight_told(case: Case, node: Any, factor: Any, meeting: Any, i: int) -> Diagnosis:
+def _weight_told(case: Case, node: Any, other: int, meeting: Any, i: int) -> Diagnosis:
     words = "The division by" if node.op.name == "div" else "The factor"
     return Diagnosis(
         "local factor",
-        f"{words} {surgery.text_of(case.exact.output, factor)} is left out in the part of the gradient that comes from "
+        f"{words} {_in_all_rounds(case, node, other)} is left out in the part of the gradient that comes from "
         f"{surgery.describe(case.exact.output, meeting, i)}.",
         "a weight, a mask or a count on one of two paths only",
         case.line(meeting),
