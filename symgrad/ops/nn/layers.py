@@ -194,10 +194,10 @@ def batch_norm(
             raise ShapeError(
                 f"Expected more than 1 value per channel when training, got input size {tuple(shape_of(input))}"
             )
-        out = _standardised(x, axes, eps)
-        if running_mean is not None:
+        out, seen = _standardised(x, axes, eps), 0 not in shape_of(input)  # an empty batch has no statistics
+        if running_mean is not None and seen:
             _tracked(running_mean, mean(x, axes), momentum)
-        if running_var is not None:
+        if running_var is not None and seen:
             _tracked(running_var, var(x, axes), momentum)
     else:
         out = _by_running(x, running_mean, running_var, eps)
@@ -223,10 +223,10 @@ def instance_norm(
             raise ShapeError(
                 f"Expected more than 1 spatial element when training, got input size {tuple(shape_of(input))}"
             )
-        out = _standardised(x, axes, eps)
-        if running_mean is not None:
+        out, seen = _standardised(x, axes, eps), 0 not in shape_of(input)  # an empty batch has no statistics
+        if running_mean is not None and seen:
             _tracked(running_mean, mean(mean(x, axes), 0), momentum)
-        if running_var is not None:
+        if running_var is not None and seen:
             _tracked(running_var, mean(var(x, axes), 0), momentum)
     else:
         out = _by_running(x, running_mean, running_var, eps)
