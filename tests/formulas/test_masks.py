@@ -172,3 +172,11 @@ def test_each_row_at_its_label_is_a_one_hot_matrix():
         )
         assert made.latex() == text
         assert sg.verify(made).ok
+
+
+def test_the_mask_of_the_identity_may_have_a_size_that_is_a_number():
+    def contrastive(Z):
+        return sg.logsumexp((Z @ Z.T).masked_fill(sg.eye(5).bool(), -np.inf), 1).sum()
+
+    text = sg.latex(contrastive, wrt="Z", shapes="Z=5,m")
+    assert text == sg.latex(contrastive, (5, 3), wrt="Z").replace("I_{n}", "I_{5}")

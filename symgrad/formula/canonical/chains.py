@@ -65,9 +65,9 @@ def price(term: Term) -> int:
     return prices[term]
 
 
-def identity(size: Any) -> Term:
+def identity(size: Any, dtype: str = "float64") -> Term:
     """The identity matrix."""
-    return apply(lookup("eye"), (), {"n": size, "dtype": "float64"})  # type: ignore[no-any-return]
+    return apply(lookup("eye"), (), {"n": size, "dtype": dtype})  # type: ignore[no-any-return]
 
 
 def ones(size: Any) -> Term:

@@ -123,7 +123,7 @@ def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | N
     source = term.args[0].dtype
     if term.dtype.kind == "b" and not is_truth(term.args[0]):
         if is_identity(args[0]):
-            return run.opaque(lookup("eye")(n=term.shape[0], dtype="bool"))
+            return run.opaque(identity(term.shape[0], "bool"))
         return run.elementwise(lookup("ne"), [args[0], Form((), ())], {}, term.shape)
     if term.dtype.kind == "c" or (is_real_floating(term.dtype) and (source is None or source.kind != "c")):
         return args[0]
