@@ -235,6 +235,8 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
         return np.nonzero(bare(condition))
+    if getattr(condition, "dtype", np.bool_) != np.bool_:
+        condition = condition != 0  # any number is a condition to NumPy
     return front_of("where")(condition, x, y)
 
 

@@ -93,6 +93,8 @@ def _axes(x: Any, s: Any, dim: Any) -> tuple[list[int | None], tuple[int, ...]]:
     if isinstance(s, int):
         s = (s,)
     if dim is None:
+        if s is not None and len(s) > ndim:
+            raise ShapeError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
         dims = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
     else:
         given = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -153,6 +155,8 @@ def _family(name: str, kind: Any, inverse: bool, hermitian: bool, what: str) -> 
         return kind(x, s, dim, norm, inverse)
 
     def one(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        if n == -1:  # among the sizes of several axes it stands for the size that is there
+            raise ShapeError(f"Invalid number of data points ({n}) specified")
         return run(input, None if n is None else (n,), (dim,), norm)
 
     def two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:

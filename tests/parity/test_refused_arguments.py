@@ -13,6 +13,11 @@ torch = pytest.importorskip("torch", reason="torch, the referee, is not installe
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 REFUSED = """
+t.where(T(2, 2), T(2, 2), T(2, 2))
+t.where(I([1, 0]), T(2), 0)
+T(2, 2).where(T(2, 2), 0)
+t.fft.fft(T(4), n=-1)
+t.fft.fftn(T(2, 2), s=(1, 2, 3))
 F.conv2d(T(1, 1, 4, 4), T(1, 1, 2, 2), stride=0)
 F.conv2d(T(1, 1, 4, 4), T(1, 1, 5, 5))
 F.conv2d(T(1, 1, 4, 4), T(3, 1, 2, 2), T(2))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_python_number, for_python_number, real_part, result_type
-from symgrad.errors import ArgumentError
+from symgrad.dtypes import as_python_number, for_python_number, real_part, result_type, torch_name
+from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, lookup, primitive, publish, sampling
 from symgrad.ops.elementwise.arithmetic import closed, ratio, static_number
@@ -176,7 +176,13 @@ def where(condition: Any, input: Any = None, other: Any = None, leaks: bool = Fa
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise ArgumentError("where() needs a condition and two values: where(condition, input, other).")
-    if getattr(condition, "dtype", None) == np.uint8:
+    dtype = getattr(condition, "dtype", None)
+    if hasattr(condition, "requires_grad") and dtype not in (np.bool_, np.uint8):
+        raise DtypeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{torch_name(condition.dtype)}; compare it, as in condition != 0"
+        )
+    if dtype == np.uint8:
         notice_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
             "version of PyTorch. Use a boolean condition instead."
