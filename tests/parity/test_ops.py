@@ -405,3 +405,18 @@ def test_integers_become_floats(name: str, dtype: str) -> None:
     got, want = getattr(sg, name)(sg.tensor(value)), getattr(torch, name)(torch.tensor(value))
     assert str(want.dtype) == f"torch.{got.dtype.name}"
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["nn.functional.bilinear(input1=x, input2=x, weight=x[None])",
+     "nn.functional.bilinear(weight=x[None], input2=x, input1=x)",
+     "pow(self=2, exponent=x)", "pow(input=x, exponent=3)", "addmm(mat2=x, mat1=x, input=x)"],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_operands_by_their_names(source: str, dtype: str) -> None:
+    def run(t: Any) -> Any:
+        x = t.tensor(S).to(getattr(t, dtype))
+        return eval(f"t.{source}", {"t": t, "x": x}).to(t.float64).numpy()  # noqa: S307
+
+    np.testing.assert_allclose(run(sg), run(torch), rtol=1e-12 if dtype == "float64" else 2**-7)

@@ -28,15 +28,15 @@ def in_dtype_of(out: Any, like: Any) -> Any:
 
 
 def rounded_once(call: F) -> F:
-    """``call(input, …)`` in float32 where all that is given is of one half precision; the results are rounded once."""
+    """``call`` in float32 where all that is given is of one half precision; the results are rounded once."""
 
     @functools.wraps(call)
-    def run(input: Any, *args: Any, **options: Any) -> Any:
-        dtype = getattr(input, "dtype", None)
+    def run(*args: Any, **options: Any) -> Any:
+        dtype = getattr(args[0] if args else next(iter(options.values()), None), "dtype", None)
         if not is_narrow(dtype) or not _alike(dtype, args, options):
-            return call(input, *args, **options)
+            return call(*args, **options)
         wide = {name: cast_wide(value) for name, value in options.items()}
-        out = call(cast_wide(input), *map(cast_wide, args), **wide)
+        out = call(*map(cast_wide, args), **wide)
         return tuple(_rounded(part, dtype) for part in out) if isinstance(out, tuple) else _rounded(out, dtype)
 
     return run  # type: ignore[return-value]
