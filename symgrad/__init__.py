@@ -11,8 +11,6 @@ import importlib
 import sys
 from typing import Any
 
-from numpy import dtype
-
 from symgrad import autograd, random, switches
 from symgrad import interop as interop
 from symgrad.autograd import (
@@ -37,29 +35,28 @@ from symgrad.devices import (
     sparse_csr,
     strided,
 )
-from symgrad.dtypes import (
+from symgrad.dtype_objects import (
     bool_,
     cdouble,
     cfloat,
     complex64,
     complex128,
     double,
-    finfo,
+    dtype,
     float16,
     float32,
     float64,
     get_default_dtype,
     half,
-    iinfo,
     int8,
     int16,
     int32,
     int64,
     long,
-    set_default_dtype,
     short,
     uint8,
 )
+from symgrad.dtypes import finfo, iinfo, set_default_dtype
 from symgrad.guesses import IN_MODULE as _GUESSES
 from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.forward import dual
@@ -154,9 +151,7 @@ def __getattr__(name: str) -> Any:
     if name == "Variable":
         return autograd.Variable
     if name == "bfloat16":
-        from symgrad.dtypes import load_bfloat16
-
-        return load_bfloat16()
+        return dtype("bfloat16")
     if name in _TYPES:
         return _TYPES[name]
     if name in legacy.NAMES:

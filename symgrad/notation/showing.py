@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.autograd.sweeps.entrances import NOT_REAL
 from symgrad.compiler.transforms import transform_of
+from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, AutogradError, FormulaError, FormulaTooDeep
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import jacobian
@@ -83,7 +84,7 @@ class Formula:
     @property
     def dtype(self) -> Any:
         """The NumPy dtype of the value."""
-        return self.term.dtype
+        return shown(self.term.dtype)
 
     @property
     def names(self) -> list[str]:

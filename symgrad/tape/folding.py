@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import is_floating
 from symgrad.op import Op
 from symgrad.tape import containers, record
@@ -127,7 +128,7 @@ def folding(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _strange(leaf: Any) -> bool:
     """Whether an argument is neither a tensor nor plain data: a dual, a formula, an array."""
-    return not isinstance(leaf, (Recorded, bool, int, float, complex, str, type(None), np.dtype, type))
+    return not isinstance(leaf, (Recorded, bool, int, float, complex, str, type(None), *KINDS, type))
 
 
 def _pull(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:  # noqa: ARG001  (the rule's signature)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad.dtype_objects import KINDS
 from symgrad.notices import notice_once
 from symgrad.op import carrier_of
 
@@ -252,7 +253,7 @@ def _instead(p: Parameter, value: Any) -> str:
 def _kind(value: Any) -> str:
     if hasattr(value, "raw_shape"):
         return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"
-    if isinstance(value, np.dtype):
+    if isinstance(value, KINDS):
         return "torch.dtype"
     kind = type(value)
     if kind.__name__ == "Tensor":
@@ -291,4 +292,4 @@ def _fits(p: Parameter, value: Any, kindly: bool) -> bool:
         return isinstance(value, (bool, np.bool))
     if kind == "str":
         return isinstance(value, str)
-    return kind != "dtype" or isinstance(value, (np.dtype, type))
+    return kind != "dtype" or isinstance(value, (*KINDS, type))

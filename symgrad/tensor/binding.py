@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import KINDS
+from symgrad.dtypes import as_dtype
 from symgrad.errors import DtypeError, NotAnOperand, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier
 from symgrad.op.fronts import of_operands, with_words
@@ -304,8 +306,8 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         dtype = args[0] if len(args) == 1 else kwargs.get("dtype")
-        if isinstance(dtype, np.dtype):
-            return read_as(input, dtype)
+        if isinstance(dtype, KINDS):
+            return read_as(input, as_dtype(dtype))
         made = function(input, *args, **kwargs)
         if isinstance(made, Recorded) and _has_copied(made._value, input._array()):
             raise ShapeError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad import dtypes, op
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
+from symgrad.dtype_objects import dtype, shown
 from symgrad.errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.sizes import Size
@@ -65,8 +66,8 @@ class Facts(Recorded):
 
     @property
     def dtype(self) -> Any:
-        """The NumPy dtype."""
-        return self._value.dtype
+        """The dtype, which NumPy's functions take, with torch's attributes."""
+        return shown(self._value.dtype)
 
     @property
     def device(self) -> Any:
@@ -555,16 +556,16 @@ def can_cast(from_: Any, to: Any) -> bool:
     return dtypes.kind_order(dtypes.as_dtype(from_)) <= dtypes.kind_order(dtypes.as_dtype(to))
 
 
-def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
+def promote_types(type1: Any, type2: Any) -> dtype:
     """The smallest dtype that holds both, by torch's table.
 
     >>> promote_types(np.int64, np.float32)
     dtype('float32')
     """
-    return dtypes.result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
+    return shown(dtypes.result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2)))
 
 
-def result_type(tensor: Any, other: Any) -> np.dtype[Any]:
+def result_type(tensor: Any, other: Any) -> dtype:
     """The dtype of an operation between two tensors or numbers.
 
     >>> import symgrad as sg
@@ -576,8 +577,8 @@ def result_type(tensor: Any, other: Any) -> np.dtype[Any]:
     ]
     arrays = [v for v in values if hasattr(v, "dtype")]
     if len(arrays) == 2:
-        return dtypes.promote(*arrays)
+        return shown(dtypes.promote(*arrays))
     if not arrays:
-        return dtypes.result_type(*map(dtypes.for_python_number, values))
+        return shown(dtypes.result_type(*map(dtypes.for_python_number, values)))
     number = next(v for v in values if not hasattr(v, "dtype"))
-    return dtypes.weak_with(number, arrays[0].dtype)
+    return shown(dtypes.weak_with(number, arrays[0].dtype))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from symgrad.dtypes import c_name, torch_name
+from symgrad.dtype_objects import KINDS
+from symgrad.dtypes import as_dtype, c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.notices import notice
 from symgrad.tape.backward.tether import held, loosen
@@ -88,9 +87,9 @@ class Gradients(Recorded):
     def grad_dtype(self, value: Any) -> None:
         if self._node is not None and self._requires_grad:
             raise AutogradError("grad_dtype can only be set on leaf tensors.")
-        if value is not None and not isinstance(value, np.dtype):
+        if value is not None and not isinstance(value, KINDS):
             raise AutogradError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
-        extra = self.more()
+        value, extra = None if value is None else as_dtype(value), self.more()
         if value is not None and extra.grad is not None and extra.grad._value.dtype != value:
             raise AutogradError(
                 f"Cannot set grad_dtype to '{torch_name(value)}' because there is already a gradient with dtype "

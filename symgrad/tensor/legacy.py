@@ -6,6 +6,7 @@ import functools
 import warnings
 from typing import Any
 
+from symgrad.dtype_objects import shown
 from symgrad.dtypes import TYPE_NAMES, from_type_name, is_real_floating, set_default_dtype
 from symgrad.errors import DtypeError
 from symgrad.tensor import Tensor
@@ -33,7 +34,7 @@ def constructor(name: str) -> type:
         f"``{name}([1, 2])``: data as {dtype}; ``{name}(2, 3)``: that shape, filled with zeros.\n\n"
         f">>> import symgrad as sg\n>>> sg.{name}(2).dtype\n{dtype!r}"
     )
-    return _TensorType(name, (), {"__doc__": doc, "__module__": "symgrad", "dtype": dtype})
+    return _TensorType(name, (), {"__doc__": doc, "__module__": "symgrad", "dtype": shown(dtype)})
 
 
 NAMES = tuple(f"{old}Tensor" for old in TYPE_NAMES.values())

@@ -358,3 +358,25 @@ def test_where_memory_lies(t):
         assert shared.storage().data_ptr() == x.data_ptr()
         assert len(shared.storage()) == 6
     assert x.clone().untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+
+
+def test_a_dtype_says_what_it_is(t):
+    assert [d.is_floating_point for d in (t.float16, t.float32, t.int64, t.complex64)] == [True, True, False, False]
+    assert [d.is_complex for d in (t.float64, t.complex64, t.complex128)] == [False, True, True]
+    assert [d.is_signed for d in (t.uint8, t.int8, t.float32, t.complex64, t.bool)] == [False, True, True, True, False]
+    assert [d.itemsize for d in (t.bool, t.float16, t.complex128)] == [1, 2, 16]
+    assert (t.float64.to_complex(), t.complex64.to_real(), t.int32.to_real()) == (t.complex128, t.float32, t.int32)
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
+        t.int64.to_complex()
+
+
+def test_there_is_one_object_for_each_dtype(t):
+    x = t.ones(2, dtype=t.float64)
+    assert x.dtype is t.float64 is t.double
+    assert x.sum().dtype is x.to(t.float64).dtype is t.promote_types(t.float64, t.int8)
+    assert t.get_default_dtype() is t.float32 is t.result_type(t.ones(1, dtype=t.int64), 0.5)
+    assert pickle.loads(pickle.dumps(t.float64)) is copy.deepcopy(t.float64) is t.float64
+    assert isinstance(x.dtype, t.dtype)
+    assert {t.float64: 1}[x.dtype] == 1
+    rows = t.ones(2, 1, dtype=t.float64)
+    assert t.func.vmap(lambda row: row * (2 if row.dtype is t.float64 else 3))(rows).tolist() == [[2.0], [2.0]]

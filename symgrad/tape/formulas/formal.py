@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from symgrad.dtype_objects import shown
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, size_letter
@@ -43,7 +44,7 @@ class Formal(Operand):
     @property
     def dtype(self) -> Any:
         """The dtype of the array that the formula stands for."""
-        return self.term.dtype
+        return shown(self.term.dtype)
 
     @property
     def ndim(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import shown
 from symgrad.op import Op, lookup, register_carrier, shape_of
 from symgrad.ops.rules.stacked import spread, stacked
 from symgrad.tape.forward.carried import Carried
@@ -37,7 +38,7 @@ class Bundle(Carried):
     @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
-        return (self.whole if self.rows is None else self.rows[0]).dtype
+        return shown((self.whole if self.rows is None else self.rows[0]).dtype)
 
     @property
     def width(self) -> int:

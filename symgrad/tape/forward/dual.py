@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import shown
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
@@ -112,7 +113,7 @@ class Dual(Carried):
     @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
-        return self.primal.dtype
+        return shown(self.primal.dtype)
 
     @property
     def requires_grad(self) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import shown
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
@@ -87,7 +88,7 @@ class Jet(Carried):
     @property
     def dtype(self) -> Any:
         """The NumPy dtype."""
-        return self.known[0].dtype
+        return shown(self.known[0].dtype)
 
     def detach(self) -> Any:
         """The value without its path."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
 from symgrad.notices import notice
@@ -37,7 +38,7 @@ def into(out: Any, name: str, function: Callable[..., Any], args: Any, kwargs: A
         _check_apart(targets, args)
     elif name in TABLE and TABLE[name].kind == "elementwise":
         _check_apart(targets, args, apart=False)
-    if name in _IN_ITS_DTYPE and not several and isinstance(getattr(out, "dtype", None), np.dtype):
+    if name in _IN_ITS_DTYPE and not several and isinstance(getattr(out, "dtype", None), KINDS):
         kwargs = {"dtype": out.dtype} | kwargs
     new = function(*args, **kwargs)
     if not several:
