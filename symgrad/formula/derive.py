@@ -218,7 +218,7 @@ def directional(output: Term, targets: Sequence[Term], tangents: Sequence[Term])
             continue
         total: Any = None
         for i, arg in enumerate(term.args):
-            if arg in moved and term.op.differentiable(i) and not _ends(arg, term):
+            if arg in moved and term.op.differentiable(i) and not (_ends(arg, term) or term.op.still(i)):
                 part = pushforward(term, i, moved[arg])
                 total = part if total is None else total + part
         if total is not None:

@@ -11,6 +11,7 @@ from symgrad.dtypes import BLOCK, SINGLE, float32, float64, is_narrow, rounded_t
 from symgrad.errors import ArgumentError, SymgradError
 from symgrad.op.carriers import CARRIERS, Carrier, carrier_of, is_complex
 from symgrad.op.needs import KEEP, read_arguments
+from symgrad.op.partials import zeroed
 from symgrad.op.refusals import by_kind
 from symgrad.op.tables import FEW, looked_up
 
@@ -394,6 +395,11 @@ class Op:
     def differentiable(self, i: int) -> bool:
         """Whether a gradient can flow to input ``i``."""
         return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)
+
+    def still(self, i: int) -> bool:
+        """Whether the result stands still wherever input ``i`` moves to, as that of ``floor`` does."""
+        rules = self.jvps
+        return isinstance(rules, tuple) and i < len(rules) and rules[i] is zeroed
 
     def apart(self, i: int) -> bool:
         """Whether the op is taken for its definition where operand ``i``, a plain number else, is differentiated by."""

@@ -110,3 +110,24 @@ def test_second_derivatives_are_zero_at_the_points_that_a_rule_excepts(name):
             want = second(x)
             assert want[0] == 0
             np.testing.assert_allclose(sg.compile(second)(x), want, rtol=1e-6, atol=1e-6)
+
+
+STEPS = {
+    "cbrt(floor)": (lambda x: sg.cbrt(sg.floor(x)), [0.0, 0.0, 0.0]),
+    "log(round)": (lambda x: sg.log(sg.round(x)), [0.0, 0.0, 0.0]),
+    "of a view of a step": (lambda x: sg.sqrt(sg.sign(x)[:2]).sum() + x, [1.0, 1.0, 1.0]),
+    "booleans not taken": (lambda x: sg.sqrt(sg.where(x > 0.2, x, x > 1)), [0.0, 1.0, 0.2]),
+    "a number not taken": (lambda x: sg.exp(sg.log(sg.where(x > 0.2, x, 0.0))), [0.0, 1.0, 1.0]),
+    "broadcast": (lambda x: sg.sqrt(sg.where(x > 0.2, x, 0.0) + sg.zeros(2, 1)).sum(0), [0.0, 2.0, 0.4]),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_tangents_that_lead_nowhere_stay_zero_beside_infinite_slopes(name):
+    f, want = STEPS[name]
+    x, v = sg.tensor([0.0, 0.25, 6.25]), sg.ones(3)
+    along = lambda x: sg.func.jvp(f, (x,), (v,))[1]  # noqa: E731
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(along(x), want, rtol=1e-6)
+        np.testing.assert_allclose(sg.compile(along)(x), want, rtol=1e-6)
+        np.testing.assert_allclose(sg.func.jacfwd(f)(x) @ v, want, rtol=1e-6)

@@ -552,3 +552,30 @@ def test_changes_of_memory_of_its_own_are_repeated(change):
     f = sg.compile(own, np.arange(3.0))
     for k in range(3):
         np.testing.assert_array_equal(f(np.arange(3.0) + k), own(sg.tensor(np.arange(3.0) + k)))
+
+
+APART = np.array([0, 2])
+WRITTEN = {
+    "a slice": (slice(1, None), (2, 3, 4)),
+    "one place": (1, (4,)),
+    "a new axis": ((None, 1), (3, 4)),
+    "places in the middle": ((slice(None), APART), (4,)),
+    "places apart": ((APART, slice(None), APART), (3,)),
+    "places apart, one value": ((APART, slice(None), APART), ()),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("argnum", [0, 1])
+def test_hessians_through_entries_that_are_written(name, argnum):
+    index, shape = WRITTEN[name]
+
+    def f(q, v):
+        u = q * q
+        u[index] = v * v * q[0, 0, 0]
+        return sg.linalg.norm(u)
+
+    rng = np.random.default_rng(0)
+    q, v = rng.normal(size=(3, 3, 4)), rng.normal(size=shape)
+    second = sg.func.hessian(f, argnum)
+    np.testing.assert_allclose(sg.compile(second)(q, v), second(sg.tensor(q), sg.tensor(v)), atol=1e-9)

@@ -570,6 +570,7 @@ index_put_op: Op = primitive(
         lambda t, out, likex, likev, *places, index: index_put_op(zeros_like(likex), t, *places, index=index),
     ),
     infer=_written_shape,
+    stacks=True,
     result=lambda x, *_, index: x,
     node="CopySlices",
     code=lambda x, value, *places, index: f"index_put({x}, {value}, np.s_[{index.text(places)}])",

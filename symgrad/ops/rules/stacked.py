@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Op, lookup, shape_of
-from symgrad.ops.indexing.getitem import Index, axes_in_front
+from symgrad.ops.indexing.getitem import Index, axes_in_front, indexed_shape
 from symgrad.ops.linalg.contraction import contract
 
 _LEAD = 1_000_000
@@ -75,10 +75,12 @@ def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], l
         if name in params:
             value = params[name]
             params[name] = tuple(_behind(d, k) for d in value) if isinstance(value, tuple) else _behind(value, k)
-    if op.name in ("getitem", "put"):
+    if op.name in ("getitem", "put", "index_put"):
         places = own[len(args) - params["index"].holes :]
         if any(one is not None for one in places):
-            return _picked(op, args, own, params, lead)
+            return None if op.name == "index_put" else _picked(op, args, own, params, lead)
+        if op.name == "index_put":
+            return _written(op, args, own, params, lead)
         return _indexed(op, args, params, lead)
     if op.stacks == "column" and len(shape_of(args[1]) if own[1] is None else own[1]) == 1:
         return _of_vectors(op, args, own, params, lead)
@@ -114,6 +116,22 @@ def _indexed(op: Op, args: Sequence[Any], params: dict[str, Any], lead: tuple[An
     if op.name == "getitem":
         return _turned(op(*args, **params), behind)
     return op(_turned(args[0], (*range(k, k + first), *range(k))), *args[1:], **params)
+
+
+def _written(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:
+    """Values written by an index into every entry of a stack."""
+    index, k, places = params["index"], len(lead), args[2:]
+    into, value = (shape_of(a) if one is None else one for a, one in zip(args[:2], own[:2], strict=True))
+    at = [shape_of(a) for a in places]
+    first, rank = axes_in_front(index, *at), len(indexed_shape(into, *at, index=index))
+    stack, part = spread(args[0], lead) if own[0] is None else args[0], args[1]
+    if len(value) > rank:
+        return None
+    if own[1] is not None or (first and value):
+        part = spread(part, lead) if own[1] is None else part
+        part = _turned(_ranked(part, rank - len(value), k), (*range(k, k + first), *range(k)))
+    params["index"] = Index((slice(None),) * k + index.parts)
+    return op(stack, part, *places, **params)
 
 
 def _picked(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], lead: tuple[Any, ...]) -> Any:

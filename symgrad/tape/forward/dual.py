@@ -21,7 +21,9 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, UnsupportedDerivative
 from symgrad.op import Op, carrier_of, lookup, register_carrier, shape_of
 from symgrad.op.operators import ARITHMETIC
-from symgrad.ops.shapes.shaping import expand_op
+from symgrad.ops.elementwise.select import where_op
+from symgrad.ops.rules.kinks import keeps_nan
+from symgrad.ops.shapes.shaping import expand_op, zeros_like
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
@@ -279,23 +281,52 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if not is_floating(out.dtype):
         return out
     total: Any = None
+    branch, still = None, False
     for i, (_, tangent) in enumerate(pairs):
         if tangent is not None and op.differentiable(i):
-            part = _pushed(op, i, tangent, out, primals, params)
+            if _stands(op, i, args[i]):
+                still = True
+                continue
+            branch = _branch(op, i, args[i], out, primals, params)
+            part = where_op(*branch, 0) if branch else _pushed(op, i, tangent, out, primals, params)
+            branch = branch if total is None else None
             total = part if total is None or part is None else total + part
     if total is None:
-        return out
+        if not still:
+            return out
+        made = Dual(out, zeros_like(out), tag)
+        made.place.still = True
+        return made
     if tuple(shape_of(total)) != tuple(shape_of(out)):
         total = expand_op(total, shape=tuple(shape_of(out)))
     if total.__class__ is Bundle and total.dtype != out.dtype:
         total = total.to(out.dtype)  # a stack of numbers counts as an array where one of them is weak
     made = Dual(out, total, tag)
+    made.place.branch = branch
     if op.view is not None and dualwrites.share_memory(out, primals[0]):
         made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
         made.seen = made.place.changes
     elif tag in BY_HAND and any(t is not None and dualwrites.share_memory(total, t) for _, t in pairs):
         made.place.tangent = lookup("clone")(total)
     return made
+
+
+def _stands(op: Op, i: int, arg: Any) -> bool:
+    """Whether the result does not move though argument ``i`` has a tangent; torch's convention does not tell."""
+    if not (op.still(i) or faced(arg).place.still) or op.underived or keeps_nan("composed"):
+        return False
+    return arg.tag not in BY_HAND
+
+
+def _branch(op: Op, i: int, arg: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Where the branch that argument ``i`` leads to was taken, and the tangent of the result there; or None."""
+    arg = faced(arg)
+    if op is where_op and not params and arg.place.branch is None:
+        return op.structural(i, *inputs), arg.tangent  # type: ignore[misc]
+    if arg.place.branch is None or arg.chain or not op.by_entries or op is where_op:
+        return None
+    keep, inner = arg.place.branch
+    return keep, _pushed(op, i, inner, out, inputs, params)
 
 
 def _pushed(op: Op, i: int, tangent: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -31,14 +31,18 @@ class Place:
     """Where the tangent of a dual and of all its views is kept, and how often it changed.
 
     given  whether it is a tensor that the user gave, which is changed in place then
+    still  whether the tangent is zero because nothing leads there, whatever slope it meets: behind a step
+    branch where a branch was taken, and the tangent without the zeros beside it
     """
 
-    __slots__ = ("changes", "given", "tangent")
+    __slots__ = ("branch", "changes", "given", "still", "tangent")
 
     def __init__(self, tangent: Any, given: bool = False):
         self.tangent = tangent
         self.changes = 0
         self.given = given
+        self.still = False
+        self.branch: tuple[Any, Any] | None = None
 
     def write(self, tangent: Any) -> None:
         """Another tangent from now on."""
@@ -46,6 +50,7 @@ class Place:
             self.tangent.copy_(tangent)
         else:
             self.tangent = tangent
+        self.still, self.branch = False, None
         self.changes += 1
 
 
