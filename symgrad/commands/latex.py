@@ -94,16 +94,10 @@ def assumed(text: str) -> dict[str, str]:
 
 
 def _latex(options: argparse.Namespace) -> int:
-    from symgrad.notation import Formula
-    from symgrad.notation.layouts import derivative_of
-    from symgrad.sources.natural import asked_about
-    from symgrad.sources.running import head_latex
+    from symgrad.notation import formula
 
-    names = _names(options.wrt)
-    about = asked_about(loaded(options.value), options.shapes, bool(names)).assuming(assumed(options.assume))
-    head = _head(about.name, names)
-    of = derivative_of(head_latex(about.name), [about.target(name) for name in names], about.symbols)
-    found = Formula(about.derivative(names or None), about.symbols, head, about.reading, bool(names), of)
+    asked: dict[str, Any] = {"shapes": options.shapes, "assume": assumed(options.assume)}
+    found = formula(loaded(options.value), wrt=_names(options.wrt) or None, **asked)
     if options.format == "text":
         print(found.expr)
         return 0
@@ -121,20 +115,6 @@ def _latex(options: argparse.Namespace) -> int:
         settings["width"] = options.width
     print(getattr(found, options.format)(**settings))
     return 0
-
-
-def _head(name: str, wrt: tuple[str, ...]) -> str:
-    """The LaTeX of what is printed, for the left of ``=``."""
-    from symgrad.formula.printing.names import name_latex
-    from symgrad.sources.running import head_latex
-
-    head = head_latex(name)
-    if len(wrt) < 2:
-        return rf"\frac{{\partial {head}}}{{\partial {name_latex(wrt[0])}}}" if wrt else head
-    if len(set(wrt)) == 1:
-        return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{\partial {name_latex(wrt[0])}^{{{len(wrt)}}}}}"
-    below = r" \, ".join(rf"\partial {name_latex(n)}" for n in wrt)
-    return rf"\frac{{\partial^{{{len(wrt)}}} {head}}}{{{below}}}"
 
 
 def _judge(options: argparse.Namespace) -> int:

@@ -227,9 +227,10 @@ class Canonicaliser:
         return form if found is form else factored(found, self)
 
     def _sum_term(self, form: Form) -> Term:
-        """A sum with a factor that all coefficients have, other than a sign, in front of a bracket."""
-        sizes = {abs(p.coef) for p in form.terms}
-        if len(sizes) == 1 and sizes != {1} and self.presenter.numbers(form, 1) > 0:
+        """A sum with a number that all coefficients have in front of a bracket, where that leaves fewer numbers."""
+        scale, numbers = abs(content(form.terms)), self.presenter.numbers
+        alike = all(abs(p.coef) == scale for p in form.terms)
+        if scale != 1 and numbers(form, 1) > (0 if alike else 1 + numbers(form, 1 / scale)):
             return form_term(Form([self._bracket(form)], form.shape), self.layout, self.presenter.product)
         return form_term(form, self.layout, self.presenter.product)
 
