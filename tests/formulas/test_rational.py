@@ -112,3 +112,14 @@ def test_roots_and_multiples_of_pi_are_read_from_floats() -> None:
         value = evaluate(term, {"x": 0.3}, {})
         np.testing.assert_allclose(evaluate(found, {"x": 0.3}, {}), value, rtol=1e-14)
         assert text(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x, y, z, a: 2 * x + 4 * a * y - 2 * z, "2 (x + 2 a y − z)"),
+        (lambda x, y, z, a: 2 * x + 4 * y - 6 * z / a, "2 x + 4 y − (6 z)/a"),
+    ],
+)
+def test_numbers_of_sums_stand_in_front_where_that_leaves_fewer(f, text):
+    assert sg.formula(f, (3,), (3,), (3,), 0.5).unicode() == text
