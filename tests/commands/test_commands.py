@@ -68,9 +68,7 @@ def test_formats(form, start, capsys):
 
 def test_documents(capsys):
     assert main(["latex", "x@A@x", "--wrt", "x,x", "--header", "--environment", "align"]) == 0
-    assert capsys.readouterr().out == (
-        "\\begin{align}\n\\nabla_{x}^{2} f &= A + A^{\\top}\n\\end{align}\n"
-    )
+    assert capsys.readouterr().out == ("\\begin{align}\n\\nabla_{x}^{2} f &= A + A^{\\top}\n\\end{align}\n")
     assert main(["latex", "sin(sin(x)*cos(x))*exp(sin(x)*cos(x))", "--lines", "2"]) == 0
     assert capsys.readouterr().out.startswith("\\begin{aligned}\nt_{1} &= ")
 
