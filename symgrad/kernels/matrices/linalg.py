@@ -57,19 +57,26 @@ def eliminated(x: Any, pivot: bool) -> tuple[Any, Any]:
     """
     rows, columns = x.shape[-2:]
     count, a = min(rows, columns), np.array(x).reshape(math.prod(x.shape[:-2]), rows, columns)
-    every = np.arange(len(a))
+    every: Any = np.arange(len(a)) if len(a) != 1 else slice(None)
     order = np.tile(np.arange(rows), (len(a), 1))
     for start in range(0, count, 32):
         stop = min(start + 32, count)
         for k in range(start, min(stop, rows - 1)):
             if pivot:
-                # LAPACK compares complex numbers by |re| + |im|.
-                best = k + np.argmax(np.abs(a[:, k:, k].real) + np.abs(a[:, k:, k].imag), 1)
+                size = np.abs(a[:, k:, k].real)
+                if a.dtype.kind == "c":  # LAPACK compares complex numbers by |re| + |im|
+                    size += np.abs(a[:, k:, k].imag)
+                best = size.argmax(1) + k
+                if len(a) == 1:
+                    best = best[0]  # a number, by which rows are found without a copy of them all
                 for rows_of in (a, order):
-                    rows_of[every, k], rows_of[every, best] = rows_of[every, best], rows_of[every, k]
+                    top = rows_of[:, k].copy()
+                    rows_of[:, k] = rows_of[every, best]
+                    rows_of[every, best] = top
             below, top = a[:, k + 1 :, k], a[:, k, k, None]
-            below /= np.where((top == 0) & (below == 0), 1, top)  # LAPACK leaves zeros alone
-            a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
+            below /= top if top.all() else np.where((top == 0) & (below == 0), 1, top)  # LAPACK leaves zeros alone
+            if k + 1 < stop:
+                a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
         for k in range(start + 1, stop if stop < columns else start):  # right of the block, whose rows lie in order now
             a[:, k, None, stop:] -= a[:, k, None, start:k] @ a[:, start:k, stop:]
         if stop < min(rows, columns):
@@ -91,11 +98,12 @@ def swaps_of(order: Any, count: int) -> Any:
     """LAPACK's pivots of an order of rows: the k-th (from 1) says which row was exchanged with row k."""
     flat = order.reshape(int(np.prod(order.shape[:-1])), order.shape[-1])
     every, current = np.arange(len(flat)), np.tile(np.arange(flat.shape[1]), (len(flat), 1))
+    place = current.copy()  # of every row that is still to come
     out = np.empty((len(flat), count), np.int32)
     for k in range(count):
-        place = np.argmax(current == flat[:, k, None], 1)
-        current[every, k], current[every, place] = current[every, place], current[every, k]
-        out[:, k] = place + 1
+        found, here = place[every, flat[:, k]], current[:, k]
+        current[every, found], place[every, here] = here, found
+        out[:, k] = found + 1
     return out.reshape(*order.shape[:-1], count)
 
 
