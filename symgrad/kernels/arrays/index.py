@@ -240,5 +240,10 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
 
 def one_hot(index: Any, classes: int, dtype: str) -> Any:
     """A new last axis of length ``classes`` with a 1 at the index, which counts from the end where it is negative."""
-    places = np.asarray(index)[..., None]
-    return (np.where(places < 0, places + classes, places) == np.arange(classes)).astype(dtype)
+    places = np.asarray(index)
+    flat = places.ravel()
+    flat = np.where(flat < 0, flat + classes, flat)
+    out = np.zeros((flat.size, classes), dtype)
+    known = np.flatnonzero((flat >= 0) & (flat < classes))  # others have a row of zeros
+    out[known, flat[known]] = 1
+    return out.reshape(*places.shape, classes)

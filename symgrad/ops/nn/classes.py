@@ -13,14 +13,14 @@ from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
-from symgrad.ops.elementwise.smooth import exp, logsigmoid
+from symgrad.ops.elementwise.smooth import logsigmoid
 from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, place_outside
 from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
 from symgrad.ops.reductions.predicates import any_
 from symgrad.ops.reductions.scans import cumprod_op
-from symgrad.ops.reductions.softmax import log_softmax, log_softmax_op, logsumexp
+from symgrad.ops.reductions.softmax import log_softmax, logsumexp, softmax_op
 from symgrad.ops.reductions.sums import cast, mean, size, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
@@ -59,9 +59,12 @@ def _nll(
     _check_batch(input, target)
     target = _one_label(input, target)
     axis = _class_axis(input)
-    classes = size(input, (axis,))
+    reduction = reduction_of(reduction, size_average, reduce)
+    if _plainly(input, target, weight, axis, ignore_index):
+        _check_classes(target, input, axis)
+        return reduced(-chosen_op(input, target), reduction)
     counted = target != ignore_index
-    _check_weight(weight, classes)
+    _check_weight(weight, size(input, (axis,)))
     safe = where(counted, target, 0)
     _check_classes(safe, input, axis)
     picked = _squeezed(gather_op(input, unsqueeze(safe, axis), dim=axis), axis)
@@ -70,11 +73,13 @@ def _nll(
     else:
         weights = where(counted, _of_class(weight, safe), 0)
     value = where(counted, -picked * weights, 0)
-    reduction = reduction_of(reduction, size_average, reduce)
     return sum_(value) / sum_(weights) if reduction == "mean" else reduced(value, reduction)
 
 
-def _all_counted(target: Any, ignore_index: int) -> bool:
+def _plainly(input: Any, target: Any, weight: Any, axis: int, ignore_index: int) -> bool:
+    """Whether every label counts, all of them alike, and classes are on the last axis."""
+    if weight is not None or axis != len(shape_of(input)) - 1 or target.dtype.kind not in "ui":
+        return False
     return not values_of(any_(eq(target, ignore_index)))  # one value is looked at, so that programs serve other targets
 
 
@@ -148,19 +153,19 @@ chosen_op: Op = primitive(
 )
 
 
-def _logs(x: Any) -> Any:
-    return log_softmax_op(x, dim=len(shape_of(x)) - 1)
+def _chances(x: Any) -> Any:
+    return softmax_op(x, dim=len(shape_of(x)) - 1)
 
 
 def _pulled(g: Any, x: Any, labels: Any) -> Any:
-    return g * exp(_logs(x)) - g * _hot(labels, x)
+    return g * _chances(x) - g * _hot(labels, x)
 
 
 surprise_of_label: Op = primitive(
     "surprise_of_label",
     kernels.surprise_of_label,
     (lambda g, out, x, labels: _pulled(unsqueeze(g, -1), x, labels), None),
-    jvp=(lambda t, out, x, labels: sum_(t * exp(_logs(x)), -1) - chosen_op(t, labels), None),
+    jvp=(lambda t, out, x, labels: sum_(t * _chances(x), -1) - chosen_op(t, labels), None),
     infer=lambda x, labels: labels,
     result=lambda x, labels: x,
     copies=lambda x, labels: (0,),  # torch saves log softmax
@@ -203,14 +208,7 @@ def cross_entropy(
         raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = _class_axis(input)
     classes = size(input, (axis,))
-    last = axis == len(shape_of(input)) - 1
-    if (
-        last
-        and weight is None
-        and not label_smoothing
-        and target.dtype.kind in "ui"
-        and _all_counted(target, ignore_index)
-    ):
+    if not label_smoothing and _plainly(input, target, weight, axis, ignore_index):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)
