@@ -75,7 +75,8 @@ def log_softmax_of_one(x: Any) -> Any:
 
 def surprise_of_label(x: Any, labels: Any) -> Any:
     """-log softmax of the entry that its label names, of every row."""
-    return -chosen(log_softmax(x, -1), labels)
+    y = x - largest(x, -1) if x.size else x
+    return -(chosen(y, labels) - np.log(np.sum(np.exp(y), -1)))
 
 
 def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
@@ -23,6 +25,7 @@ from symgrad.ops.reductions.scans import cumprod_op
 from symgrad.ops.reductions.softmax import log_softmax, logsumexp, softmax_op
 from symgrad.ops.reductions.sums import cast, mean, size, sum_
 from symgrad.ops.reductions.wide import rounded_once
+from symgrad.ops.shapes.joining import narrow
 from symgrad.ops.shapes.shaping import reshape, unsqueeze
 from symgrad.precision import single
 
@@ -80,7 +83,9 @@ def _plainly(input: Any, target: Any, weight: Any, axis: int, ignore_index: int)
     """Whether every label counts, all of them alike, and classes are on the last axis."""
     if weight is not None or axis != len(shape_of(input)) - 1 or target.dtype.kind not in "ui":
         return False
-    return not values_of(any_(eq(target, ignore_index)))  # one value is looked at, so that programs serve other targets
+    if getattr(target, "_watched", True):  # one value is looked at, so that programs serve other targets
+        return not values_of(any_(eq(target, ignore_index)))
+    return ignore_index not in values_of(target)
 
 
 def _of_class(weight: Any, labels: Any) -> Any:
@@ -352,6 +357,9 @@ def multilabel_margin_loss(
     labels = reshape(target, shape_of(x))
     classes = size(x, (1,))
     listed = cumprod_op(cast(labels >= 0, "int64"), dim=1)
+    if not getattr(labels, "_watched", True):  # columns that list nothing; a program serves targets that do
+        used = max(1, int(np.count_nonzero(values_of(listed).any(0))))
+        labels, listed = (narrow(part, 1, 0, used) for part in (labels, listed)) if used < classes else (labels, listed)
     safe = where(listed != 0, labels, 0)
     check_places(safe, x, 1, "target out of range: ")
     is_label = scatter_op(listed, safe, dim=1, shape=shape_of(x))
