@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import numpy as np
 import pytest
 
 from tests.leaves import leaf
@@ -286,6 +287,31 @@ def test_post_accumulate_grad_hook_ordering(t):
     y.sum().backward()
     assert order == ["tensor", ("before", 2.0), ("accumulated", 20.0), "after"]
     assert x.grad.tolist() == [20.5]
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (None, (3, 1)),
+        (lambda keep, g: None, (3, 1)),
+        (lambda keep, g: (g * 2,), (6, 2)),
+        (lambda keep, g: keep.append(g), (1, 1)),
+        (lambda keep, g: (keep.append(g * 2), (keep[-1],))[1], (2, 2)),
+    ],
+)
+def test_post_hooks_see_what_became_of_the_gradient_that_grad_took(t, shape, passes, before, expected):
+    """The first gradient becomes ``.grad`` itself where no hook keeps it, and a later one is added into that."""
+    x, kept, seen = leaf(t, np.ones(shape).tolist()), [], []
+    node = accumulation(x)
+    if before is not None:
+        node.register_prehook(lambda gradients: before(kept, *gradients))
+    x.register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(3), None)[1])
+    node.register_hook(lambda _, gradients: seen.append(gradients[0].max().item()))
+    for _ in range(passes):
+        (x * 1).sum().backward()
+    assert seen == list(expected[:passes])
 
 
 def test_post_accumulate_grad_hook_gets_cleaned_up(t):

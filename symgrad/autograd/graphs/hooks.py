@@ -65,6 +65,7 @@ def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Removab
 
 def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
     """A leaf's gradient after the pre-hooks of its accumulation node."""
+    holders = sys.getrefcount(g)
     for hook in list(leaf.more().post.values()):
         if isinstance(hook, NodeHook) and hook.before:
             shown = (as_tensor(g, cls),)
@@ -72,9 +73,22 @@ def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
             if result is not None:
                 origin.known = False
                 (new,) = _rows(hook.hook, result, shown)
-                g = new if isinstance(g, Recorded) or new is None else new._value
-            _note_seen(origin, g)
+                same, g = g, new if isinstance(g, Recorded) or new is None else new._value
+                holders = holders if g is same else _HELD_ONCE
+                del new, same
+            del shown, result
+            if sys.getrefcount(g) > holders:  # the hook keeps it
+                _note_seen(origin, g)
     return g
+
+
+def _held_once() -> int:
+    """What is counted of an object that one variable holds: versions of Python differ."""
+    held = object()
+    return sys.getrefcount(held)
+
+
+_HELD_ONCE = _held_once()
 
 
 def _note_seen(origin: Origin, *gradients: Any) -> None:
@@ -83,15 +97,18 @@ def _note_seen(origin: Origin, *gradients: Any) -> None:
         origin.taken.update(map(id, g.parts.values()) if isinstance(g, Parts) else (id(g),))
 
 
-def accumulated(leaf: Any, g: Any, cls: type) -> None:
-    """What happens once a leaf has its gradient: post-accumulate hooks, then the hooks of the accumulation node."""
+def accumulated(leaf: Any, g: Any, cls: type, taken: Any = None) -> None:
+    """What happens once a leaf has its gradient: post-accumulate hooks, then the hooks of the accumulation node.
+
+    These see what became of ``taken``, the tensor that has the memory of ``g`` by now, if there is one.
+    """
     hooks = list(leaf.more().post.values())
     for hook in hooks:
         if not isinstance(hook, NodeHook) and hook(leaf) is not None:
             raise AutogradError("Tensor post accumulate grad hooks should return None.")
     for hook in hooks:
         if isinstance(hook, NodeHook) and not hook.before:
-            hook.hook((), (as_tensor(g, cls),))
+            hook.hook((), (as_tensor(g if taken is None else taken._value, cls),))
 
 
 def as_tensor(g: Any, cls: type) -> Any:

@@ -66,25 +66,29 @@ def leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
 
 def accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     """Add a gradient into ``.grad`` if one is required still, and run the hooks that follow that."""
-    extra = leaf.more()
+    extra, taken = leaf.more(), None
     if leaf.requires_grad:
         with _ADDING:
-            _add_to_grad(leaf, extra, g, create_graph, origin)
+            taken = _add_to_grad(leaf, extra, g, create_graph, origin)
     if extra.post:
-        accumulated(leaf, g, Tensor)
+        accumulated(leaf, g, Tensor, taken)
 
 
-def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> None:
+def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Origin) -> Any:
+    """Add a gradient into ``.grad``, which it gives back if it is ``g`` itself from now on."""
     if create_graph:
         before, extra.grad = extra.grad, _copied(g, leaf) if extra.grad is None else extra.grad + g
         if before is not None and not extra.grad._requires_grad:  # then only its origin says what it is
             extra.grad.more().origin = [*before._extra.origin] if isinstance(origin_of(before), list) else OWN
             attach(extra.grad, origin, leaf)
     elif extra.grad is None:
-        if id(g) in origin.taken and isinstance(g, np.ndarray):
+        kept = id(g) in origin.taken
+        if kept and isinstance(g, np.ndarray):
             g = g.copy()
         origin.taken.add(id(g))
-        extra.grad = attach(plain(Tensor, like_the_leaf(g, leaf._value)), origin, leaf)
+        value = like_the_leaf(g, leaf._value)
+        extra.grad = attach(plain(Tensor, value), origin, leaf)
+        return None if kept or (value is not g and value.ndim) else extra.grad
     else:
         before = extra.grad
         refuse_nothing(before)
@@ -98,6 +102,7 @@ def _add_to_grad(leaf: Any, extra: Any, g: Any, create_graph: bool, origin: Orig
             before._value = value
             before.more().counted += 1
         attach(before, origin, leaf)
+    return None
 
 
 def _first(leaf: Any, g: Any, origin: Origin) -> bool:
