@@ -160,7 +160,7 @@ class _Ends:
         if node.op.kind == "multilinear":
             others = " and ".join(scene.text(a) for k, a in enumerate(node.args) if k != i)
             self._multiplied(edge, mask, others, call, fields)
-        elif node.op.structural is not None:
+        elif node.op.structural is not None and len(node.args) > 1:
             text = f"{call} takes another branch than {name}{at_text(index)}.{count}"
             advice = "No gradient flows through a branch not taken; give inputs for which the condition is the other."
             self._add(here, "branch not taken", text, advice=advice, **fields)

@@ -108,9 +108,11 @@ class Derivation:
         ``raw`` is the contribution before broadcasting was undone, ``c`` after it.
         """
         known = self.structural.get(g)
-        if term.op.structural is not None and not term.params.get("leaks"):
+        rule = None if term.params.get("leaks") else term.op.structural
+        keep = None if rule is None else rule(i, *term.args)
+        if keep is not None:
             if c.op is where_op or c.op in EXCEPTING:
-                self.structural[c] = _zeros_of(c, term.op.structural(i, *term.args), known)
+                self.structural[c] = _zeros_of(c, keep, known)
             return c
         if known is not None and term.op.by_entries and raw is not g and c.op.name != "full":
             inner = term.op.pullback(i, known.inner, term, term.args, term.params)

@@ -92,7 +92,7 @@ class Op:
                 what changes through ``.data`` does not reach backward, and any other change is an error
     keeps       whether parameters count as saved (index arrays), as a function of the parameters
     underived   words for what has a derivative instead, where torch has none for the op: whoever asks gets its error
-    structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero
+    structural  ``(i, *inputs) -> keep``: where the cotangent of input ``i`` is not a structural zero; or None
     spare       positions (as in ``needs``) of values that the rules read only under another convention at kinks; they
                 find None there otherwise
     parity      "odd" or "even" functions: f(-x) is -f(x) or f(x)

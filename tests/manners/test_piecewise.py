@@ -96,3 +96,20 @@ def test_spread_of_equal_values(t, values):
         (g,) = t.autograd.grad(total, x, create_graph=True)
         assert not g.detach().abs().sum()
         total = g.sin().sum()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_sgn_of_reals_passes_nothing_on(t, recorded):
+    """Its zeros are no numbers that an infinite slope could undo."""
+    x = t.ones(2, requires_grad=True)
+    (g,) = t.autograd.grad(t.asin(x).sgn().sum(), x, create_graph=recorded)
+    assert (g + t.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_sgn_of_complex_numbers_passes_on_to_others(t):
+    """Its cotangent goes through the slope of what stands before it."""
+    x = t.tensor([1 + 1j, 2], requires_grad=True, dtype=t.complex128)
+    z = t.asin(x).sgn()
+    (z.real + 2 * z.imag).sum().backward()
+    expected = t.tensor([-0.05092086 + 0.10373533j, -0.19213018 - 0.16111596j], dtype=t.complex128)
+    assert t.allclose(x.grad, expected, atol=1e-3)

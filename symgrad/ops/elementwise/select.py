@@ -321,6 +321,8 @@ complex_sign: Op = primitive(
     "sgn",
     kernels.complex_sign,
     (lambda g, out, x: ratio(g - conj(g) * out * out, 2 * abs_(x)) if is_complex(x) else zeros_like(g),),
+    saves=(0,),
+    structural=lambda i, x: None if is_complex(x) else ne(x, x),  # torch's only zeros that infinity does not undo
     entrywise=True,
     sympy="sign",
     domain="off-zero",

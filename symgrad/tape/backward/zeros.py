@@ -19,9 +19,11 @@ from symgrad.tape.graph import Masked, Node
 def structural(node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
     """Attach to a contribution which of its entries are structural zeros."""
     shape = node.args[i].raw_shape
-    if node.op.structural is not None and not leaks(node.params):
+    rule, keep = node.op.structural, None
+    if rule is not None and not leaks(node.params):
         # In a recorded sweep the condition is a tensor, so the zeros follow it in formulas and programs.
-        keep = node.op.structural(i, *inputs[1:])
+        keep = rule(i, *inputs[1:])
+    if keep is not None:
         if keep.shape != node.shape:
             keep = expand_op(keep, shape=node.shape)
         zeroing, inner = zeroing_of(node.op), g
