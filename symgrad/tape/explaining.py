@@ -25,7 +25,8 @@ def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
         return None
     dtype = found[0] if op.kind == "primitive" else functools.reduce(result_type, found)
     if op.kind == "elementwise":
-        dtype = functools.reduce(lambda d, v: weak_with(v, d), (v for v in values if not hasattr(v, "dtype")), dtype)
+        numbers = [v for i, v in enumerate(values) if not hasattr(v, "dtype") and i not in (op.settings or ())]
+        dtype = functools.reduce(lambda d, v: weak_with(v, d), numbers, dtype)
     kind = "h" if "h" in table and dtype.char in NARROW else dtype.kind
     return refusal(op.name, table[kind], dtype) if kind in table else None
 

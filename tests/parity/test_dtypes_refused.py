@@ -169,3 +169,22 @@ def test_whole_numbers_are_not_decomposed(call, dtype):
 
     assert outcome(torch, run)[0] == "error"
     compared(run, call)
+
+
+IN_FLOATS = """relu(x)|relu6(x)|elu(x)|selu(x)|celu(x)|gelu(x)|silu(x)|mish(x)|hardtanh(x)|hardswish(x)|hardsigmoid(x)|
+leaky_relu(x)|rrelu(x)|threshold(x, 1, 0)|hardshrink(x)|softshrink(x)|prelu(x, x[:, 0, 0])|glu(x)|max_pool1d(x, 2)|
+max_pool2d(x, 2)|interpolate(x[None], 4)|interpolate(x[None], 4, mode="nearest")|nll_loss(x[0], x[0, 0].long())|
+binary_cross_entropy_with_logits(x, x)|multi_margin_loss(x[0], x[0, 0].long())|unfold(x, 2)|
+scaled_dot_product_attention(x, x, x)|grid_sample(x[None], x[:, :, :, None].expand(1, 2, 2, 2))"""
+
+
+@pytest.mark.parametrize("call", IN_FLOATS.replace("\n", "").split("|"))
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_whole_numbers_where_floats_are_computed(call, dtype):
+    x = np.array([[[1, 0], [0, 1]]]).astype(dtype)
+    compared(lambda t: eval(f"f.{call}", {"f": t.nn.functional, "x": t.tensor(x)}), call)  # noqa: S307
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_whole_numbers_of_incomplete_gammas(name):
+    compared(lambda t: getattr(t, name)(t.tensor([1, 2]), t.tensor([1, 2])), name)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import finfo, float64, torch_name
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice
-from symgrad.op import Op, front, shape_of
+from symgrad.op import Op, front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import CHANGES, INPLACE, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
@@ -84,8 +84,10 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """x limited to [min_val, max_val]; derivative 0 at the bounds."""
     if max_val < min_val:
         raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
-    if kind_of(input) == "i":
+    if kind_of(input) in "ui":
         min_val, max_val = int(min_val), int(max_val)
+        if kind_of(input) == "u" and min(min_val, max_val) < 0:
+            raise DtypeError("cannot do hardtanh on an unsigned type with negative limits")
     return _limited("hardtanh", input, min_val, max_val)
 
 
@@ -160,6 +162,7 @@ def rrelu(
 
 
 @_activation("threshold")
+@refusing("bc")
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """x above the threshold, ``value`` elsewhere."""
     cut = where(input <= threshold, value, input)
@@ -219,6 +222,7 @@ def tanhshrink(input: Any) -> Any:
 
 
 @front("hardshrink")
+@refusing("buic")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x outside [-lambd, lambd], 0 inside."""
     shrunk = where((input >= -lambd) & (input <= lambd), 0, input)
@@ -243,6 +247,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 @front("prelu")
+@refusing("buic")
 def prelu(input: Any, weight: Any) -> Any:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
     fits.prelu(input, weight)
@@ -258,6 +263,7 @@ within("nn.functional")(prelu)
 
 
 @within("nn.functional")
+@refusing("buic")
 @rounded_once
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along ``dim`` times the sigmoid of the second."""

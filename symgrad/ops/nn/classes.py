@@ -10,7 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, primitive, sampling, shape_of
+from symgrad.op import Op, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -35,6 +35,7 @@ def _class_axis(input: Any) -> int:
 
 
 @within("nn.functional")
+@refusing("buic")
 @rounded_once
 def nll_loss(
     input: Any,
@@ -308,6 +309,7 @@ def _check_linear(rows: tuple[Any, ...], table: tuple[Any, ...], bias: Any) -> N
 
 
 @within("nn.functional")
+@refusing("buic")
 def multi_margin_loss(
     input: Any,
     target: Any,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, shape_of
+from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.linalg.contraction import contract
@@ -177,6 +177,7 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
 
 
 @within("nn.functional")
+@refusing("ui")
 @rounded_once
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Patches of images as columns: (batch, channels · patch, places)."""

@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
-from symgrad.op import front, shape_of
+from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import clamp, where
@@ -118,6 +118,7 @@ def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list
 
 
 @within("nn.functional")
+@refusing("bic")
 @rounded_once
 def interpolate(
     input: Any,
@@ -283,6 +284,7 @@ front("grid_sampler_2d", "grid_sampler_3d", method=False)(grid_sampler)
 
 
 @within("nn.functional")
+@refusing("buic")
 @rounded_once
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import front, shape_of
+from symgrad.op import front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still, values_of
@@ -378,6 +378,7 @@ def _bagged(picked: Any, bags: Any, lengths: Any, mode: str) -> Any:
 
 
 @_nn
+@refusing("bui")
 def scaled_dot_product_attention(
     query: Any,
     key: Any,

@@ -252,6 +252,7 @@ def binary_cross_entropy(
 
 
 @within("nn.functional")
+@refusing("buic")
 @rounded_once
 def binary_cross_entropy_with_logits(
     input: Any,

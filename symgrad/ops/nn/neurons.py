@@ -23,7 +23,7 @@ from symgrad.precision import gauss, halves, single
 def _neuron(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
     """An op that formulas spell out; numbers among its operands are constants."""
     return elementwise(
-        name, kernel, *partials, **{"public": (), "spelled": True, "domain": "real", "refuses": "c", **fields}
+        name, kernel, *partials, **{"public": (), "spelled": True, "domain": "real", "refuses": "buic", **fields}
     )
 
 
@@ -120,7 +120,7 @@ silu: Op = _neuron(
     kernels.gated_by_itself,
     lambda out, x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
     dtypes="float",
-    refuses="",
+    refuses="bui",
     single=single.real(lambda x: single.gated(x, x), kernels.gated_by_itself),
     imaginary=kernels.complex_gated_by_itself,
     define=lambda x: x * sigmoid(x),
@@ -265,6 +265,7 @@ limited: Op = _neuron(
     None,
     None,
     settings=(1, 2),
+    refuses={"b": "Bool inputs not supported for hardtanh", "c": "hardtanh_cpu"},
     kinks=(0, 0.5),
     define=lambda x, low, high: where((x > low) & (x < high), x, where(x >= high, high, where(x <= low, low, x))),
     samples=[lambda make: ((make("real", "n"), 0, 0.5), {})],
@@ -292,6 +293,7 @@ leaky: Op = _neuron(
     kernels.leaky,
     lambda out, x, slope: where(x > 0, 1, slope),
     None,
+    refuses={"buic": "leaky_relu_cpu"},
     settings=(1,),
     kinks=(0,),
     define=lambda x, slope: where(x > 0, x, x * slope),

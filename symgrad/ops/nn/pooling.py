@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError
-from symgrad.op import front, refusing, shape_of
+from symgrad.op import front, refusal, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -136,6 +136,8 @@ def _max_pool(rank: int) -> Any:
         x, lead = _planes(placed(input), rank)
         lowest = np.iinfo(x.dtype).min if kind_of(x) in "ui" else -math.inf
         line = rank == 1 and not return_indices
+        if kind_of(x) in ("bui" if line else "b"):
+            raise refusal(name, "max_pool1d_impl" if line else "max_pool2d", x.dtype)
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, lowest, lead, line)
         flat = reshape(seen, -1, *counts, math.prod(sizes))
         place = argmax_of_pool_op(flat, dim=rank + 1, keepdim=True)
