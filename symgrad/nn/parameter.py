@@ -8,7 +8,6 @@ from symgrad.errors import ArgumentError
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
-from symgrad.tensor.facts import with_gradient
 
 
 class Parameter(Tensor):
@@ -24,16 +23,15 @@ class Parameter(Tensor):
     _copied_alone = True
     """``copy.deepcopy`` gives the copy memory of its own, as torch does, though others have the parameter's."""
 
-    def __init__(self, data: Any = None, requires_grad: bool = True):
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        """Raises ``TypeError`` for data that is no tensor."""
         if data is not None and not hasattr(data, "detach"):
             raise ArgumentError(
                 f"Parameter() takes a tensor, not {type(data).__name__}: Parameter(symgrad.tensor(...))."
             )
-        shared = (empty(0) if data is None else data).detach()
-        self._value, self._node, self._requires_grad, self._extra = shared._array(), None, False, None
-        self.more().site = call_site(1)
-        if requires_grad:
-            with_gradient(self)._require()
+        made = cls._make_subclass(cls, empty(0) if data is None else data, requires_grad)
+        made.more().site = call_site(1)
+        return made
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"

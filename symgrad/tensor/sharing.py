@@ -15,6 +15,7 @@ from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.memory.views import count_change, view_of
 from symgrad.tape.modes import MODE, no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tensor.facts import with_gradient
 
 
 class Sharing(Recorded):
@@ -87,16 +88,36 @@ class Sharing(Recorded):
         >>> type(sg.ones(2).as_subclass(Length)).__name__
         'Length'
         """
-        if not isinstance(cls, type) or not issubclass(cls, Sharing):
-            raise ArgumentError(
-                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
-                f"your class inherits from Tensor. (This one is {cls!r}.)"
-            )
         tensor: Any = self
-        view = tensor.view_as(tensor)
-        made: Any = object.__new__(cls)
+        made, view = _blank(cls), tensor.view_as(tensor)
         made._value, made._node = view._value, view._node
         made._requires_grad, made._extra = view._requires_grad, view._extra
         if made._node is not None and made._requires_grad:
             Labelled.on(made._node, "AliasBackward0")
         return made
+
+    @staticmethod
+    def _make_subclass(cls: type[Any], data: Any, require_grad: bool = False) -> Any:
+        """A leaf in the memory of ``data``, of a class derived from ``Tensor``: for the ``__new__`` of that class.
+
+        >>> import symgrad as sg
+        >>> class Length(sg.Tensor):
+        ...     def __new__(cls, data, unit):
+        ...         return sg.Tensor._make_subclass(cls, data, True)
+        >>> Length(sg.ones(2), unit="m").requires_grad
+        True
+        """
+        made = _blank(cls)
+        made._value, made._node = data.detach()._array(), None
+        made._requires_grad, made._extra = False, None
+        return with_gradient(made)._require() if require_grad else made
+
+
+def _blank(cls: type[Any]) -> Any:
+    """A tensor of nothing yet, of a class derived from ``Tensor``."""
+    if not isinstance(cls, type) or not issubclass(cls, Sharing):
+        raise ArgumentError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
+            f"your class inherits from Tensor. (This one is {cls!r}.)"
+        )
+    return object.__new__(cls)

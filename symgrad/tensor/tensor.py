@@ -66,10 +66,16 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     __slots__ = ("__dict__",)  # for attributes of the user's own
     __array_priority__ = 1000
 
-    def __init__(self, *data: Any):
+    def __init__(self, *data: Any, **options: Any):
         """``Tensor([1.0])``: data in the default dtype; ``Tensor(2, 3)``: that shape, filled with zeros."""
         from symgrad.tensor.creation import legacy_value
 
+        if hasattr(self, "_value"):
+            return  # made by the ``__new__`` of a subclass, for which the arguments were
+        if options:
+            raise ArgumentError(
+                f"Tensor() takes no argument {next(iter(options))!r}: tensor(data, dtype=...) has some."
+            )
         self._value = legacy_value(data)
         self._node, self._requires_grad, self._extra = None, False, None
         self.more().site = record.call_site(1)

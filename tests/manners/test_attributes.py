@@ -380,3 +380,37 @@ def test_there_is_one_object_for_each_dtype(t):
     assert {t.float64: 1}[x.dtype] == 1
     rows = t.ones(2, 1, dtype=t.float64)
     assert t.func.vmap(lambda row: row * (2 if row.dtype is t.float64 else 3))(rows).tolist() == [[2.0], [2.0]]
+
+
+@pytest.mark.parametrize("base", ["Tensor", "nn.Parameter"])
+def test_subclasses_that_are_made_by_their_new(t, base):
+    """``__init__`` leaves the tensor as ``__new__`` made it, and takes whatever arguments that takes."""
+    parent = t.Tensor if base == "Tensor" else t.nn.Parameter
+
+    class Length(parent):
+        def __new__(cls, data, unit):
+            made = t.Tensor._make_subclass(cls, data, True)
+            made.unit = unit
+            return made
+
+    data = t.ones(2)
+    x = Length(data, unit="m")
+    assert (type(x), x.unit, x.is_leaf, x.requires_grad) == (Length, "m", True, True)
+    assert x.tolist() == Length(data, "m").tolist() == [1.0, 1.0]
+    data.mul_(3)
+    assert x.tolist() == [3.0, 3.0]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_make_subclass_gives_leaves(t):
+    """What came before is no part of the tensor's history, and gradients are asked for anew."""
+
+    class Plain(t.Tensor):
+        def __new__(cls, data):
+            return t.Tensor._make_subclass(cls, data)
+
+    x = Plain(t.ones(2, requires_grad=True) * 2)
+    assert (x.grad_fn, x.is_leaf, x.requires_grad) == (None, True, False)
+    with pytest.raises(TypeError):
+        t.Tensor._make_subclass(int, t.ones(2))
