@@ -246,3 +246,31 @@ def test_products_of_entries_are_written_with_indices(f, shapes, wrt, text):
     for read, printed in ((from_latex, text), (from_unicode, found.unicode())):
         made = evaluate(read(printed, found.symbols, shape=found.term.shape), values)
         np.testing.assert_allclose(made, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "wrt", "text"),
+    [
+        (
+            lambda A, C, y: sg.linalg.slogdet(C - sg.einsum("k,kij->ij", y, A))[1],
+            [(4, 3, 3), (3, 3), (4,)],
+            "y",
+            "−[∑ᵣₛ [(C − [∑ₖ yₖ Aₖᵢⱼ]ᵢⱼ)⁻¹]ᵣₛ Aₗₛᵣ]ₗ",
+        ),
+        (
+            lambda A, B: sg.einsum("ij,ijk->ik", sg.linalg.inv(sg.einsum("kij,kj->ij", A, B)), A),
+            [(3, 3, 3), (3, 3)],
+            None,
+            "[∑ₛ [[∑ₖ Aₖᵢⱼ Bₖⱼ]ᵢⱼ⁻¹]ₗₛ Aₗₛᵣ]ₗᵣ",
+        ),
+    ],
+    ids=["a gradient", "a product"],
+)
+def test_brackets_inside_of_others_have_letters_of_their_own(f, shapes, wrt, text):
+    found = sg.formula(f, *shapes, wrt=wrt)
+    assert found.unicode() == text
+    drawn = (np.random.default_rng(k).normal(size=n) for k, n in enumerate(shapes))
+    values = dict(zip(f.__code__.co_varnames, drawn, strict=True))
+    for read, printed in ((from_latex, found.latex()), (from_unicode, text)):
+        made = evaluate(read(printed, found.symbols, shape=found.term.shape), values)
+        np.testing.assert_allclose(made, found.evaluate(**values), rtol=1e-10)

@@ -7,7 +7,9 @@ entry of smaller ones is written by its entry: ``X_{i k} - Y_{j k}`` says what n
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
@@ -19,17 +21,38 @@ from symgrad.op import lookup
 from symgrad.ops.linalg.contraction import contract
 
 _LETTERS = "ijklabcdefghpqrsuvwxyzmnot"
+_APART = "ijklrstuvpahemnoxbcdfgqwyz"
+"""Where brackets inside have the first of them; those with a small letter of Unicode come first."""
 
 LARGEST = 24
 """Ops of an entry that is written out."""
 
+_LETTER = re.compile(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])")
+
 
 def _letters(w: Writer, t: Term) -> Iterator[str]:
-    """Letters for indices, which nothing around the term is called."""
-    return iter(x for x in _LETTERS if not w.taken(x) and x not in w.sizes_of(t))
+    """Letters for indices, which nothing around the term is called; first those that no bracket inside has."""
+    free = [x for x in (_APART if w.within else _LETTERS) if not w.taken(x) and x not in w.sizes_of(t)]
+    return iter(sorted(free, key=w.within.__contains__))
 
 
-def index_notation(w: Writer, t: Term) -> Piece:
+def _apart(rule: Callable[..., Piece | None]) -> Callable[..., Piece | None]:
+    """A rule whose letters are not those of brackets inside of its text, which are known when it was written once."""
+
+    @functools.wraps(rule)
+    def written(w: Writer, *args: Any, **options: Any) -> Piece | None:
+        outer, w.within = w.within, set()
+        made = rule(w, *args, **options)
+        if made is not None and w.within:
+            made = rule(w, *args, **options)
+        w.within = outer
+        return made
+
+    return written
+
+
+@_apart
+def index_notation(w: Writer, t: Term) -> Piece | None:
     """Sums over indices, with the free indices of the result on a bracket around it."""
     inputs, output = t.params["inputs"], list(t.params["output"])
     letters = _letters(w, t)
@@ -64,7 +87,7 @@ def index_notation(w: Writer, t: Term) -> Piece:
             below += entry.bottom
             continue
         lead = pieces.product(lead, Piece("s", coef=a.coef, top=a.top, bottom=a.bottom)) if a.kind != "s" else lead
-        factors.append(_named(a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
+        factors.append(_named(w, a.core if a.kind != "s" else text_of(a), a, [name[x] for x in row]))
     covered = set().union(*map(set, inputs))
     if w.sized:
         ones = [(name[x], n) for x, n in zip(output, t.shape, strict=True) if x not in covered]
@@ -89,8 +112,9 @@ def _delta(letters: Sequence[str]) -> str:
     return rf"\delta_{{{' '.join(letters)}}}"
 
 
-def _named(text: str, a: Piece, letters: Sequence[str]) -> str:
+def _named(w: Writer, text: str, a: Piece, letters: Sequence[str]) -> str:
     """The entry of an array of which the text is known."""
+    w.within |= set(_LETTER.findall(text))
     plain = a.level == ATOM and "_" not in text and "^" not in text and not text.endswith(r"\right)")
     return (text if plain else rf"\left[{text}\right]") + f"_{{{' '.join(letters)}}}"
 
@@ -100,6 +124,7 @@ def sum_of_entries(w: Writer, t: Term) -> Piece | None:
     return None if t.params["keepdim"] else _summed(w, t.args[0], t.params["dim"])
 
 
+@_apart
 def product_of_entries(w: Writer, t: Term) -> Piece | None:
     """The products of the entries along an axis of a vector or matrix, or for each entry of all others, by entries."""
     (x,), dim, others = t.args, t.params["dim"], t.op.name == "prod_others"
@@ -126,6 +151,7 @@ def root_of_squares(w: Writer, t: Term) -> Piece | None:
     return _summed(w, lookup("pow")(x, 2), dims, root=True)
 
 
+@_apart
 def _summed(w: Writer, x: Term, dims: Sequence[int], root: bool = False) -> Piece | None:
     letters = _letters(w, x)
     name = [next(letters) for _ in range(x.ndim)]
@@ -159,6 +185,7 @@ def entry_of(w: Writer, t: Term, letters: Sequence[str], more: Iterator[str]) ->
     return w.write(made)
 
 
+@_apart
 def by_its_entry(w: Writer, t: Term) -> Piece | None:
     """An array of three or more axes by its entry, where that is made of the entries of smaller ones."""
     letters = _letters(w, t)
@@ -214,6 +241,8 @@ class _Entries:
         if self.left < 0:
             return None
         if not t.shape:
+            if t in self.w.images:
+                self.w.within |= set(_LETTER.findall(text_of(self.w.images[t])))
             return t
         value = constant_value(t)
         if value is not None:
@@ -291,7 +320,7 @@ class _Entries:
         if t not in self.w.images:  # an identity of a diagonal, which the formula itself does not have
             self.w.write(t)
         a = exact(self.w, t)
-        text = _named(text_of(a), a if a.bare else a.replaced(level=MUL), letters)
+        text = _named(self.w, text_of(a), a if a.bare else a.replaced(level=MUL), letters)
         self.plain = self.plain and not text.startswith(r"\left[")
         return Piece("s", text)
 

@@ -68,6 +68,8 @@ class Writer:
         self.needs_sizes = False
         self.open: dict[Term, bool] = {}
         self.images: dict[Term, Piece] = {}
+        self.within: set[str] = set()
+        """Letters of indices in the brackets inside of what is written with indices."""
 
     def taken(self, text: str) -> bool:
         """Whether a symbol of the formula is written so."""
