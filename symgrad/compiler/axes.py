@@ -9,6 +9,8 @@ import numpy as np
 from symgrad.compiler.kept import kept_again
 from symgrad.formula.term import Term, constant_value, full, make
 from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import getitem as getitem_at
+from symgrad.ops.indexing.getitem import static_index
 from symgrad.ops.shapes.shaping import unsqueeze_op
 
 
@@ -64,6 +66,21 @@ def getitem(term: Term, args: tuple[Any, ...]) -> Term | None:
     for dim in axes or ():
         found = unsqueeze_op(found, dim=dim)
     return None if axes is None else found
+
+
+def gather(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Entries picked along an axis are those of an index, where there is no other axis."""
+    return getitem_at(*args) if term.ndim == 1 else None
+
+
+def scatter(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """Entries added along an axis are put back by an index, where there is no other axis."""
+    if term.ndim != 1:
+        return None
+    index, places = static_index(args[1]).parted()
+    return make(
+        lookup("put"), (args[0], *places), {"index": index, "shape": term.params["shape"]}, term.shape, term.dtype
+    )
 
 
 def put(term: Term, args: tuple[Any, ...]) -> Term | None:

@@ -514,6 +514,7 @@ _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "pow": _pow, "square": _square, "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg,
     "sigmoid": _sigmoid, "sum": _negated, "permute": axes.permute, "reshape": axes.reshape, "expand": axes.expand,
     "flip": merged.flip, "masked": merged.masked, "getitem": axes.getitem, "inv": _inv, "put": axes.put,
+    "gather": axes.gather, "scatter_into": axes.scatter,
     "unsqueeze": axes.unsqueeze, "squeeze": axes.squeeze, "einsum": _einsum, "matmul": _matmul, "mean": _mean,
     "norm": _norm,
 }  # fmt: skip

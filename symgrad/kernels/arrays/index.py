@@ -22,6 +22,9 @@ def _at(combine: Any, out: Any, index: Any, src: Any) -> None:
                 combine(table[k], row, out=table[k])
         else:
             combine.at(table.reshape(-1), (rows[:, None] * width + np.arange(width)).ravel(), values.ravel())
+    elif isinstance(rows, np.ndarray) and rows.dtype.kind in "iu":
+        values = src if np.shape(src) == rows.shape else np.broadcast_to(src, rows.shape)
+        combine.at(out, rows.ravel(), values.ravel())
     elif np.size(src) > out.size // 8:
         places = np.arange(out.size).reshape(out.shape)[index]
         combine.at(out.reshape(-1), places.ravel(), np.broadcast_to(src, places.shape).ravel())
