@@ -60,10 +60,6 @@ inplace(
 )  # fmt: skip
 
 
-def _scatter_jvp_source(t: Any, out: Any, likex: Any, likes: Any, index: Any, *, dim: int) -> Any:
-    return scatter_set_op(0 * out, t, index, dim=dim)
-
-
 scatter_set_op: Op = primitive(
     "scatter",
     kernels.scatter_set,
@@ -74,9 +70,10 @@ scatter_set_op: Op = primitive(
     ),
     jvp=(
         lambda t, out, likex, likes, index, *, dim: scatter_set_op(t, 0, index, dim=dim),
-        _scatter_jvp_source,
+        lambda t, out, likex, likes, index, *, dim: scatter_set_op(zeros_like(likex), t, index, dim=dim),
         None,
     ),
+    stacks=True,
     result=lambda x, src, index, dim: x,
     code=lambda x, src, index, dim: f"scatter_set({x}, {src}, {index}, {dim})",
     digits="kernel",

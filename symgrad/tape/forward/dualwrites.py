@@ -185,4 +185,5 @@ def _fill_diagonal(dual: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 def set_entries(dual: Any, index: Any, value: Any) -> None:
     """``dual[index] = value``."""
-    overwrite(dual, lookup("index_put")(dual, value, index=static_index(index)))
+    parted, places = static_index(index).parted()
+    overwrite(dual, lookup("index_put")(dual, value, *places, index=parted))
