@@ -321,11 +321,13 @@ def _stands(op: Op, i: int, arg: Any) -> bool:
 def _branch(op: Op, i: int, arg: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Where the branch that argument ``i`` leads to was taken, and the tangent of the result there; or None."""
     arg = faced(arg)
-    if op is where_op and not params and arg.place.branch is None:
-        return op.structural(i, *inputs), arg.tangent  # type: ignore[misc]
-    if arg.place.branch is None or arg.chain or not op.by_entries or op is where_op:
+    before = None if arg.chain else arg.place.branch
+    if op is where_op and not params:
+        keep = op.structural(i, *inputs)  # type: ignore[misc]
+        return (keep, arg.tangent) if before is None else (keep & before[0], before[1])
+    if before is None or not op.by_entries:
         return None
-    keep, inner = arg.place.branch
+    keep, inner = before
     return keep, _pushed(op, i, inner, out, inputs, params)
 
 
