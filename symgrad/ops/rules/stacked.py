@@ -84,8 +84,9 @@ def _shifted(op: Op, args: Sequence[Any], own: Shapes, params: dict[str, Any], l
         return _indexed(op, args, params, lead)
     if op.stacks == "column" and len(shape_of(args[1]) if own[1] is None else own[1]) == 1:
         return _of_vectors(op, args, own, params, lead)
-    # A number stands beside every entry.
-    whole = [spread(a, lead) if one is None and shape_of(a) else a for a, one in zip(args, own, strict=True)]
+    number = op.name == "scatter"  # which may write one everywhere
+    both = zip(args, own, strict=True)
+    whole = [a if one is not None or (number and not shape_of(a)) else spread(a, lead) for a, one in both]
     return op(*whole, **params)
 
 
