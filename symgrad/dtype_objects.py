@@ -84,36 +84,34 @@ class dtype:  # noqa: N801  (torch's name)
         return shown(dtypes.real_part(self.dtype))
 
 
-_MADE: dict[np.dtype[Any], dtype] = {}
+class _Objects(dict[np.dtype[Any], dtype]):
+    """The object that stands for each dtype of NumPy's, made when it is first asked for."""
+
+    def __missing__(self, of: np.dtype[Any]) -> dtype:
+        new = object.__new__(dtype)
+        floating = dtypes.is_real_floating(of)
+        facts = {
+            "dtype": of,
+            "kind": of.kind,
+            "char": of.char,
+            "name": of.name,
+            "itemsize": of.itemsize,
+            "type": of.type,
+            "is_floating_point": floating,
+            "is_complex": of.kind == "c",
+            "is_signed": floating or of.kind in "ic",
+        }
+        for name, value in facts.items():
+            object.__setattr__(new, name, value)
+        return self.setdefault(of, new)
 
 
 KINDS = (np.dtype, dtype)
 """The classes of dtypes that a user may give."""
 
 
-def shown(of: np.dtype[Any]) -> dtype:
-    """The object that stands for a dtype of NumPy's."""
-    return _MADE.get(of) or _made(of)
-
-
-def _made(of: np.dtype[Any]) -> dtype:
-    new = object.__new__(dtype)
-    floating = dtypes.is_real_floating(of)
-    facts = {
-        "dtype": of,
-        "kind": of.kind,
-        "char": of.char,
-        "name": of.name,
-        "itemsize": of.itemsize,
-        "type": of.type,
-        "is_floating_point": floating,
-        "is_complex": of.kind == "c",
-        "is_signed": floating or of.kind in "ic",
-    }
-    for name, value in facts.items():
-        object.__setattr__(new, name, value)
-    return _MADE.setdefault(of, new)
-
+shown = _Objects().__getitem__
+"""The object that stands for a dtype of NumPy's."""
 
 bool_, uint8 = shown(dtypes.bool_), shown(dtypes.uint8)
 int8, int16, int32, int64 = (shown(of) for of in (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64))

@@ -45,6 +45,21 @@ class Shape(tuple):  # type: ignore[type-arg]
             count = count * size
         return count
 
+    def __getitem__(self, index: Any) -> Any:
+        part = super().__getitem__(index)
+        return Shape(part) if index.__class__ is slice else part
+
+    def __add__(self, other: Any) -> Any:
+        return Shape(super().__add__(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Shape(other + tuple(self))
+
+    def __mul__(self, count: Any) -> Any:
+        return Shape(super().__mul__(count))
+
+    __rmul__ = __mul__
+
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
 

@@ -414,3 +414,14 @@ def test_make_subclass_gives_leaves(t):
     assert (x.grad_fn, x.is_leaf, x.requires_grad) == (None, True, False)
     with pytest.raises(TypeError):
         t.Tensor._make_subclass(int, t.ones(2))
+
+
+def test_parts_and_sums_of_shapes_are_shapes(t):
+    shape = t.ones(2, 3, 4).shape
+    for made in (shape[1:], shape[:-1], shape + (5,), (5,) + shape, shape + shape, shape * 2, 2 * shape, shape[3:]):
+        assert type(made) is t.Size
+        assert made.numel() == np.prod(made)
+    assert (shape[-1], shape[0]) == (4, 2)
+    assert (5, *shape) == (5,) + shape == (5, 2, 3, 4)
+    with pytest.raises(TypeError):
+        shape + [5]
