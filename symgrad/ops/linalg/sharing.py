@@ -32,7 +32,10 @@ class Whole(NamedTuple):
 class _Found:
     """The parts of one decomposition: those nobody asked for, those given away, and those that are small."""
 
-    def __init__(self, parts: tuple[Any, ...], x: Any):
+    def __init__(self, key: tuple[Any, ...], parts: tuple[Any, ...], x: Any):
+        self.key: Any = key
+        self.matrices: Any = weakref.ref(x)
+        self.copy: Any = lambda: None
         self.here: list[Any] = list(parts)
         self.given: list[Any] = [None] * len(parts)
         self.small = [part.__class__ is not np.ndarray or 2 * part.size <= x.size for part in parts]
@@ -79,9 +82,28 @@ def remember(key: tuple[Any, ...], parts: tuple[Any, ...], x: Any) -> _Found:
         _KNOWN.last.forget()
     while len(known) >= _MANY:
         known.pop(next(iter(known)), None)
-    found = _KNOWN.last = _Found(parts, x)
-    known[key] = found, weakref.ref(x, lambda _: _drop(known, key, found))
+    found = _KNOWN.last = _Found(key, parts, x)
+    _hold(known, found, x)
     return found
+
+
+def _hold(known: dict[Any, tuple[_Found, Any]], found: _Found, x: Any) -> None:
+    """Let a decomposition be known as long as the array ``x`` is there."""
+    known[found.key] = found, weakref.ref(x, lambda _: _drop(known, found.key, found))
+
+
+def copy_of(x: Any) -> Any:
+    """A copy of matrices for backward: one for all the parts of a decomposition, which is known as long as it is."""
+    last = _KNOWN.last
+    if last is None or last.matrices() is not x:
+        return x.copy()
+    copy: Any = last.copy()
+    if copy is None or not np.array_equal(copy, x):
+        copy = x.copy()
+        last.copy = weakref.ref(copy)
+        if (entry := _KNOWN.found.get(last.key)) is not None and entry[0] is last:
+            _hold(_KNOWN.found, last, copy)
+    return copy
 
 
 def _drop(known: dict[Any, tuple[_Found, Any]], key: Any, found: _Found) -> None:
