@@ -416,3 +416,19 @@ def test_scattered_products_have_derivatives_of_three_orders_at_zeros(zeros: int
         found.append([*slopes, total])
     for got, want in zip(*found, strict=True):
         np.testing.assert_allclose(got.detach().numpy(), want.detach().numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_sum_over_a_few_neighbours_has_the_bits_of_numpy(dtype, keepdim):
+    draw = np.random.default_rng(0)
+    image = draw.normal(size=(16, 40, 40)).astype(dtype)
+    windows = [np.lib.stride_tricks.sliding_window_view(image, (k, k), (1, 2)) for k in (2, 3, 5)]
+    rows, blocks = (draw.normal(size=shape).astype(dtype) for shape in ((9000, 6), (900, 4, 9, 4)))
+    arrays = [*windows, windows[0][:, ::2, ::2], windows[1][..., ::-1], rows, rows[:, ::-2], rows.reshape(6, 9000).T]
+    arrays += [blocks, blocks[..., :3], blocks.transpose(0, 2, 1, 3), blocks.transpose(0, 2, 3, 1)]
+    for x in arrays:
+        for dim in ((x.ndim - 1,), (x.ndim - 2, x.ndim - 1), (0,))[: 3 if x.ndim > 2 else 1]:
+            found, wanted = kernels.sum_inside(x, dim, keepdim), np.add.reduce(x, dim, keepdims=keepdim)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)

@@ -79,9 +79,11 @@ def bessel_j(x: Any, n: int) -> Any:
         out[falling] *= falling_share(size[falling], np.floor(size[falling]), n)
     if small.any():
         quarter = size[small] / 2
-        series = np.ones_like(quarter)
-        for k in range(40, 0, -1):
-            series = 1 - quarter * quarter / (k * (n + k)) * series
+        square, part, series = quarter * quarter, np.empty_like(quarter), np.ones_like(quarter)
+        for k in range(24, 0, -1):  # the terms fall faster than 1/k!
+            np.divide(square, k * (n + k), out=part)
+            part *= series
+            np.subtract(1, part, out=series)
         for k in range(1, n + 1):
             series = series * quarter / k
         out[small] = series

@@ -125,6 +125,8 @@ def int_to_long(dtype: Any, **_: Any) -> Any:
 
 
 def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    if x.size >= 8192 and x.dtype.kind == "f":
+        return kernels.sum_inside(x, dim, keepdim)
     # What np.sum() calls after it has asked for overrides.
     dtype = np.int64 if x.dtype.kind in "bui" else None
     return np.add.reduce(x, dim, dtype, None, keepdims=keepdim)  # type: ignore[call-overload]
