@@ -15,7 +15,7 @@ from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
-__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "jit", "load"]
+__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "is_exporting", "jit", "load"]
 
 
 def is_compiling() -> bool:
@@ -25,6 +25,9 @@ def is_compiling() -> bool:
     False
     """
     return False
+
+
+is_exporting = is_compiling
 
 
 def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = True) -> Any:

@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 from symgrad.errors import ArgumentError
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.decompositions import qr
+from symgrad.random import randperm
 from symgrad.tape.modes import no_grad
 from symgrad.tensor.creation import empty_like
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
+    "sparse_",
     "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
@@ -265,3 +267,40 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     q, r = qr(drawn.t() if wide else drawn)
     q = q * r.diagonal().sign()
     return tensor.copy_((q.t() if wide else q).reshape(tensor.shape)).mul_(gain)
+
+
+@_unrecorded
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """The kernel of a convolution, of 3 to 5 axes, that gives its input channels back; others are zero.
+
+    >>> import symgrad as sg
+    >>> sg.nn.init.dirac_(sg.empty(2, 1, 3)).tolist()
+    [[[0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0]]]
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ArgumentError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ArgumentError("dim 0 must be divisible by groups")
+    own = tensor.shape[0] // groups
+    tensor.zero_()
+    middle = [n // 2 for n in tensor.shape[2:]]
+    for channel in range(min(own, tensor.shape[1])):
+        tensor[(slice(channel, None, own), channel, *middle)] = 1
+    return tensor
+
+
+@_unrecorded
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+    """A matrix of normal samples, of which the share ``sparsity`` of every column is zero (Martens 2010).
+
+    >>> import symgrad as sg
+    >>> (sg.nn.init.sparse_(sg.empty(4, 3), 0.5) == 0).sum(0).tolist()
+    [2, 2, 2]
+    """
+    if tensor.ndim != 2:
+        raise ArgumentError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return tensor

@@ -145,11 +145,25 @@ def _sharing(array: Any) -> Tensor:
     return made  # type: ignore[no-any-return]
 
 
+class _Capsule:
+    """What ``__dlpack__`` gave already, as something that has it."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor sharing the memory of another library's array or tensor (torch, JAX, CuPy on the CPU, NumPy …).
 
-    Whatever has ``__dlpack__`` and ``__dlpack_device__`` will do.  What it refuses (torch: a tensor that requires grad)
-    it refuses in its own words; a dtype that NumPy does not have is a ``BufferError``.
+    Whatever has ``__dlpack__`` and ``__dlpack_device__`` will do, and a capsule of memory on the CPU.  What it refuses
+    (torch: a tensor that requires grad) it refuses in its own words; a dtype that NumPy does not have is a
+    ``BufferError``.
 
     >>> from_dlpack(np.array([1.0, 2.0]))
     tensor([1., 2.], dtype=float64)
@@ -158,6 +172,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         if ext_tensor._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return _sharing(ext_tensor._array())
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise ArgumentError(f"from_dlpack() takes an object with __dlpack__, not {type(ext_tensor).__name__}.")
     try:

@@ -1,17 +1,17 @@
-"""What torch keeps in its ``utils`` and derivatives have a use for: checkpoints, and the containers of ``_pytree``."""
+"""What torch keeps in its ``utils`` and derivatives have a use for: checkpoints, handles, capsules, and ``_pytree``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from symgrad.utils import _pytree as _pytree
-from symgrad.utils import checkpoint
+from symgrad.utils import checkpoint, dlpack, hooks
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "dlpack", "hooks"]
 
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint and _pytree are here; data "
-        "sets are arrays and loops."
+        f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint, dlpack, hooks and "
+        "_pytree are here; data sets are arrays and loops."
     )

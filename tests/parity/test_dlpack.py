@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,15 @@ def test_the_array_namespace() -> None:
     assert x.__array_namespace__(api_version="2023.12").sqrt(x).requires_grad
     assert np.from_dlpack(x.detach()).tolist() == [1, 4]
     assert x.__dlpack_device__() == np.ones(1).__dlpack_device__()
+
+
+def test_capsules_go_there_and_back():
+    """``utils.dlpack`` hands memory over by its capsule, once."""
+    for giver, taker in itertools.product((sg, torch), repeat=2):
+        x = giver.ones(2)
+        capsule = giver.utils.dlpack.to_dlpack(x)
+        y = taker.utils.dlpack.from_dlpack(capsule)
+        x.mul_(3)
+        assert y.tolist() == [3.0, 3.0]
+    with pytest.raises(BufferError):
+        sg.utils.dlpack.to_dlpack(sg.ones(2, requires_grad=True))

@@ -19,7 +19,10 @@ CALLS = [
     "constant_(w, 0.3)", "ones_(w)", "zeros_(w)", "xavier_uniform_(w)", "xavier_uniform_(w, gain=2.0)",
     "xavier_normal_(w)", "kaiming_uniform_(w, a=5**0.5)", "kaiming_uniform_(w, nonlinearity='relu')",
     "kaiming_normal_(w, mode='fan_out')", "kaiming_normal_(w, nonlinearity='tanh')", "orthogonal_(w)",
-    "orthogonal_(w, 2)", "eye_(w[..., 0] if w.ndim > 2 else w)",
+    "orthogonal_(w, 2)",
+    "eye_(w[..., 0] if w.ndim > 2 else w)", "sparse_(w[..., 0] if w.ndim > 2 else w, 0.6)",
+    "dirac_(w if w.ndim > 2 else w[:, :, None])",
+    "dirac_(w if w.ndim > 2 else w[:2, :, None], 2)",
 ]  # fmt: skip
 
 

@@ -351,6 +351,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 @in_linalg
+@front("orgqr", words={"input": "A", "input2": "tau"})
 @refusing({"bui": "orgqr_cpu"})
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""

@@ -437,6 +437,7 @@ _OTHERWISE: dict[str, Any] = {
     "prod": _prod,
     "qr": "LinalgQrBackward0",
     "lu_solve": "LinalgLuSolveBackward0",
+    "orgqr": "LinalgHouseholderProductBackward0",
     "special.i0": "I0Backward0",
     "special.i1": "SpecialI1Backward0",
     "linalg.svd": "LinalgSvdBackward0",
