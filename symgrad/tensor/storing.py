@@ -37,6 +37,7 @@ _PLAIN = {
     "numpy": _NUMPY,
     "numpy.core.multiarray": _NUMPY,
     "numpy._core.multiarray": _NUMPY,
+    "symgrad.dtype_objects": ("dtype",),
     "symgrad.nn.parameter": ("Parameter",),
     "symgrad.op.record": ("lookup",),
     "symgrad.ops.reductions.sums": ("Everything",),
