@@ -228,3 +228,21 @@ def test_stacked_numbers_are_added_entry_by_entry_with_their_decimals():
     assert sg.latex(lambda a, h: h * sg.stack([a, a * a]) - 2 * h * sg.stack([a, a]), 1.5, 0.1) == (
         r"h \begin{bmatrix} -a \\ a^{2} - 2 a \end{bmatrix}"
     )
+
+
+def turned(t):
+    return sg.stack([sg.stack([sg.cos(t), -sg.sin(t)]), sg.stack([sg.sin(t), sg.cos(t)])])
+
+
+@pytest.mark.parametrize(
+    ("f", "wrt", "text"),
+    [
+        (lambda s, t: sg.linalg.det(turned(t)) * s, None, "s"),
+        (lambda s, t: sg.linalg.det(turned(t)), "t", "0"),
+        (lambda s, t: sg.linalg.det(sg.stack([sg.stack([s, t]), sg.stack([t, s * t])]).T), "t", "s² − 2 t"),
+        (lambda s, t: sg.linalg.det(sg.stack([sg.stack([s, t]), sg.stack([t**2, s])], dim=1)), "t", "−3 t²"),
+        (lambda s, t: (turned(t) @ turned(s))[0, 1], "t", "−cos(s + t)"),
+    ],
+)
+def test_two_by_two_matrices_of_numbers_are_worked_out(f, wrt, text):
+    assert sg.formula(f, 0.5, 0.3, wrt=wrt).unicode() == text

@@ -55,7 +55,7 @@ def some(x):
 CASES = {
     "filled": (filled, X, "x[0]² + 2 x[1]² + 3 x[2]²", "2 [x[0]; 2 x[1]; 3 x[2]]"),
     "scanned": (scanned, X[:2], "‖[x[0]; x[0]/2 + x[1]²]‖²", "[(5 x[0])/2 + x[1]²; 2 x[1] (x[0] + 2 x[1]²)]"),
-    "matrix": (matrix, X[:2], "det([x[0], x[1]; x[0] x[1], sin(x[1])])", None),
+    "matrix": (matrix, X[:2], "x[0] (sin(x[1]) − x[1]²)", None),
     "turned": (turned, 0.5, None, "−(c₁)[0] sin(x) − (c₁)[1] cos(x)"),
     "rewritten": (rewritten, X, None, None),
     "some": (some, X, None, None),

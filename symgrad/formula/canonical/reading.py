@@ -205,6 +205,10 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
     if args[0].shape == (1, 1) and term.op.name in ("det", "logdet"):
         number = args[0].restricted(())
         return number if term.op.name == "det" else run.elementwise(lookup("log"), [number], {}, ())
+    written = _two_by_two(run, args[0])
+    if written is not None and term.op.name == "det":
+        a, b, c, d = map(run.form_of, written)
+        return run.plus([run.times(a, d), run.times(b, c)], (1, -1), ())
     p = run.product(args[0])
     if (
         not p.coef
@@ -223,6 +227,27 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
         inner = run.opaque(term.op(base.args[0]))
         return run.power(inner, -1) if term.op.name == "det" else inner.scaled(-1)
     return run.opaque(term.op(base))
+
+
+def _two_by_two(run: Canonicaliser, form: Form) -> tuple[Term, ...] | None:
+    """The entries of a 2 × 2 matrix whose rows or columns were stacked from numbers, row by row."""
+    p = form.terms[0] if len(form.terms) == 1 else None
+    if p is None or form.shape != (2, 2) or len(p.factors) != 1 or (p.coef, p.factors[0].power) != (1, 1):
+        return None
+    base, labels = p.factors[0].base, p.factors[0].labels
+    if base.op.name != "stack" or any(row.op.name != "stack" for row in base.args):
+        return None
+    (a, b), (c, d) = (row.args for row in base.args)
+    return (a, b, c, d) if (labels == tuple(p.out)) == (base.params["dim"] == 0) else (a, c, b, d)
+
+
+def _read_adjugate(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """adj [a, b; c, d] = [d, -b; -c, a], always."""
+    written = _two_by_two(run, args[0])
+    if written is None:
+        return None
+    (a, b, c, d), stack = written, lookup("stack")
+    return run.form_of(stack(stack(d, -b, dim=0), stack(-c, a, dim=0), dim=0))
 
 
 def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -385,6 +410,7 @@ READERS: dict[str, Reader] = {
     "inv": _read_inv,
     "solve": _read_solve,
     "solve_sylvester": _read_sylvester,
+    "adjugate": _read_adjugate,
     "det": _read_det,
     "logdet": _read_det,
     "logabsdet": _read_det,

@@ -211,5 +211,13 @@ class _Range:
             found = self._base(a, own)
             if found is None:
                 return None
+            if (
+                base.op.name == "stack" and self.length == 1
+            ):  # without the axis of size 1, which no stack of numbers has
+                found = found.restricted([k for k in range(len(found.shape)) if k != own])
             values.append(lookup("expand")(whole(self.run.term(found), found.shape), shape=found.shape))
-        return self.run.form_of(base.op(*values, **params))
+        if base.op.name != "stack" or self.length != 1:
+            return self.run.form_of(base.op(*values, **params))
+        params["dim"] -= axis < params["dim"]
+        shape = (*base.shape[:axis], 1, *base.shape[axis + 1 :])
+        return self.run.form_of(base.op(*values, **params)).spread([k for k in range(base.ndim) if k != axis], shape)
