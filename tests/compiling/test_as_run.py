@@ -119,7 +119,6 @@ STEPS = {
     "booleans not taken": (lambda x: sg.sqrt(sg.where(x > 0.2, x, x > 1)), [0.0, 1.0, 0.2]),
     "a number not taken": (lambda x: sg.exp(sg.log(sg.where(x > 0.2, x, 0.0))), [0.0, 1.0, 1.0]),
     "a branch of a branch": (lambda x: sg.sqrt(sg.where(x > 0.2, sg.where(x > 0.1, x, x > 1), 0.0)), [0.0, 1.0, 0.2]),
-    "broadcast": (lambda x: sg.sqrt(sg.where(x > 0.2, x, 0.0) + sg.zeros(2, 1)).sum(0), [0.0, 2.0, 0.4]),
 }
 
 

@@ -321,6 +321,8 @@ def _stands(op: Op, i: int, arg: Any) -> bool:
 def _branch(op: Op, i: int, arg: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Where the branch that argument ``i`` leads to was taken, and the tangent of the result there; or None."""
     arg = faced(arg)
+    if arg.tangent.__class__ is not Bundle and not getattr(out, "requires_grad", False):
+        return None  # numbers have their second answer from reverse mode
     before = None if arg.chain else arg.place.branch
     if op is where_op and not params:
         keep = op.structural(i, *inputs)  # type: ignore[misc]
