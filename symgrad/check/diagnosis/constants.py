@@ -36,7 +36,7 @@ def constant_name(value: Any, case: Case) -> str | None:
     if plain is not None and fraction in (1, 2, Fraction(1, 2)):
         return plain
     of_size, of_scalar = _size_name(size, case), _scalar_name(size, case)
-    if of_size and of_scalar:  # which of them is meant nobody knows
+    if of_size and of_scalar and "**" not in of_scalar:  # which of them is meant nobody knows
         return f"{sign}{of_size[:-1]} or {of_scalar.partition(' (')[0]})"
     if of_size or of_scalar or plain:
         return sign + (of_size or of_scalar or "") if of_size or of_scalar else plain
