@@ -7,6 +7,7 @@ function that the table does not have is refused: converting to an array behind 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import sys
 from collections.abc import Callable
@@ -44,6 +45,27 @@ ADAPTERS: dict[Any, Callable[..., Any]] = {
     **MORE,
     **WRITERS,
 }
+
+
+def _of_floats(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of matrices as NumPy has it, which makes doubles of whole numbers, where torch's refuse them."""
+
+    @functools.wraps(call)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        return call(*(tensor(x).to(np.float64) if _whole(x) else x for x in args), **kwargs)
+
+    return converted
+
+
+def _whole(x: Any) -> bool:
+    return getattr(x, "ndim", 0) > 1 and x.dtype.kind in "bui"
+
+
+_MATRICES = (
+    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "pinv", "qr", "slogdet", "solve", "svd",
+    "svdvals", "tensorinv", "tensorsolve",
+)  # fmt: skip
+ADAPTERS.update({f: _of_floats(ADAPTERS[f]) for f in (getattr(np.linalg, name) for name in _MATRICES)})
 
 _UFUNC_NAMES = {
     "absolute": "abs", "fabs": "abs", "conjugate": "conj", "power": "pow", "mod": "remainder", "rint": "round",

@@ -119,6 +119,8 @@ OTHERWISE: dict[tuple[str, int], str] = {
     ("exp2 of infinite", 2): "torch multiplies a complex infinity by a real number part by part",
     ("huber_loss", 2): "torch has 0 at inf - inf and nan",
     ("smooth_l1_loss", 2): "torch has 0 at inf - inf and nan",
+    ("pow", 2): KEPT + "powers of 0 have derivatives",
+    ("float_power", 2): KEPT + "powers of 0 have derivatives",
     ("atan2", 2): KEPT + "at the origin, where the derivatives are 0, theirs are 0",
     ("pow of complex", 0): KEPT + "0**0 is 1",
     ("pow of complex", 1): KEPT + "x**1 has derivative 1 at 0",

@@ -208,7 +208,7 @@ def _guard_vjp(g: Any, out: Any, likex: Any, keep: Any) -> Any:
 
 
 def _excepts(i: int, x: Any, keep: Any) -> Any:
-    return keep if keep.dtype == _BOOL else ne(keep, 0)
+    return keep if getattr(keep, "dtype", None) == _BOOL else ne(keep, 0)
 
 
 guard: Op = elementwise(

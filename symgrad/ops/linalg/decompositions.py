@@ -152,6 +152,8 @@ rest_of_basis_op: Op = primitive(
     infer=lambda part, rest: rest,
     code=lambda part, rest: f"rest_of_basis({part}, {rest})",
     phases=True,
+    digits=digits.by_matrix(digits.rest_of_basis),
+    example=([[0.6], [0.8]], [[-0.8], [0.6]], {}),
     samples=[lambda make: _basis_sample(make, 1)],
     doc="The columns that complete orthonormal ones to a basis, near to given ones; what they span has a derivative.",
 )

@@ -13,7 +13,7 @@ from symgrad.precision.digits.numbers import Numbers
 __all__ = [
     "by_matrix", "cholesky", "det", "eig_vectors", "eigh_vectors", "eigvals", "eigvalsh", "inv", "is_complex",
     "logabsdet", "logdet", "logm", "logm_frechet", "lu", "lu_order", "matrix_exp", "matrix_exp_frechet", "pinv",
-    "qr_q", "qr_r", "slogdet_sign", "solve", "solve_sylvester", "sqrtm", "svd_u", "svd_vh", "svdvals",
+    "qr_q", "qr_r", "rest_of_basis", "slogdet_sign", "solve", "solve_sylvester", "sqrtm", "svd_u", "svd_vh", "svdvals",
 ]  # fmt: skip
 
 
@@ -296,6 +296,12 @@ def lu_order(mp: Any, a: Any) -> Any:
 def qr_q(mp: Any, a: Any) -> Any:
     """Q of A = QR."""
     return turned(mp, kernels.qr_q, array(mp.qr(of(mp, a), mode="skinny")[0]), a)
+
+
+def rest_of_basis(mp: Any, part: Any, rest: Any) -> Any:
+    """Orthonormal columns beside those of ``part``, next to ``rest``."""
+    outside = rest - part @ (np.conj(part).T @ rest)
+    return outside @ inv(mp, np.conj(cholesky(mp, np.conj(outside).T @ outside)).T)
 
 
 def qr_r(mp: Any, a: Any) -> Any:

@@ -60,7 +60,7 @@ def contribution(sweep: Any, node: Node, rule: Any, i: int, g: Any, saved: Any, 
             f"compatible with {list(shape)} ({_told(node)})"
         )
     wanted = landing(node, arg)
-    return fit(c, shape, dtype if former(arg, node) is not None and wanted is arg.dtype else wanted)
+    return fit(c, shape, dtype if former(arg, node) is not None and wanted == arg.dtype else wanted)
 
 
 def _as_it_was(value: Any, node: Node) -> Any:

@@ -47,7 +47,7 @@ def straight(sweep: Any, node: Node, g: Any) -> bool:
         c = None if rule is None else rule(g, *read, **params) if params else rule(g, *read)
         if c is None:
             continue
-        wanted = arg.dtype if arg.__class__ is Node or arg._extra is None else None
+        wanted = arg.dtype if arg.__class__ is Node else arg._value.dtype if arg._extra is None else None
         if wanted is None or c.__class__ is not np.ndarray or c.dtype is not wanted or c.shape != arg.raw_shape:
             c = fit(c if hasattr(c, "dtype") else np.asarray(c), arg.raw_shape, wanted or landing(node, arg))
         sweep.give(arg, c)
