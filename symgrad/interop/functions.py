@@ -161,50 +161,45 @@ def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:
 
 
 def _arg(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        wanted(f"np.{name}", {"out": out})
+    def call(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         return front_of(name)(tensor(a), axis, bool(keepdims))
 
     return call
 
 
-def _rounded(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    wanted("np.round", {"out": out})
+def _rounded(a: Any, decimals: int = 0) -> Any:
     return front_of("round")(a, decimals=decimals) if decimals else front_of("round")(a)
 
 
-def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    wanted("np.cumsum", {"out": out})
+def _cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     a = tensor(a)
     a = a if dtype is None else a.to(dtype)
     return front_of("cumsum")(a.ravel(), 0) if axis is None else front_of("cumsum")(a, axis)
 
 
-def _concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    wanted("np.concatenate", {"out": out})
+def _concatenate(arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     parts = [tensor(x) for x in arrays]
     joined = front_of("cat")([x.ravel() for x in parts], 0) if axis is None else front_of("cat")(parts, axis)
     return joined if dtype is None else joined.to(dtype)
 
 
-def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    wanted("np.stack", {"out": out})
+def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     joined = front_of("stack")([tensor(x) for x in arrays], axis)
     return joined if dtype is None else joined.to(dtype)
 
 
-def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    rows = [tensor(x) for x in arrays]
+def _vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    rows = [tensor(x) for x in tup]
     return _concatenate([x.reshape(1, -1) if x.ndim < 2 else x for x in rows], 0, dtype=dtype)
 
 
-def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    parts = [x.reshape(1) if x.ndim == 0 else x for x in map(tensor, arrays)]
+def _hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+    parts = [x.reshape(1) if x.ndim == 0 else x for x in map(tensor, tup)]
     return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
 
-def _column_stack(arrays: Any) -> Any:
-    return _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, arrays)], 1)
+def _column_stack(tup: Any) -> Any:
+    return _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, tup)], 1)
 
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
@@ -240,13 +235,11 @@ def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return front_of("where")(condition, x, y)
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    wanted("np.clip", {"out": out})
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     return front_of("clamp")(a, a_min if a_min is not None else min, a_max if a_max is not None else max)
 
 
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    wanted("np.dot", {"out": out})
+def _dot(a: Any, b: Any) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return front_of("mul")(a, b)
     if np.ndim(b) > 2:
@@ -265,14 +258,13 @@ def _vdot(a: Any, b: Any, /) -> Any:
     return front_of("dot")(front_of("conj")(a), b)
 
 
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    wanted("np.outer", {"out": out})
+def _outer(a: Any, b: Any) -> Any:
     return front_of("outer")(tensor(a).ravel(), tensor(b).ravel())
 
 
-def _einsum(*operands: Any, out: Any = None, **rest: Any) -> Any:
+def _einsum(*operands: Any, **rest: Any) -> Any:
     rest.pop("optimize", None)  # the contraction order is planned here, whatever NumPy would do
-    wanted("np.einsum", {"out": out, **rest})
+    wanted("np.einsum", rest)
     return front_of("einsum")(*operands)
 
 
@@ -362,8 +354,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
     return take_along(arr, indices, axis)
 
 
-def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", **rest: Any) -> Any:
-    wanted("np.take", rest)
+def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
     places, n = indices if isinstance(indices, Recorded) else np.asarray(indices), a.shape[k]
     if mode in ("wrap", "clip"):

@@ -47,8 +47,7 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return x[(slice(None),) * k + (kept,)]
 
 
-def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    wanted("np.compress", {"out": out})
+def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
     x, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
     return x[(slice(None),) * k + (np.flatnonzero(bare(condition)),)]
 
@@ -89,13 +88,12 @@ def _quantile(name: str, scale: int, skip: bool) -> Callable[..., Any]:
         a: Any,
         q: Any,
         axis: Any = None,
-        out: Any = None,
         overwrite_input: bool = False,  # noqa: ARG001  (ours is not overwritten)
         method: str = "linear",
         keepdims: Any = False,
         **rest: Any,
     ) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
+        wanted(f"np.{name}", rest)
         if isinstance(axis, tuple) or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
             raise unsupported(f"np.{name}(…, axis={axis}, method={method!r})", " in this form")
         a = tensor(a)
@@ -109,17 +107,15 @@ def _quantile(name: str, scale: int, skip: bool) -> Callable[..., Any]:
 def _median(name: str, skip: bool) -> Callable[..., Any]:
     quantile = _quantile(name, 1, skip)
 
-    def call(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-        return quantile(a, 0.5, axis, out, overwrite_input, "linear", keepdims)
+    def call(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+        return quantile(a, 0.5, axis, overwrite_input, keepdims=keepdims)
 
     return call
 
 
 def _skipping(name: str, masked: str) -> Callable[..., Any]:
-    def call(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, ddof: Any = 0, **rest: Any
-    ) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
+    def call(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, ddof: Any = 0, **rest: Any) -> Any:
+        wanted(f"np.{name}", rest)
         a = tensor(a)
         options = {"correction": ddof} if masked in ("var", "std") else {}
         found = front_of("logical_not")(front_of("isnan")(a))
@@ -131,14 +127,13 @@ def _skipping(name: str, masked: str) -> Callable[..., Any]:
 def _extreme_skipping(name: str, masked: str) -> Callable[..., Any]:
     inner = _skipping(name, masked)
 
-    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-        return inner(a, axis, None, out, keepdims, **rest)
+    def call(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+        return inner(a, axis, None, keepdims, **rest)
 
     return call
 
 
-def _spread(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    wanted("np.ptp", {"out": out})
+def _spread(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return reduce("amax", a, axis, keepdims) - reduce("amin", a, axis, keepdims)
 
 
@@ -164,8 +159,7 @@ def _correlation(x: Any, y: Any = None, rowvar: bool = True, **rest: Any) -> Any
 
 
 def _running(name: str, call_name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, include_initial: bool = False) -> Any:
-        wanted(f"np.{name}", {"out": out})
+    def call(a: Any, axis: Any = None, dtype: Any = None, *, include_initial: bool = False) -> Any:
         a = tensor(a)
         a = a if dtype is None else a.to(dtype)
         if axis is None and name.startswith("cumulative") and a.ndim > 1:
@@ -183,8 +177,8 @@ def _running(name: str, call_name: str) -> Callable[..., Any]:
 def _running_skipping(call_name: str, identity: int) -> Callable[..., Any]:
     running = _running(f"nan{call_name}", call_name)
 
-    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return running(front_of("nan_to_num")(tensor(a), identity, np.inf, -np.inf), axis, dtype, out)
+    def call(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+        return running(front_of("nan_to_num")(tensor(a), identity, np.inf, -np.inf), axis, dtype)
 
     return call
 
@@ -319,8 +313,7 @@ def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def _along(name: str) -> Callable[..., Any]:
-    def call(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-        wanted(f"np.fft.{name}", {"out": out})
+    def call(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         return SPACES["fft"][name](tensor(a), n, axis, norm)
 
     return call
@@ -329,8 +322,7 @@ def _along(name: str) -> Callable[..., Any]:
 def _over(name: str) -> Callable[..., Any]:
     default = (-2, -1) if name.endswith("2") else None
 
-    def call(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
-        wanted(f"np.fft.{name}", {"out": out})
+    def call(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
         return SPACES["fft"][name](tensor(a), s, axes, norm)
 
     return call

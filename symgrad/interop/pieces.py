@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported, wanted
+from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported
 from symgrad.ops.calls.naming import SPACES
 from symgrad.tape.modes import no_grad
 
@@ -234,8 +234,7 @@ def _trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[first : int(places[-1]) + 1 if "b" in trim else len(filt)]
 
 
-def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    wanted("np.choose", {"out": out})
+def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     choices = [tensor(c) for c in choices]
     which, n = tensor(np.asarray(a) if isinstance(a, (list, tuple)) else a), len(choices)
     seen = np.asarray(glanced(which))

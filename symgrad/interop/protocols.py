@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -232,7 +233,9 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     adapter = ADAPTERS.get(func)
     name = function_name(func)
     if adapter is not None:
-        given = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+        first, later = _from_out(func)
+        given = {**dict(zip(later, args[first:], strict=False)), **kwargs}
+        args, given = args[:first], {k: v for k, v in given.items() if v is not np._NoValue}
         out = given.pop("out", None)
         try:
             if out is None:
@@ -245,6 +248,19 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     if func in VALUES or func in KINDS:
         return answered(func, tuple(args), kwargs)
     raise unsupported(name)
+
+
+@functools.cache
+def _from_out(func: Any) -> tuple[int | None, tuple[str, ...]]:
+    """How many arguments a function of NumPy takes before ``out``, and the names of those from there on."""
+    try:
+        names = tuple(k for k, p in inspect.signature(func).parameters.items() if p.kind in _BY_PLACE)
+    except ValueError:  # a function in C, in older NumPy
+        return None, ()
+    return (names.index("out"), names[names.index("out") :]) if "out" in names else (None, ())
+
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def supported() -> list[str]:

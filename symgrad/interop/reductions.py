@@ -53,12 +53,10 @@ def reduction(name: str) -> Callable[..., Any]:
         a: Any,
         axis: Any = None,
         dtype: Any = None,
-        out: Any = None,
         keepdims: Any = False,
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        wanted(f"np.{name}", {"out": out})
         a = tensor(a)
         return reduced(name, a if dtype is None else a.to(dtype), axis, keepdims, where, initial)
 
@@ -68,20 +66,14 @@ def reduction(name: str) -> Callable[..., Any]:
 def extreme(name: str) -> Callable[..., Any]:
     """``np.max`` and its kin."""
 
-    def call(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-    ) -> Any:
-        wanted(f"np.{name}", {"out": out})
+    def call(a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
         return reduced(name, a, axis, keepdims, where, initial)
 
     return call
 
 
-def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
     """``np.mean``: of the chosen entries only."""
-    wanted("np.mean", {"out": out})
     a = _fractional(tensor(a), dtype)
     return reduce("mean", a, axis, keepdims) if where is True else _mean(a, axis, keepdims, where)
 
@@ -105,7 +97,6 @@ def spread(name: str) -> Callable[..., Any]:
         a: Any,
         axis: Any = None,
         dtype: Any = None,
-        out: Any = None,
         ddof: Any = 0,
         keepdims: Any = False,
         *,
@@ -113,7 +104,7 @@ def spread(name: str) -> Callable[..., Any]:
         correction: Any = None,
         **rest: Any,
     ) -> Any:
-        wanted(f"np.{name}", {"out": out, **rest})
+        wanted(f"np.{name}", rest)
         a = _fractional(tensor(a), dtype)
         ddof = correction if isinstance(correction, (int, float)) else ddof
         if where is True:

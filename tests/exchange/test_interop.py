@@ -174,6 +174,9 @@ WRITERS = {
     "itself": lambda x, out: np.multiply(out, x, out=out, where=MASK),
     "clip": lambda x, out: np.clip(x, 0.3, 0.6, out=out),
     "cumsum": lambda x, out: np.cumsum(x, out=out),
+    "cumsum by place": lambda x, out: np.cumsum(x, None, None, out),
+    "take by place": lambda x, out: np.take(x, [0, 4, -2], None, out, "wrap"),
+    "multi_dot": lambda x, out: np.linalg.multi_dot([np.multiply.outer(x, x), x], out=out),
     "sum": lambda x, out: np.sum(np.multiply.outer(x, x), axis=0, out=out),
     "reduce": lambda x, out: np.add.reduce(np.multiply.outer(x, x), out=out),
     "concatenate": lambda x, out: np.concatenate([x[:1], x[:2]], out=out),
@@ -181,6 +184,25 @@ WRITERS = {
     "add.at": lambda x, out: np.add.at(out, [0, 0, 2], x),
     "subtract.at": lambda x, out: np.subtract.at(out, np.array([1, 1]), x[:2]),
 }
+
+
+BY_PLACE = {
+    "nanvar": lambda a: np.nanvar(a, 0, None, None, 1),
+    "std": lambda a: np.std(a, 1, None, None, 1, True),
+    "max": lambda a: np.max(a, 1, None, True),
+    "take": lambda a: np.take(a, [5, -4], 1, None, "clip"),
+    "clip": lambda a: np.clip(a, 0.3, 0.6, None),
+    "quantile": lambda a: np.quantile(a, 0.3, 0, None, False, "lower"),
+    "vstack": lambda a: np.vstack(tup=[a, a]),
+}
+
+
+@pytest.mark.parametrize("call", BY_PLACE.values(), ids=BY_PLACE)
+def test_arguments_mean_what_numpy_means_by_their_places_and_names(call):
+    values = np.outer(V, W)
+    found = call(sg.tensor(values, requires_grad=True))
+    assert found.shape == call(values).shape
+    np.testing.assert_allclose(found.detach().numpy(), call(values), rtol=1e-14)
 
 
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
