@@ -35,10 +35,8 @@ from symgrad.judging.verdict import Verdict
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.sources import Source, source
-from symgrad.sources.asked import checked, too_deep
+from symgrad.sources.asked import checked, names_of, too_deep
 from symgrad.sources.sampling import letters_of, sample
-from symgrad.tape.formulas.reading import read
-from symgrad.tape.record import Recorded
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""
@@ -92,11 +90,11 @@ def judge(
     checked(given, "the formula")
 
     def judged(about: Source) -> Verdict:
-        return _of_source(given, about, _name_of(wrt), assume or {}, layout)
+        return _of_source(given, about, names_of(wrt), assume or {}, layout)
 
     try:
         about, found = best_of_values(judged, of, args, shapes, wrt is not None)
-        wrt = _name_of(wrt)
+        wrt = names_of(wrt)
         for note, other in _read_otherwise(of, about, shapes, wrt) if not found else ():
             again = _of_source(given, other, wrt, assume or {}, layout)
             if again:
@@ -197,12 +195,6 @@ def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
             if meant is found and again.taken in (other.shape, other.shape[::-1]) and case.taken != ours.shape:
                 meant = verdict
     return meant
-
-
-def _name_of(wrt: Any) -> Any:
-    if not isinstance(wrt, Recorded):
-        return wrt
-    return read(wrt)[1].name
 
 
 class Case:

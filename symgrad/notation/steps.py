@@ -24,9 +24,8 @@ from symgrad.formula.printing.width import COLUMN, broken, width
 from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
 from symgrad.op import lookup
 from symgrad.sources import Source, source
+from symgrad.sources.asked import names_of
 from symgrad.sources.running import head_latex
-from symgrad.tape.formulas.reading import read
-from symgrad.tape.record import Recorded
 from symgrad.tape.watching.conditions import Conditions, conditions
 
 CHECKS = 3
@@ -164,16 +163,9 @@ def derive(
             f"a derivation starts from a scalar, not from an array of shape {about.term.shape}; add up its entries, or "
             "multiply it by a cotangent."
         )
-    target = about.target(about_name(wrt))
+    target = about.target(names_of(wrt))
     made = _Board(about, target, names)
     return made.reverse() if style == "reverse" else made.differential()
-
-
-def about_name(wrt: Any) -> Any:
-    """The name of a variable that may be given as a tensor."""
-    if isinstance(wrt, Recorded):
-        return read(wrt)[1].name
-    return wrt
 
 
 def linear(t: Term, useful: set[Term]) -> bool:

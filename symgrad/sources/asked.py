@@ -109,6 +109,13 @@ class Source:
         return with_signs(term) if names else term
 
 
+def names_of(wrt: Any) -> Any:
+    """What is asked about with names for tensors, in tuples too."""
+    if isinstance(wrt, (tuple, list)):
+        return tuple(map(names_of, wrt))
+    return read(wrt)[1].name if isinstance(wrt, Recorded) else wrt
+
+
 def named(symbols: Sequence[Term], name: Any, asked: str = "wrt") -> Term:
     """The symbol of that name.  Raises ``NameProblem`` where there is none."""
     for s in symbols:

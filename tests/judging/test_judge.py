@@ -222,6 +222,7 @@ def test_functions_tensors_and_hessians():
     assert sg.judge(r"2A^TA", of=loss, wrt=("x", "x"))
     x = sg.tensor([0.3, 0.4], requires_grad=True, name="x")
     assert sg.judge("cos(x)", of=x.sin().sum(), wrt=x)
+    assert sg.judge("-diag(sin(x))", of=x.sin().sum(), wrt=(x, x))
     assert sg.judge("diag(cos(x))", of="sin(x)", wrt="x", shapes="x=n")
     assert sg.judge("x*sin(x)", of="sin(x)*x")
 
