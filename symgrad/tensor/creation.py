@@ -234,9 +234,9 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
         shape = whole_sizes((options.pop("size"),) if "size" in options else size)
         array = fill(shape, made_in(dtype, options))
         recipe = _constant(array, value)
-        return finished(make.__name__, array, requires_grad, name, options, recipe, _depth, dtype is None)
+        return finished(called, array, requires_grad, name, options, recipe, _depth, dtype is None)
 
-    make.__name__ = make.__qualname__ = name
+    called = make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return make
 

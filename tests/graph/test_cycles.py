@@ -177,3 +177,13 @@ def test_second_gradients_keep_their_names():
     (x**3).sum().backward()
     assert x.grad.tolist() == [15.0, 60.0]
     assert sg.latex(x.grad) == sg.latex(15 * x**2)
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_random_tensors_leave_nothing(name):
+    """A training loop draws at every step."""
+    draw = getattr(sg, name)
+    draw(2)
+    gc.collect()
+    draw(2)
+    assert gc.collect() == 0
