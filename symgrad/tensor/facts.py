@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import operator
 from typing import Any
 
@@ -40,10 +41,7 @@ class Shape(tuple):  # type: ignore[type-arg]
 
     def numel(self) -> int:
         """Product of the sizes."""
-        count = Size(1)
-        for size in self:
-            count = count * size
-        return count
+        return math.prod(self, start=Size(1))
 
     def __getitem__(self, index: Any) -> Any:
         part = super().__getitem__(index)
@@ -236,7 +234,7 @@ class Facts(Recorded):
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         """The axes from the one whose entries lie farthest apart in memory to the one whose lie nearest.
 
-        With ``ambiguity_check`` axes that could stand in another order are a ``RuntimeError``.
+        With ``ambiguity_check`` axes that could stand elsewhere are an error, unless one listed format alone fits.
 
         >>> import symgrad as sg
         >>> sg.ones(2, 3).dim_order(), sg.ones(2, 3).T.dim_order()
@@ -244,7 +242,10 @@ class Facts(Recorded):
         """
         steps, sizes = self.stride(), self._value.shape
         order = sorted(range(len(sizes)), key=lambda k: -max(steps[k], 1))
-        if ambiguity_check and any(sizes[k] < 2 or steps[k] == 0 for k in order):
+        if ambiguity_check.__class__ not in (bool, list):
+            raise ArgumentError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        fits = ambiguity_check is not True and sum(map(self.is_contiguous, ambiguity_check or ())) == 1
+        if ambiguity_check is not False and not fits and any(sizes[k] < 2 or steps[k] == 0 for k in order):
             raise ArgumentError("The tensor does not have unique dim order.")
         return tuple(order)
 

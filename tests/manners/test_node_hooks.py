@@ -258,6 +258,13 @@ def test_post_accumulate_grad_hook_returns_not_None(t):
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+def test_post_accumulate_grad_hook_may_return_the_leaf(t):
+    x = leaf(t, [1.0, 2.0])
+    x.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-0.5))
+    (x * 2).sum().backward()
+    assert x.tolist() == [0.0, 1.0]
+
+
 def test_post_accumulate_grad_hook_ordering(t):
     """Tensor hook, node pre-hook, post-accumulate hook, node post-hook; the latter see what the former left."""
     x = leaf(t, [1.0])

@@ -149,6 +149,12 @@ def test_the_order_of_axes_in_memory(t):
     assert x.permute(2, 0, 1).dim_order() == (1, 2, 0)
     with pytest.raises(RuntimeError, match="does not have unique dim order"):
         t.ones(1, 3).expand(4, 3).dim_order(ambiguity_check=True)
+    one = t.ones(1, 2, 3, 4)
+    assert one.dim_order(ambiguity_check=[t.contiguous_format, t.channels_last]) == (0, 1, 2, 3)
+    with pytest.raises(RuntimeError, match="does not have unique dim order"):
+        one.dim_order(ambiguity_check=[t.channels_last])
+    with pytest.raises(TypeError, match="must be a bool or a list of memory formats"):
+        one.dim_order(ambiguity_check="contiguous")
 
 
 def test_half_precision_of_itself_is_off(t):

@@ -90,6 +90,7 @@ T.nn.functional.mse_loss(x, 2 * x, None, None, "sum", x), T.nn.functional.l1_los
 T.nn.functional.smooth_l1_loss(x, 3 * x, None, None, "sum", 2.0)
 T.result_type(tensor=x, other=1), T.result_type(x, i)
 T.nn.utils.get_total_norm([x], foreach=False), T.nn.utils.clip_grads_with_norm_([x], 1.0, x.norm(), foreach=False)
+T.linalg.qr(x, mode="r"), T.gradient(x), T.gradient(x, dim=1)
 T.as_tensor(x) is x, x.numel(), x.is_contiguous(), x.t().is_contiguous()
 """.strip().splitlines()
 

@@ -324,6 +324,20 @@ def test_forward_mode_over_a_mapped_call_takes_one_run(outer):
     assert len(calls) == 1
 
 
+def test_a_gradient_inside_that_keeps_no_graph_is_a_constant():
+    def slopes(x):
+        return sg.autograd.grad((x**3).sum(), x)[0].sum()
+
+    each = sg.func.grad(slopes)
+    assert sg.func.vmap(each)(sg.ones(2, 3)).tolist() == [each(sg.ones(3)).tolist()] * 2 == [[0.0] * 3] * 2
+
+    w = sg.ones(3, requires_grad=True)
+    cubes = w**3
+    rows = sg.func.vmap(lambda v: sg.autograd.grad(cubes, w, v, retain_graph=True)[0])(sg.eye(3))
+    assert rows.tolist() == (3 * sg.eye(3)).tolist()
+    assert not rows.requires_grad
+
+
 def test_variables_of_derivatives_inside_are_nobodys_outside():
     w, x = sg.tensor(np.linspace(0.5, 1.5, 4)), sg.tensor(_ROW)
 

@@ -104,7 +104,10 @@ def accumulated(leaf: Any, g: Any, cls: type, taken: Any = None) -> None:
     """
     hooks = list(leaf.more().post.values())
     for hook in hooks:
-        if not isinstance(hook, NodeHook) and hook(leaf) is not None:
+        if isinstance(hook, NodeHook):
+            continue
+        answer = hook(leaf)
+        if answer is not None and answer is not leaf:  # what changes the leaf in place may return it
             raise AutogradError("Tensor post accumulate grad hooks should return None.")
     for hook in hooks:
         if isinstance(hook, NodeHook) and not hook.before:

@@ -454,6 +454,7 @@ def _pulled(
     _check(outs)
     _check_targets(targets)
     watched = WATCH.count > 0 and bool(WATCH.local.stack)
+    ends = watched and not create_graph  # what a tracer alone has of the pass is not derived
     if watched:
         create_graph = keep = True  # a tracer needs the pass on the tape
     began = next(sequence) if watched else 0
@@ -478,7 +479,8 @@ def _pulled(
         g = sweep.found.get(edge)
         if g is not None and t._node is not None:
             g = turned(rescue(edge, g))
-        results.append(g if g is None else _result(g, origin, t))
+        found = g if g is None else _result(g, origin, t)
+        results.append(found.detach() if ends and found is not None else found)
     return results, origin
 
 

@@ -264,7 +264,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
         # The columns beyond the square part follow from it: R = Qᴴ A.
         r = cat([r, mH(q) @ narrow(A, -1, rows, columns - rows)], -1)
     if mode == "r":
-        return named("linalg_qr")((np.zeros(0, A.dtype), r))
+        return named("linalg_qr")((wrapped_like(A, np.zeros(0, A.dtype)), r))
     if mode == "complete" and rows > columns:
         plain = values_of(A)
         q = _whole_basis(q, np.linalg.qr(plain, "complete")[0])

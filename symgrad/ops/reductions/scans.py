@@ -447,7 +447,7 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
 
 
 @front("gradient", method=False)
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Any]:
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
     """Slopes along every axis (or those in ``dim``) by central differences; one-sided at the edges.
 
     ``spacing`` is one distance, one per axis, or the points along every axis.
@@ -464,4 +464,4 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
             "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
             f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length {len(axes)}."
         )
-    return [_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)]
+    return tuple([_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)])
