@@ -81,10 +81,14 @@ def surprise_of_label(x: Any, labels: Any) -> Any:
 
 def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     """Sum of squared deviations over (n - correction)."""
-    count = math.prod(x.shape[k] for k in dim)
-    d = x - np.mean(x, dim, keepdims=True)
+    return var_about(x - np.mean(x, dim, keepdims=True), dim, correction, keepdim)
+
+
+def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """The variance from deviations off the mean."""
+    count = math.prod(d.shape[k] for k in dim)
     # A mean is rounded, so that equal entries lie off it, all as far; their variance is 0.
-    d -= np.add.reduce(d, dim, keepdims=True) / max(count, 1)
+    d = d - np.add.reduce(d, dim, keepdims=True) / max(count, 1)
     if d.dtype.kind == "c":
         d = (d * np.conj(d)).real
     else:
@@ -94,6 +98,13 @@ def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
         return np.true_divide(total, count - correction)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.true_divide(total, 0)
+
+
+def standardised(x: Any, dim: tuple[int, ...], eps: float) -> Any:
+    """Deviations off the mean over the root of the variance and ``eps``."""
+    d = x - np.mean(x, dim, keepdims=True)
+    d *= 1 / np.sqrt(var_about(d, dim, 0, True) + eps)
+    return d
 
 
 def sum_inside(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
