@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erfc, masked, sigmoid, softplus
+from symgrad.kernels.entries.elementwise import either, erfc, masked, sigmoid, softplus
 
 
 def gelu(x: Any) -> Any:
@@ -73,6 +73,13 @@ def elu_slope(g: Any, x: Any, alpha: Any, scale: Any, divisor: Any) -> Any:
 def softshrink(x: Any, by: Any) -> Any:
     """x moved towards 0 by a number, 0 within it."""
     return x - np.clip(x, -by, by)
+
+
+def rounded_size(x: Any, limit: Any, divisor: Any) -> Any:
+    """limit/divisor (|x| - limit/2) from the limit on, x²/(2 divisor) within it."""
+    size = np.abs(x)
+    line = size - limit / 2
+    return either(size >= limit, line if limit == divisor else limit / divisor * line, x * x / (2 * divisor))
 
 
 def limited(x: Any, low: Any, high: Any) -> Any:

@@ -22,6 +22,7 @@ from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
 from symgrad.ops.elementwise.smooth import exp, log, sigmoid, softplus
 from symgrad.ops.indexing.places import array_of
 from symgrad.ops.linalg.blas import pairwise_distance
+from symgrad.ops.nn.neurons import rounded_size
 from symgrad.ops.reductions.sums import mean, sum_
 from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.constants import PI, exact
@@ -171,8 +172,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
 @rounded_once
 def _smooth(input: Any, target: Any, beta: float) -> Any:
     d = input - target
-    size = abs_(d)
-    return size if beta == 0 else where(size >= beta, size - beta / 2, d * d / (2 * beta))
+    return abs_(d) if beta == 0 else rounded_size(d, beta, beta)
 
 
 @within("nn.functional")
@@ -187,9 +187,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 @rounded_once
 def _huber(input: Any, target: Any, delta: float) -> Any:
-    d = input - target
-    size = abs_(d)
-    return in_dtype_of(where(size >= delta, delta * (size - delta / 2), d * d / 2), input)
+    return in_dtype_of(rounded_size(input - target, delta, 1), input)
 
 
 def _limited_log(x: Any) -> Any:

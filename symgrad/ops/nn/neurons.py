@@ -274,6 +274,34 @@ limited: Op = _neuron(
 limited.vjps = limited.jvps = (lambda g, out, x, low, high: where(_outside(x, low, high), 0, g), None, None)
 
 
+def _rounded_size(x: Any, limit: Any, divisor: Any) -> Any:
+    if None not in (numbers := (static_number(limit), static_number(divisor))):
+        limit, divisor = numbers
+    size = abs_(x)
+    line = size - limit / 2
+    # A tensor that happens to be equal is not the same.
+    same = limit is divisor or (None not in numbers and limit == divisor)
+    return where(size >= limit, line if same else limit / divisor * line, x * x / (2 * divisor))
+
+
+rounded_size: Op = _neuron(
+    "rounded_size",
+    kernels.rounded_size,
+    lambda out, x, limit, divisor: _limited_ratio(x, limit, divisor),
+    None,
+    None,
+    settings=(1, 2),
+    define=_rounded_size,
+    samples=[lambda make: ((make("real", "n"), 0.7, 0.7), {}), lambda make: ((make("real", "n"), 0.7, 1), {})],
+    doc="limit/divisor (|x| - limit/2) beyond the limit, x²/(2 divisor) within it.",
+)
+
+
+def _limited_ratio(x: Any, limit: Any, divisor: Any) -> Any:
+    slope = limited(x, -limit, limit)
+    return slope if static_number(divisor) == 1 else slope / divisor
+
+
 def _inside(x: Any) -> Any:
     return (x > -3) & (x < 3)
 
