@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -70,6 +72,9 @@ class Derivation:
             # Later uses come first in a reverse sweep: this way the formula reads in the program's order, and the
             # number is the engine's to the last bit, because a + b = b + a in floating point.
             total = part + total  # type: ignore[operator]
+        zeros = [self.structural.get(part) for part in parts]
+        if len(parts) > 1 and None not in zeros:
+            self.structural[total] = _zeros_of_sum(total, cast(list[Zeros], zeros))
         return total
 
     def _pushed_past(self, term: Term, g: Term, useful: set[Term]) -> bool:
@@ -154,6 +159,14 @@ def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
     if c.op in EXCEPTING:
         return Zeros(both, outer.inner, lambda inner: guard(inner, both), guard)
     return Zeros(both, outer.inner, lambda inner: where_op(both, inner, 0), where_op)
+
+
+def _zeros_of_sum(total: Term, parts: Sequence[Zeros]) -> Zeros:
+    """The zeros of a sum of cotangents that have zeros: where no part of it is anything."""
+    keep = functools.reduce(operator.or_, dict.fromkeys(part.keep for part in parts))
+    if all(part.op is guard for part in parts):
+        return Zeros(keep, total, lambda inner: guard(inner, keep), guard)
+    return Zeros(keep, total, lambda inner: where_op(keep, inner, 0), where_op)
 
 
 def gradient(output: Term, targets: Sequence[Term], seed: Term | None = None) -> list[Term]:
