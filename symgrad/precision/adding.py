@@ -24,13 +24,17 @@ PARTS = 4
 
 def in_turn(a: Any) -> Any:
     """The sum along the first axis, one entry after the other."""
-    if a.shape[0] == 1:
+    count = len(a)
+    if count == 1:
         return a[0]
-    if a[0].size < 8:
+    if a.size < 8 * count:
         return np.add.accumulate(a)[-1]
-    inner = min(hop for hop, size in zip(a.strides[1:], a.shape[1:], strict=True) if size > 1)
-    turned = 0 < inner < min(a.strides[0], a.strides[-1])  # NumPy then adds along neighbours, a copy would cost more
-    return np.add.reduce(a if turned else np.ascontiguousarray(a))
+    hop = a.strides[0]
+    # NumPy adds along the shortest stride by pairs, and in turn along any other.
+    beside = a.flags.c_contiguous or any(
+        0 < step < hop and size > 1 for step, size in zip(a.strides[1:], a.shape[1:], strict=True)
+    )
+    return np.add.reduce(a if beside else np.ascontiguousarray(a))
 
 
 def _cascade(a: Any) -> Any:
@@ -57,17 +61,15 @@ def _row(a: Any) -> Any:
     whole = len(a) // PARTS * PARTS
     if not whole:
         return in_turn(a)
-    parts = list(_cascade(a[:whole].reshape(whole // PARTS, PARTS, *a.shape[1:])))
-    for entry in a[whole:]:
-        parts[0] = parts[0] + entry
-    return functools.reduce(np.add, parts)
+    parts = _cascade(a[:whole].reshape(whole // PARTS, PARTS, *a.shape[1:]))
+    return in_turn(parts if whole == len(a) else np.concatenate([parts[:1], a[whole:], parts[1:]]))
 
 
 def _vectors(a: Any, lanes: int) -> Any:
     """The sum along the first axis, whose entries are neighbours in memory: vector by vector."""
     whole = len(a) // lanes * lanes
-    sums = list(_row(a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])))
-    return functools.reduce(np.add, [*a[whole:], *sums])
+    sums = _row(a[:whole].reshape(whole // lanes, lanes, *a.shape[1:]))
+    return in_turn(sums if whole == len(a) else np.concatenate([a[whole:], sums]))
 
 
 def _columns(a: Any, widths: Sequence[int]) -> Any:
@@ -122,13 +124,24 @@ def _order(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 def _loops(x: Any, dim: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], Any]:
     """The axes in torch's order, and ``x`` seen along them."""
+    loops, sizes, strides = _in_torchs_order(x.shape, x.strides, dim, x.itemsize)
+    if x.flags.c_contiguous:
+        return [*loops], np.ndarray(sizes, x.dtype, x, 0, strides)  # ten times as fast as as_strided
+    return [*loops], np.lib.stride_tricks.as_strided(x, sizes, strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_torchs_order(
+    shape: tuple[int, ...], strides: tuple[int, ...], dim: tuple[int, ...], itemsize: int
+) -> tuple[list[tuple[int, int, int]], tuple[int, ...], tuple[int, ...]]:
+    """The axes in torch's order, with their sizes and strides."""
     axes, out = [], 1
-    for k in reversed(range(x.ndim)):
-        if x.shape[k] > 1:
-            axes.append((x.shape[k], x.strides[k], 0 if k in dim else out))
-            out *= 1 if k in dim else x.shape[k]
-    loops = _order(axes[::-1]) or [(1, x.itemsize, 0)]
-    return loops, np.lib.stride_tricks.as_strided(x, [n for n, _, _ in loops], [s for _, s, _ in loops])
+    for k in reversed(range(len(shape))):
+        if shape[k] > 1:
+            axes.append((shape[k], strides[k], 0 if k in dim else out))
+            out *= 1 if k in dim else shape[k]
+    loops = _order(axes[::-1]) or [(1, itemsize, 0)]
+    return loops, tuple(n for n, _, _ in loops), tuple(s for _, s, _ in loops)
 
 
 def total(x: Any, dim: tuple[int, ...], keepdim: bool = False) -> Any:
@@ -255,7 +268,7 @@ def _squares(a: Any) -> Any:
     out = np.zeros_like(a[0])
     if whole:
         block = a[:whole].reshape(whole // lanes, lanes, *a.shape[1:])
-        out = functools.reduce(np.add, list(in_turn(block * block)))
+        out = in_turn(in_turn(block * block))
     fours = whole + (len(a) - whole) // PARTS * PARTS
     for entry in a[whole:fours]:
         out = out + entry * entry
