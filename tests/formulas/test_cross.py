@@ -23,6 +23,11 @@ FORMS = {
         r"\frac{2}{3} a \times b + c",
         r"\frac{2}{3} b \times \mathbf{1}",
     ),
+    "scaled sum": (
+        lambda a, b, c, A: cross(a, (b @ c) * (3 * a - 3 * b)),
+        r"3 \left(b^{\top} c\right) a \times \left(a - b\right)",
+        None,
+    ),
     "squared": (
         lambda a, b, c, A: (cross(a, b) ** 2).sum(),
         r"\lVert a \times b \rVert^{2}",

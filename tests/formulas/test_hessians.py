@@ -204,6 +204,43 @@ def test_a_diagonal_among_indices_is_a_delta():
     np.testing.assert_allclose(evaluate(read, {"x": W}, {"n": 3}), f(W).numpy(), atol=1e-15)
 
 
+def partial_likelihood(b, X, d):
+    e = X @ b
+    return (d * (e - sg.logcumsumexp(e, 0))).sum()
+
+
+STACKS = {
+    "triangles": (
+        partial_likelihood,
+        (W, np.random.default_rng(5).normal(size=(5, 3)), np.array([1.0, 0, 1, 1, 0])),
+        ("\\begin{aligned}\n"
+        r"t_{1} &= X b \\" "\n"
+        r"t_{2} &= \operatorname{triu}\left(e^{t_{1} \mathbf{1}_{n}^{\top} - \mathbf{1}_{n} "
+        r"\operatorname{logcumsumexp}\left(t_{1}\right)^{\top}}\right) \\" "\n"
+        r"& X^{\top} \left(t_{2} \operatorname{diag}\left(d\right) t_{2}^{\top} - "
+        r"\operatorname{diag}\left(t_{2} d\right)\right) X" "\n\\end{aligned}"),
+    ),
+    "determinants": (
+        lambda A: sg.exp(sg.linalg.det(A)),
+        (np.random.default_rng(6).normal(size=(3, 3)),),
+        (r"\det\left(A\right) e^{\det\left(A\right)} \left(\left(\det\left(A\right) + 1\right) "
+        r"\left[\left[A^{-1}\right]_{j i} \left[A^{-1}\right]_{l k}\right]_{i j k l} - "
+        r"\left[\left[A^{-1}\right]_{j k} \left[A^{-1}\right]_{l i}\right]_{i j k l}\right)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_function_of_a_stack_of_equal_matrices_is_that_of_one(name):
+    f, values, text = STACKS[name]
+    names = f.__code__.co_varnames[: len(values)]
+    found = sg.formula(f, *values, wrt=(names[0], names[0]))
+    assert found.latex() == text
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    want = sg.func.hessian(f)(*map(sg.tensor, values)).numpy()
+    np.testing.assert_allclose(evaluate(read, dict(zip(names, values, strict=True))), want, rtol=1e-9, atol=1e-12)
+
+
 def test_hessians_of_vectors_as_functions():
     f = sg.func.hessian(cubic)
     assert (

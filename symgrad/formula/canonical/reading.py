@@ -146,11 +146,7 @@ def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """solve(A, B) = A⁻¹B for regular A, and so for stacks of them; a lone axis of B is that of one right side."""
     a, b = args
-    if len(a.shape) == 2:
-        inverse = inverse_of(run, a)
-    else:
-        found = _inverses_of(run, a)
-        inverse = run.opaque(lookup("inv")(run.term(a))) if found is None else found
+    inverse = inverse_of(run, a) if len(a.shape) == 2 else run.form_of(lookup("inv")(whole(run.term(a), a.shape)))
     left, last = range(len(a.shape) - 2), len(term.shape) + 1
     columns = (last,) if len(b.shape) > 1 else ()
     rows = last + 1
@@ -171,12 +167,7 @@ def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
 
 
 def _inverses_of(run: Canonicaliser, form: Form) -> Form | None:
-    """The inverses of a stack of equal matrices are one, and those of transposed matrices the inverses, transposed."""
-    if form.terms and not any(
-        {*p.out[:-2]} & {*p.out[-2:], *(k for f in p.factors for k in f.labels)} for p in form.terms
-    ):
-        last = len(form.shape) - 2
-        return inverse_of(run, form.restricted((last, last + 1))).spread((last, last + 1), form.shape)
+    """The inverses of a stack of transposed matrices are those of the matrices, transposed."""
     p = form.terms[0] if len(form.terms) == 1 else None
     if p is None or p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1:
         return None
@@ -185,6 +176,13 @@ def _inverses_of(run: Canonicaliser, form: Form) -> Form | None:
         return None
     axes = (*range(len(lead)), len(lead) + 1, len(lead))
     return run.opaque(lookup("inv")(p.factors[0].base)).restricted(axes)
+
+
+def _read_cross(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    """(sa) × (tb) = st (a × b), always."""
+    (s, a), (t, b) = map(run.apart, args)
+    made = run.opaque(term.op(*(run.like(raw, x) for raw, x in zip(term.args, (a, b), strict=True)), **term.params))
+    return run.times(run.times(s, t), made)
 
 
 def _read_sylvester(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -409,6 +407,7 @@ READERS: dict[str, Reader] = {
     "sgn": _read_sgn,
     "inv": _read_inv,
     "solve": _read_solve,
+    "cross": _read_cross,
     "solve_sylvester": _read_sylvester,
     "adjugate": _read_adjugate,
     "det": _read_det,

@@ -31,7 +31,7 @@ from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
 from symgrad.formula.canonical.entries.joins import side_by_side
-from symgrad.formula.canonical.entries.slices import keeps_order, without_units
+from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
 from symgrad.formula.canonical.entries.stacks import added, stacked
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
@@ -323,6 +323,9 @@ class Canonicaliser:
         if op is SYMBOL:
             return self.opaque(term)
         args = read_arguments(self, term)
+        shorter = without_spread(self, term, args) if op.along or op.mixes is not None else None
+        if shorter is not None:
+            return shorter
         reader = READERS.get(op.name)
         if reader is not None:
             found = reader(self, term, args)
@@ -366,19 +369,20 @@ class Canonicaliser:
 
     def _primitive(self, term: Term, args: Sequence[Form]) -> Form:
         op, params = term.op, term.params
-        shorter = without_units(self, term, args[0])
-        if shorter is not None:
-            return shorter
         if op.linear:  # real factors in front are pulled out
-            p = self.product(args[0])
-            scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
-            rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
-            form = Form([rest], args[0].shape)
+            front, form = self.apart(args[0])
             inner = self.linear(op, self.like(term.args[0], form), form, params, term.args[1:])
-            return self.times(Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), inner)
+            return self.times(front, inner)
         if "keepdim" in params:  # which is written as an axis of its own
             return self._reduced(term, args[0])
         return self._applied(op, [self.like(t, a) for t, a in zip(term.args, args, strict=True)], params)
+
+    def apart(self, form: Form) -> tuple[Form, Form]:
+        """The real numbers in front of an array, and the array without them."""
+        p = self.product(form)
+        scalars = [f for f in p.factors if not f.labels and f.base.dtype is not None and f.base.dtype.kind != "c"]
+        rest = Product(1, [f for f in p.factors if f not in scalars], p.out)
+        return Form([Product(p.coef, scalars, (), p.decimal)] if p.coef else (), ()), Form([rest], form.shape)
 
     def _reduced(self, term: Term, form: Form) -> Form:
         """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A).

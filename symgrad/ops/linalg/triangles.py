@@ -19,6 +19,7 @@ def _triangle(name: str, kernel: Any, lower: bool) -> Op:
         lambda x, k: kernel(x, k),
         (rule,),
         linear=True,
+        mixes=2,
         code=lambda x, k: f"np.{name}({x}, {k})",
         digits="kernel",
         example=("matrix", {"k": 0}),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symgrad.formula.canonical.normal import Factor, Form, Product
-from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -72,24 +71,44 @@ def _entry(f: Factor, label: int, place: int) -> Factor:
     return Factor(base, tuple(labels), f.power)
 
 
-def without_units(run: Canonicaliser, term: Term, form: Form) -> Form | None:
-    """An op along an axis without the other axes of size 1, always: those of a lone signal are none."""
-    name, params = term.op.name, dict(term.params)
-    if not term.op.along:
+def without_spread(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    """An op without the axes beside those it mixes along which no operand varies, always; a lone signal has no other.
+
+    The determinants of a stack of equal matrices are one.
+    """
+    op, shape, params = term.op, args[0].shape, dict(term.params)
+    ndim = len(shape) - (op.name == "windows_sum")  # the last axis of its argument runs inside the windows
+    mixed = _mixed(term, ndim) if ndim else None
+    if mixed is None or any(a.shape != shape for a in args):
         return None
-    inside = name == "windows_sum"  # the last axis of its argument runs inside the windows
-    shape = form.shape[: len(form.shape) - inside]
-    dims = [k for k, w in enumerate(params["widths"]) if any(w)] if name == "pad" else [params["dim"]]
-    kept = [k for k, size in enumerate(shape) if k in dims or size != 1]
-    if len(kept) == len(shape):
+    varies = {*mixed, *range(ndim, len(shape)), *(k for a in args for k in a.covered())}
+    if len(varies) == len(shape):
         return None
-    if name == "pad":
+    kept = sorted(varies)
+    for name in {"dim", "dims"} & params.keys():
+        given = params[name]
+        params[name] = tuple(map(kept.index, mixed)) if isinstance(given, tuple) else kept.index(mixed[0])
+    if "widths" in params:
         params["widths"] = tuple(params["widths"][k] for k in kept)
-    else:
-        params["dim"] = kept.index(params["dim"])
-    inner = form.restricted([*kept, len(shape)] if inside else kept)
-    made = run.form_of(term.op(whole(run.term(inner), inner.shape), **params))
-    return made.spread([*kept, term.ndim - 1] if name == "windows" else kept, term.shape)
+    inner = [run.like(t, a.restricted(kept)) for t, a in zip(term.args, args, strict=True)]
+    whole_rank = term.ndim != ndim - len(mixed)
+    axes = range(term.ndim) if whole_rank else [k for k in range(ndim) if k not in mixed]
+    places = [place for place, k in enumerate(axes) if k in varies or k >= ndim]
+    return run.form_of(op(*inner, **params)).spread(places, term.shape)
+
+
+def _mixed(term: Term, ndim: int) -> list[int] | None:
+    """The axes along which an op mixes the entries of its operands, where its entry says so."""
+    op, params = term.op, term.params
+    if op.along and "widths" in params:
+        return [k for k, width in enumerate(params["widths"]) if any(width)]
+    mixes = "dim" if op.along else op.mixes
+    if mixes is None or isinstance(mixes, int):
+        return None if mixes is None else list(range(ndim - mixes, ndim))
+    given = params.get(mixes)
+    if given is None:
+        return None
+    return [k % ndim for k in given] if isinstance(given, tuple) else [given % ndim]
 
 
 def keeps_order(term: Term) -> bool:
