@@ -9,6 +9,8 @@ import symgrad as sg
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.people.tex import read_latex
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.term import evaluate
 from symgrad.linalg import cross
 from tests.formulas.roundtrip import problems_of_a_tensor
 
@@ -72,6 +74,30 @@ def test_forms(name):
 def test_judged(text, verdict):
     found = sg.judge(text, *(VALUES[k] for k in "abc"), of=lambda a, b, c: cross(a, b) @ c, wrt="a")
     assert found.verdict == verdict
+
+
+MATRICES = {
+    "of one vector": (lambda a, b, A: cross(b, 2 * a), r"2 \left[b\right]_{\times}"),
+    "on the other side": (lambda a, b, A: cross(A @ a, b), r"-\left[b\right]_{\times} A"),
+    "of both": (
+        lambda a, b, A: cross(a, cross(a, b)),
+        r"-\left[a\right]_{\times} \left[b\right]_{\times} - \left[a \times b\right]_{\times}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_jacobians_are_matrices_of_cross_products(name):
+    f, text = MATRICES[name]
+    values = [VALUES[k] for k in "abA"]
+    found = sg.formula(sg.func.jacobian(f), *values)
+    assert found.latex() == text
+    want = sg.func.jacobian(f)(*map(sg.tensor, values)).numpy()
+    given = dict(zip("abA", values, strict=True))
+    for read in (from_latex(text, found.symbols), from_unicode(found.unicode(), found.symbols)):
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-12)
+    for typed in (text, found.unicode()):
+        assert sg.judge(typed, *values, of=sg.func.jacobian(f)).verdict == "EQUAL"
 
 
 @pytest.mark.parametrize("read", [from_latex, read_latex])

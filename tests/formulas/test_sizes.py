@@ -259,3 +259,14 @@ def test_sizes_are_letters_in_functions_of_arrays_of_any_dtype(dtype):
     )
     for A, x, b in runs:
         np.testing.assert_allclose(found.evaluate(A=A, x=x, b=b), sg.func.grad(f, 1)(A, x, b).numpy(), rtol=1e-4)
+
+
+def deviator(S):
+    return ((S - sg.trace(S) / 3 * sg.eye(3)) ** 2).sum()
+
+
+def test_an_identity_of_a_size_that_is_a_number_makes_the_size_one():
+    S = np.random.default_rng(9).normal(size=(3, 3))
+    found = sg.formula(deviator, S, wrt="S")
+    assert found.latex() == r"2 S - \frac{2 \operatorname{tr}\left(S\right)}{3} I"
+    np.testing.assert_allclose(found.evaluate(S=S), sg.func.grad(deviator)(S).numpy(), rtol=1e-12)

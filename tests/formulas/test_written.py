@@ -342,3 +342,17 @@ def test_entries_at_both_ends_stand_around_what_is_left():
         found = sg.formula(lambda v: (ends(v) ** 2).sum(), (5,), wrt="v")
         read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
         np.testing.assert_array_equal(evaluate(read, {"v": v}), [0, *2 * v[1:-1], 0])
+
+
+@pytest.mark.parametrize(("rows", "columns", "place"), [("2:", "1:-1", (2, 1)), (":-2", "2:", (0, 2))])
+def test_a_matrix_among_few_zeros_is_one_matrix_of_blocks(rows, columns, place):
+    f = eval(f"lambda U, M: (U[{rows}, {columns}] * M).sum()")  # noqa: S307
+    found = sg.formula(f, np.ones((5, 5)), np.ones((3, 3)), wrt="U")
+    cells = [["M" if (i, j) == place else "0" for j in range(3)] for i in range(3)]
+    body = r" \\ ".join(" & ".join(row) for row in cells)
+    assert found.latex() == rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
+    M = np.arange(9.0).reshape(3, 3)
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    np.testing.assert_array_equal(
+        evaluate(read, {"M": M}, {"n": 5}), sg.func.grad(f)(sg.ones(5, 5, dtype=sg.float64), sg.tensor(M)).numpy()
+    )

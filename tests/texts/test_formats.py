@@ -27,6 +27,8 @@ SPELLINGS = [
     (r"\left[\sum_{l} P_{i l} Q_{l j b}\right]_{i j b}", "[∑ₗ Pᵢₗ Q_(l j b)]_(i j b)",
      "lr([ ∑_(l) P_(i l) Q_(l j b) ])_(i j b)"),
     (r"\tanh^{2}\left(\beta_{1}\right)", "tanh²(β₁)", "tanh^(2) (β_(1))"),
+    (r"\mathrm{xd} \, \left(M + m\right) + \Phi\left(x\right)", "xd (M + m) + Φ(x)", 'op("xd") (M + m) + Φ (x)'),
+    (r"\left[w\right]_{\times}", "[w]_×", "lr([ w ])_(×)"),
     (r"\lVert A \rVert_{F} + \left|x\right|", "‖A‖_F + |x|", "norm(A)_(F) + abs(x)"),
     (r"\mathbf{X} \boldsymbol{\beta}", "𝐗 𝛃", "bold(X) bold(β)"),
     (r"\mathrm{loss} w_{\mathrm{new}}", "loss w_new", 'op("loss") w_(op("new"))'),

@@ -179,10 +179,23 @@ def _inverses_of(run: Canonicaliser, form: Form) -> Form | None:
 
 
 def _read_cross(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """(sa) × (tb) = st (a × b), always."""
+    """(sa) × (tb) = st (a × b), and of rows with one column x always the same, A × x = A [x]ₓ, always."""
+    for sign, (rows, x) in ((1, args), (-1, args[::-1])):
+        if len(term.shape) > 1 and x.covered() == [term.params["dim"]]:
+            return _in_matrix(run, term, rows, x).scaled(sign)
     (s, a), (t, b) = map(run.apart, args)
     made = run.opaque(term.op(*(run.like(raw, x) for raw, x in zip(term.args, (a, b), strict=True)), **term.params))
     return run.times(run.times(s, t), made)
+
+
+def _in_matrix(run: Canonicaliser, term: Term, rows: Form, x: Form) -> Form:
+    """Cross products with one vector as the product with its matrix, which is that of the identity with it."""
+    dim, size = term.params["dim"], term.shape[term.params["dim"]]
+    scale, vector = run.apart(x.restricted([dim]))
+    lines = whole(run.term(vector.spread([1], (size, size))), (size, size))
+    matrix = run.times(scale, run.opaque(term.op(identity(size), lines, dim=1)))
+    axes, new = tuple(range(len(term.shape))), len(term.shape)
+    return run.contract([rows, matrix], [tuple(new if k == dim else k for k in axes), (new, dim)], axes, term.shape)
 
 
 def _read_sylvester(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

@@ -193,14 +193,11 @@ def _is_whole(part: Any) -> bool:
 def _placed_twice(w: Writer, t: Term, parts: Sequence[Any]) -> Piece:
     """Values among zeros along both axes: one matrix of blocks, or one axis after the other."""
     ends = [_zeros_around(part, size) for part, size in zip(parts, t.shape, strict=True)]
+    around = [pair for pair in ends if pair is not None]
     cells = _cells(w, t.args[0])
-    if None not in ends and cells is not None and len(cells[0]) > 1:
-        return _among_zeros(cells, *(pair for pair in ends if pair is not None))
-    if None not in ends and all(n in (0, 1) for pair in ends if pair is not None for n in pair):
-        (above, below), (left, right) = (pair for pair in ends if pair is not None)
-        width = left + 1 + right
-        row = ["0"] * left + [text_of(exact(w, t.args[0]))] + ["0"] * right
-        return _framed("m", [["0"] * width] * above + [row] + [["0"] * width] * below)
+    whole = cells is None or len(cells[0]) == 1
+    if len(around) == 2 and not (whole and any("0" not in _zeros(n) for pair in around for n in pair if n)):
+        return _among_zeros([[text_of(exact(w, t.args[0]))]] if cells is None or whole else cells, *around)
     first, second = (Index((parts[0],)), Index((slice(None), parts[1])))
     rows = t.args[0].shape[0]
     inner = t.op(t.args[0], index=second, shape=(rows, t.shape[1]))

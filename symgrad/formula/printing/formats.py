@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
 from symgrad.formula.printing.layout import Box, layout
-from symgrad.formula.printing.names import FUNCTIONS, SCRIPT
+from symgrad.formula.printing.names import FUNCTIONS
 from symgrad.formula.printing.width import CONTINUED
 
 RAISED = dict(zip("0123456789−()⊤H", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵀᴴ", strict=True))
@@ -107,7 +107,7 @@ def render(box: Box, form: Format, strong: bool = False) -> str:
         return form.row([p for p in parts if p is not None], [inner(p) for p in parts if p is not None])
     if kind == "over":
         return form.over(inner(parts[0]))
-    pair: Callable[[str, str], str] = getattr(form, kind)
+    pair: Callable[[str, str], str] = getattr(form, "fence" if kind == "argument" else kind)
     return pair(box.text, inner(parts[0]))
 
 
@@ -135,21 +135,14 @@ def _gap(before: Box, box: Box, binary: bool, call: str) -> str:
         return ""
     if _is_accent(box) and before.kind == "word":
         return ""
-    return call if _is_bracket(box) and _is_function(before) else " "
+    return call if _is_argument(box) else " "
 
 
-def _is_bracket(box: Box) -> bool:
+def _is_argument(box: Box) -> bool:
     """Whether a box is an argument's bracket, perhaps with an exponent of the whole call."""
     if box.kind == "script" and box.parts[0] is not None:
         box = box.parts[0]
-    return box.kind == "fence" and box.text == "()"
-
-
-def _is_function(box: Box) -> bool:
-    while box.kind == "script" and box.parts[0] is not None:
-        box = box.parts[0]
-    letters = ("ψ", "σ", "Γ", *SCRIPT.values())
-    return box.kind == "word" or _is_accent(box) or (box.kind == "letter" and box.text in letters)
+    return box.kind == "argument"
 
 
 def _is_accent(box: Box) -> bool:
@@ -161,14 +154,25 @@ def _is_accent(box: Box) -> bool:
 
 
 def _atom(box: Box | None) -> bool:
-    if box is None or box.kind in ("letter", "number", "word", "fence", "accent", "over", "plain", "root", "bold"):
+    if box is None or box.kind in (
+        "letter",
+        "number",
+        "word",
+        "fence",
+        "argument",
+        "accent",
+        "over",
+        "plain",
+        "root",
+        "bold",
+    ):
         return True
     if box.kind == "script":
         return _atom(box.parts[0])
     parts = [p for p in box.parts if p is not None]
     if box.kind == "row" and parts and parts[0].kind == "prefix":
         return parts[0].text == "∂" and len(parts) == 2
-    return box.kind == "row" and len(parts) == 2 and _is_function(parts[0]) and parts[1].kind == "fence"
+    return box.kind == "row" and len(parts) == 2 and parts[1].kind == "argument"
 
 
 def _over(box: Box, top: str, bottom: str) -> str:
@@ -306,7 +310,7 @@ def _tag(name: str, *parts: str, attributes: str = "") -> str:
 def _mathml_row(boxes: Sequence[Box], texts: Sequence[str]) -> str:
     out = []
     for k, (box, text) in enumerate(zip(boxes, texts, strict=True)):
-        if k and _is_bracket(box) and _is_function(boxes[k - 1]):
+        if k and _is_argument(box) and boxes[k - 1].kind != "sign":
             out.append("<mo>&#x2061;</mo>")
         out.append(text)
     return _tag("mrow", *out)

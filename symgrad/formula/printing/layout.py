@@ -18,7 +18,7 @@ DEPTH = 180
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,:;! ]|\\quad|\\displaystyle)|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<row>\\\\)"
     r"|(?P<upright>\\(?:operatorname|mathrm|text)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<number>\d+(?:\.\d+)?)"
-    r"|(?P<command>\\[a-zA-Z]+|\\_)|(?P<char>.)",
+    r"|(?P<call>(?<=\S)\\left(?=\())|(?P<command>\\[a-zA-Z]+|\\_)|(?P<char>.)",
     re.DOTALL,
 )
 SIGNS = {
@@ -36,8 +36,9 @@ class Box:
     """One part of a layout.
 
     ``kind`` is "row", "letter", "number", "word" (an upright name), "text", "sign", "prefix", "plain", "frac", "root",
-    "script" (base, index, exponent), "fence", "accent", "over", "bold", "cases" or "lines" (both hold rows of two), or
-    "blocks" (the cells of a matrix, row by row; the text is the number of columns).
+    "script" (base, index, exponent), "fence", "argument" (the fence of a function's), "accent", "over", "bold", "cases"
+    or "lines" (both hold rows of two), or "blocks" (the cells of a matrix, row by row; the text is the number of
+    columns).
     """
 
     kind: str
@@ -136,6 +137,8 @@ class _Boxes:
             return Box("accent", ACCENTS[text], (self.group(),))
         if text == r"\mathcal":
             return Box("letter", SCRIPT[self.group().text])
+        if kind == "call":
+            return Box("argument", "()", self.fence().parts)
         rule = _CONSTRUCTS.get(text)
         if rule is not None:
             return rule(self)

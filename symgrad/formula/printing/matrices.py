@@ -24,7 +24,7 @@ from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.structures import shows_symmetry
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, constant_value
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
@@ -89,7 +89,10 @@ def _matmul(w: Writer, t: Term) -> Piece | None:
 
 @writes("cross")
 def _cross(w: Writer, t: Term) -> Piece | None:
-    """The cross product of two vectors; along an axis of arrays it is a function."""
+    """The cross product of two vectors, and its matrix [x]ₓ; along an axis of other arrays it is a function."""
+    identity, lines = t.args
+    if identity.op.name == "eye" and lines.op.name == "outer" and constant_value(lines.args[0]) == 1:
+        return Piece("m", rf"\left[{text_of(w.write(lines.args[1]))}\right]_{{\times}}")
     a, b = (w.operand(x) for x in t.args)
     if a.kind != "c" or b.kind != "c":
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.formula.printing.names import FOURIER
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.values import Value, divided, entrywise, op, scalar, value_of
+from symgrad.formula.reading.values import Value, cross_matrix, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -53,9 +53,20 @@ def _bracket(r: Any, _: str) -> Any:
     return r.bracketed()
 
 
+def crossing(r: Any) -> bool:
+    r"""Whether ``_{\times}`` comes next, which is taken then."""
+    tokens = r.tokens
+    if tokens.peek() != "_" or r"\times" not in (tokens.peek(1), tokens.peek(2)):
+        return False
+    tokens.at += 2 if tokens.peek(1) == r"\times" else 4
+    return True
+
+
 def _iverson(r: Any, _: str) -> Any:
     found = r.condition()
     r.tokens.expect("]")
+    if crossing(r):
+        return cross_matrix(found)
     if isinstance(found, Indexed):
         return value_of(found.contracted(r.subscript()))
     if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":

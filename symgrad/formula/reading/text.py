@@ -242,6 +242,8 @@ class _Reader:
             return number(literal(text))
         if text in ("-", "+", "~"):
             inner = self.expression(_UNARY)
+            if isinstance(inner, tuple):
+                raise tokens.error(f"a list has no {text!r} in front of it")
             if text == "-":
                 return negated(inner)
             return inner if text == "+" else lookup("logical_not")(inner)

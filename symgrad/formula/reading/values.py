@@ -17,7 +17,7 @@ from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.canonical.matrices.kronecker import kron
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.term import Term, apply, number
+from symgrad.formula.term import Term, apply, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 
@@ -203,6 +203,15 @@ def cross_product(a: Value, b: Value) -> Value:
     if (len(sizes) > 1 and a.kind == b.kind) or any(isinstance(size, int) and size != 3 for size in sizes):
         raise FormulaError(f"{_said(a)} and {_said(b)} have no cross product: both need 3 entries")
     return Value("v", op("cross", *(as_term(x, known.term.shape) for x in (a, b)), dim=0))
+
+
+def cross_matrix(a: Value) -> Value:
+    r"""``[a]_{\times}``, the matrix of x ↦ a × x: the cross products of the rows of the identity with a."""
+    size = a.term.shape[0] if a.kind == "v" else None
+    if size is None or (isinstance(size, int) and size != 3):
+        raise FormulaError(f"{_said(a)} has no matrix of cross products: that is one of a column of 3 entries")
+    rows = op("outer", full((size,), 1, "float64"), a.term)
+    return Value("m", op("cross", op("eye", n=size, dtype="float64"), rows, dim=1))
 
 
 def kronecker_product(a: Value, b: Value) -> Value:

@@ -94,7 +94,7 @@ class Reading:
         """Constants that are one with another leaf, by identity."""
         self.leaves = [leaf for leaf in unmade if id(leaf) not in self.again]
         self.taken = any(
-            leaf.raw_shape and not _given(leaf, names or {}) for leaf in leaves
+            leaf.raw_shape and not _given(leaf, names or {}) for leaf in unmade
         )  # arrays without a name here
         self.letters: dict[int, str] = dict(letters or {})
         self.composed: dict[int, str] = {}

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from symgrad.formula.reading import families
-from symgrad.formula.reading.atoms import ATOMS, KINDS
+from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
 from symgrad.formula.reading.people.indices import subscript_letters
-from symgrad.formula.reading.values import Value, diag, entrywise, op, transposed, value_of
+from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.rules.constants import PI
@@ -204,7 +204,7 @@ def _iverson(r: Any, text: str) -> Any:
     found = r.condition()
     r.inside = before
     r.tokens.expect("]")
-    return found
+    return cross_matrix(found) if crossing(r) else found
 
 
 def _delta(r: Any, _: str) -> Any:
