@@ -94,12 +94,13 @@ def hardsigmoid(x: Any) -> Any:
 
 
 def leaky(x: Any, slope: Any) -> Any:
-    """x above 0, slope x elsewhere."""
-    return np.maximum(x, x * slope) if 0 < slope <= 1 else np.where(x > 0, x, x * slope)[()]
+    """x above 0, slope x elsewhere; the slope is a number or an array."""
+    line = x * slope
+    return np.maximum(x, line) if np.ndim(slope) == 0 and 0 < slope <= 1 else either(x > 0, x, line)
 
 
 def leaky_slope(g: Any, x: Any, slope: Any) -> Any:
     """g above 0, slope g elsewhere."""
-    if not 0 <= slope <= 1:
-        return np.where(x > 0, g, g * slope)[()]
+    if np.ndim(slope) or not 0 <= slope <= 1:
+        return either(x > 0, g, g * slope)
     return g * np.maximum(np.greater(x, 0).astype(np.result_type(g)), slope)

@@ -97,6 +97,9 @@ def lu_plain(x: Any) -> Any:
 def swaps_of(order: Any, count: int) -> Any:
     """LAPACK's pivots of an order of rows: the k-th (from 1) says which row was exchanged with row k."""
     flat = order.reshape(int(np.prod(order.shape[:-1])), order.shape[-1])
+    if len(flat) < 16:
+        found = [_exchanges(row, count) for row in flat.tolist()]
+        return np.array(found, np.int32).reshape(*order.shape[:-1], count)
     every, current = np.arange(len(flat)), np.tile(np.arange(flat.shape[1]), (len(flat), 1))
     place = current.copy()  # of every row that is still to come
     out = np.empty((len(flat), count), np.int32)
@@ -105,6 +108,16 @@ def swaps_of(order: Any, count: int) -> Any:
         current[every, found], place[every, here] = here, found
         out[:, k] = found + 1
     return out.reshape(*order.shape[:-1], count)
+
+
+def _exchanges(order: list[int], count: int) -> list[int]:
+    """The pivots of a single matrix."""
+    current, place, out = list(range(len(order))), list(range(len(order))), []
+    for k, row in enumerate(order[:count]):
+        found, here = place[row], current[k]
+        current[found], place[here] = here, found
+        out.append(found + 1)
+    return out
 
 
 def order_of(swaps: Any, rows: int) -> Any:

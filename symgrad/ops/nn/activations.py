@@ -256,7 +256,7 @@ def prelu(input: Any, weight: Any) -> Any:
         weight = reshape(weight, -1, *(1,) * (ndim - 2))
     elif not ndim and shape_of(weight):
         weight = reshape(weight, ())
-    return bent("leaky_relu", where(input > 0, input, weight * input), input, 0, lambda: input)
+    return _leaky(input, weight)
 
 
 within("nn.functional")(prelu)

@@ -274,13 +274,17 @@ limited: Op = _neuron(
 limited.vjps = limited.jvps = (lambda g, out, x, low, high: where(_outside(x, low, high), 0, g), None, None)
 
 
+def _plain(value: Any) -> Any:
+    number = static_number(value)
+    return value if number is None else number
+
+
 def _rounded_size(x: Any, limit: Any, divisor: Any) -> Any:
-    if None not in (numbers := (static_number(limit), static_number(divisor))):
-        limit, divisor = numbers
+    limit, divisor = _plain(limit), _plain(divisor)
     size = abs_(x)
     line = size - limit / 2
     # A tensor that happens to be equal is not the same.
-    same = limit is divisor or (None not in numbers and limit == divisor)
+    same = limit is divisor or (static_number(limit) is not None and limit == divisor)
     return where(size >= limit, line if same else limit / divisor * line, x * x / (2 * divisor))
 
 
@@ -320,12 +324,16 @@ leaky: Op = _neuron(
     "leaky",
     kernels.leaky,
     lambda out, x, slope: where(x > 0, 1, slope),
-    None,
+    lambda out, x, slope: where(x > 0, 0, x),
     refuses={"buic": "leaky_relu_cpu"},
     settings=(1,),
     kinks=(0,),
     define=lambda x, slope: where(x > 0, x, x * slope),
-    samples=[lambda make: ((make("real", "n"), 0.3), {}), lambda make: ((make("real", "n"), -2), {})],
+    samples=[
+        lambda make: ((make("real", "n"), 0.3), {}),
+        lambda make: ((make("real", "n"), -2), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "m")), {}),
+    ],
     doc="x above 0, slope x elsewhere.",
 )
 leaky_slope: Op = _neuron(
@@ -333,15 +341,20 @@ leaky_slope: Op = _neuron(
     kernels.leaky_slope,
     lambda out, g, x, slope: where(x > 0, 1, slope),
     0,
-    None,
-    settings=(2,),
+    lambda out, g, x, slope: where(x > 0, 0, g),
     define=lambda g, x, slope: where(x > 0, g, g * slope),
-    samples=[lambda make: ((make("real", "n"), make("real", "n"), 0.3), {})],
+    samples=[
+        lambda make: ((make("real", "n"), make("real", "n"), 0.3), {}),
+        lambda make: ((make("real", "n", "m"), make("real", "n", "m"), make("real", "m")), {}),
+    ],
     doc="A cotangent times the slope of leaky.",
 )
-leaky.vjps = leaky.jvps = (lambda g, out, x, slope: leaky_slope(g, x, slope), None)
+leaky.vjps = leaky.jvps = (
+    lambda g, out, x, slope: leaky_slope(g, x, slope),
+    lambda g, out, x, slope: masked(g * x, logical_not(x > 0)),
+)
 leaky_slope.vjps = leaky_slope.jvps = (
     lambda c, out, g, x, slope: leaky_slope(c, x, slope),
     leaky_slope.vjps[1],
-    None,
+    lambda c, out, g, x, slope: masked(c * g, logical_not(x > 0)),
 )
