@@ -69,7 +69,12 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     5.0
     """
     ndim = len(shape_of(A))
-    pair = isinstance(dim, (tuple, list)) and len(dim) == 2
+    count = len(dim) if isinstance(dim, (tuple, list)) else 1
+    if ord is not None and dim is None and ndim not in (1, 2):
+        raise ShapeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.")
+    if count not in (1, 2):
+        raise ArgumentError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    pair = count == 2
     if ord is None or (not pair and not isinstance(ord, str) and not (dim is None and ndim == 2)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
     return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)

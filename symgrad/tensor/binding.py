@@ -135,6 +135,8 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and "other" in kwargs and not args:
+            args = (kwargs.pop("other"),)
         try:
             return self._inplace(function, *args, **kwargs)
         except FAILED as error:
@@ -277,7 +279,7 @@ def _has_copied(made: Any, given: Any) -> bool:
 
 
 _SIZED = {"reshape": "shape", "view": "size", "expand": "size", "broadcast_to": "size", "permute": "dims",
-          "repeat": "repeats", "tile": "dims", "flip": "dims"}  # fmt: skip
+          "repeat": "repeats", "tile": "dims", "flip": "dims", "sum_to_size": "size"}  # fmt: skip
 """Functions of several sizes or axes, and what these are called together."""
 
 

@@ -410,21 +410,21 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         node = f"FillBackward{2 + isinstance(value, Tensor)}"
         return self._filled(value, node)  # type: ignore[no-any-return]
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
+    def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
         """Copy another tensor's values into this one, cast to its dtype.
 
         >>> import symgrad as sg
         >>> sg.zeros(2).copy_(sg.tensor([1, 2]))
         tensor([1., 2.])
         """
-        value, mine = spread(source, self._value.shape), self._array()
+        value, mine = spread(other, self._value.shape), self._array()
         if overwrite(self, value):
             return self
-        itself = overlaps(mine) and isinstance(source, Recorded) and same_place(mine, source._array())
+        itself = overlaps(mine) and isinstance(other, Recorded) and same_place(mine, other._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)
-        op = lambda x, _: put(x, value, WHOLE, "CopyBackwards", source=source)  # noqa: E731
-        return inplace(self, op, (source,), {}, itself)  # type: ignore[no-any-return]
+        op = lambda x, _: put(x, value, WHOLE, "CopyBackwards", source=other)  # noqa: E731
+        return inplace(self, op, (other,), {}, itself)  # type: ignore[no-any-return]
 
     def resize_(self, *sizes: Any) -> Tensor:
         """Another shape in place, with the entries that lie in memory from the first one on, and zeros behind it.

@@ -386,6 +386,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @front("index_reduce")
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise ArgumentError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     check_same_dtype("index_reduce_", input, source)
     x, axis, places, added = _vector_form(input, dim, index, source)
     return _like(input, scatter_reduce(x, axis, places, added, reduce, include_self=include_self))
@@ -517,6 +519,8 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     """``input`` with a diagonal of two axes replaced by ``src``."""
     shape = shape_of(input)
     a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
+    if a == b:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows = np.arange(max(0, min(shape[a] + min(offset, 0), shape[b] - max(offset, 0))))
     index: list[Any] = [slice(None)] * len(shape)
     index[a], index[b] = rows + max(-offset, 0), rows + max(offset, 0)
@@ -529,4 +533,6 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 @front("fill")
 def fill(input: Any, value: Any) -> Any:
     """One value in the shape and dtype of ``input``; the gradient of ``input`` is zero."""
+    if axes := len(shape_of(value)):
+        raise ShapeError(f"fill_ only supports 0-dimension value tensor but got tensor with {axes} dimensions.")
     return where_op(np.zeros(shape_of(input), bool), input, _like_source(input, value))

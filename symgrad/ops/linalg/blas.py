@@ -15,6 +15,7 @@ from symgrad.dtypes import get_default_dtype, narrowed, promote, result_type, to
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, sampling, shape_of
+from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise import fused
@@ -42,6 +43,7 @@ def _plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
         if input.dtype.kind == product.dtype.kind == "b":
             beta, alpha = bool(beta), bool(alpha)
         beta, alpha = (int(x) if isinstance(x, float) else x for x in (beta, alpha))  # whole, as torch makes them
+    fits.expanded(shape_of(input), list(shape_of(product)))
     total = times(product, alpha)
     if static_number(beta) == 0:
         return total + where(np.zeros(shape_of(total), bool), input, 0)
@@ -69,7 +71,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta · input + alpha · (mat @ vec)."""
     ranks = (len(shape_of(input)), len(shape_of(mat)), len(shape_of(vec)))
-    if ranks[1:] != (2, 1):
+    if ranks[1:] != (2, 1) or ranks[0] > 1:
         raise ShapeError(f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]}")
     return _plus(input, matmul(mat, vec), beta, alpha)
 

@@ -195,7 +195,7 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Named:
     """U, S and V (not its transpose) with input = U diag(S) Vᴴ."""
     if not compute_uv:
         shape = shape_of(input)
-        zeros = [np.zeros((*shape[:-2], n, n), input.dtype) for n in shape[-2:]]
+        zeros = [wrapped_like(input, np.zeros((*shape[:-2], n, n), input.dtype)) for n in shape[-2:]]
         return named("svd")((zeros[0], svdvals(input), zeros[1]))
     u, s, vh = svd(input, not some)
     return named("svd")((u, s, mH(vh)))
@@ -374,6 +374,11 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
     """The product of reflections (or its adjoint) times ``x``: I - V T Vᴴ at once (Schreiber and Van Loan 1989)."""
+    if len(shape_of(tau)) != len(shape_of(A)) - 1:
+        raise ShapeError(
+            f"Expected tau to have one dimension less than input, but got tau.ndim equal to {len(shape_of(tau))} and "
+            f"input.ndim is equal to {len(shape_of(A))}"
+        )
     count = shape_of(tau)[-1]
     eye = np.equal.outer(*(np.arange(n) for n in shape_of(A)[-2:]))
     v = narrow(where(eye, 1, tril_op(A, k=-1)), -1, 0, count)

@@ -252,6 +252,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     ranks = values_of((values > limit).sum(-1))
     residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
     driver = "gelsy" if driver is None else driver
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise ArgumentError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     if driver == "gels" and np.any(ranks < min(rows, columns)):
         raise ArgumentError(
             "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not "

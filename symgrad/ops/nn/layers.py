@@ -322,7 +322,7 @@ def embedding(
     if max_norm is not None:
         _renormed(weight, values_of(rows), max_norm, norm_type)
     out = getitem(weight, rows)
-    if not scale_grad_by_freq and padding_idx is None:
+    if (not scale_grad_by_freq and padding_idx is None) or kind_of(weight) in "bui":
         return out
     constant = still(out)
     if scale_grad_by_freq:

@@ -106,7 +106,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     if equal_nan:
         close = close | logical_and(isnan(input), isnan(other))
     if kinds[0] is not None and kinds[0].kind == "b":
-        return close
+        return close | le(1, other * rtol + atol)
     apart = abs_(input - other)
     return close | logical_and(isfinite(apart), le(apart, abs_(other) * rtol + atol))
 

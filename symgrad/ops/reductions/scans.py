@@ -464,4 +464,6 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
             "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
             f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length {len(axes)}."
         )
+    if any(len(shape_of(step)) > 1 for step in steps):
+        raise ShapeError("torch.gradient expected each element of spacing to have one dimension, or none")
     return tuple([_slope(input, step, axis, edge_order) for step, axis in zip(steps, axes, strict=True)])

@@ -425,7 +425,12 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 @front("sum_to_size", function=False)
 def sum_to_size(input: Any, *size: Any) -> Any:
-    """Summed over the axes along which ``size`` would broadcast to the input's shape."""
+    """Summed over the axes along which ``size`` would broadcast to the input's shape.
+
+    >>> import symgrad as sg
+    >>> sg.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     want, have = size_args(size), shape_of(input)
     lead = len(have) - len(want)
     if lead < 0 or any(a not in (1, b) for a, b in zip(want, have[lead:], strict=True)):
