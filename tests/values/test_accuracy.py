@@ -212,6 +212,23 @@ def test_what_has_no_value_gets_none():
     assert float(found.evaluate(x=1e20)) == 1e-20
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: sg.sqrt(x) / sg.sqrt(x),
+        lambda x: x**1.5 / x**0.5,
+        lambda x: sg.log(x) / sg.log(x) ** 3,
+        lambda x: sg.arcsin(x) / sg.arcsin(x),
+    ],
+    ids=["roots", "powers", "logarithms", "angles"],
+)
+def test_programs_have_no_value_where_the_function_has_no_real_one(f):
+    x = np.array([-2.0, 0.5, 2.0])
+    for function in (f, lambda x: sg.func.grad(lambda x: f(x).sum())(x)):
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(sg.compile(function)(x), function(sg.tensor(x)).detach(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_arrays_of_any_shape_and_dtype(dtype):
     a, b = np.full((3, 1), 1000, dtype), np.linspace(-800, 900, 4).astype(dtype)

@@ -100,7 +100,9 @@ def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False)
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
     ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
-    if _has_holes(rows, names) or min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
+    if _has_holes(rows, names) or _oversteps(rows, names):
+        return False
+    if min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
         return False
     dear, further = dear and len(names) > 2, further and len(names) > 2
     far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
@@ -117,6 +119,16 @@ def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:
         plain, other = (evaluate(t, values) for t in rows)
         close = np.abs(plain - other) <= HOLE * (1 + np.abs(plain))
     return bool(np.any(np.isfinite(plain) & ~close))
+
+
+def _oversteps(rows: Sequence[Term], names: Sequence[str]) -> bool:
+    """Whether the other spelling has a value where the formula has no real one: √x / √x as 1 below 0."""
+    signs = 1 - 2 * (np.arange(2 ** len(names)) >> np.arange(len(names))[:, None] & 1)
+    values = dict(zip(names, np.concatenate([0.61 * signs, 1.7 * signs], axis=1), strict=True))
+    with np.errstate(all="ignore"):
+        plain, other = (np.broadcast_to(evaluate(t, values), 2 * signs.shape[1]) for t in rows)
+    beyond = np.isnan(plain) & np.isfinite(other)
+    return any(_has_complex_value(rows[0], {n: v[[k]] for n, v in values.items()}) for k in np.flatnonzero(beyond))
 
 
 def _votes(
@@ -152,7 +164,7 @@ def _votes(
 def _has_complex_value(scalar: Term, values: dict[str, Any]) -> bool:
     """Whether a formula that is nan at real numbers has a value at the same numbers as complex ones."""
     with np.errstate(all="ignore"), contextlib.suppress(SymgradError, ArithmeticError, ValueError, TypeError):
-        return bool(np.isfinite(evaluate(scalar, {name: np.complex128(v) for name, v in values.items()})))
+        return bool(np.all(np.isfinite(evaluate(scalar, {n: np.asarray(v, complex)[()] for n, v in values.items()}))))
     return False
 
 
