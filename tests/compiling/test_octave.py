@@ -62,6 +62,25 @@ def called(folder, name, *args, results=1):
     return found
 
 
+TRUTHS = {
+    "half": lambda y: y // 2,
+    "rest": lambda y: sg.remainder(y, 2) + sg.fmod(y, 2),
+    "divided": lambda y: 7 // (y | True),
+    "or": lambda y: y + y,
+    "and": lambda y: y * y,
+    "counted": lambda y: ((y + y) * 1).sum(),
+    "squares": lambda y: ((y + y) * y).sum(),
+}
+
+
+@needs_octave
+def test_truth_values_are_divided_added_and_multiplied_as_numpys_are(tmp_path):
+    y = sg.tensor([True, False, True])
+    for name, f in TRUTHS.items():
+        sg.compile(f, y, name=f"truth_{name}").program.save(tmp_path / f"truth_{name}.m")
+    assert not selftests(tmp_path, [f"truth_{name}" for name in TRUTHS])
+
+
 # ---------------------------------------------------------------------------- functions of engineers
 
 

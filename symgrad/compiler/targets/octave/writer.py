@@ -20,6 +20,7 @@ from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, Term
 
 _COMPARED = re.compile(r"[<>~=]=? \{\d\}")
+_ARITHMETIC = re.compile(r"^\{0\} (\+|\.\*) \{1\}$")
 CLASSES = {"float64": "double", "float32": "single", "complex128": "double", "complex64": "single", "bool": "logical"}
 """What NumPy's dtypes are called; whole numbers are computed with as doubles."""
 
@@ -123,7 +124,14 @@ class Writer:
         imaginary = any(a.complex_dtype for a in term.args)
         row = [fitted(t, x.ndim, term.ndim) for t, x in zip(texts, term.args, strict=True)]
         form = spelled(op.c, imaginary)
+        if called(form) and term.dtype != np.bool_:  # rem() and its kin take no truth values
+            row = [
+                self.as_dtype(t, a.dtype, np.dtype(float)) if a.dtype == np.bool_ and k != op.condition else t
+                for k, (t, a) in enumerate(zip(row, term.args, strict=True))
+            ]
         text = self.helped(filled(_beside_number(form, term), row))
+        if term.dtype == np.bool_ and _ARITHMETIC.search(form):
+            return f"logical({text})"  # true + true is 2 here
         if _COMPARED.search(form) and not form.startswith("choose(") and term.dtype == np.float32:
             return f"single({text})"  # what is made of truth values is double
         return self._of_dtype(term, text)
