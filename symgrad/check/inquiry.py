@@ -89,7 +89,7 @@ class Inquiry:
                 case.argument.diagnosis = case.suspected() or found
 
 
-PLACES = ("entry", "slice", "place", "order", "zeros", "operand")
+PLACES = ("entry", "slice", "slice factors", "place", "order", "zeros", "operand")
 """Kinds of diagnosis that say where the mistake shows; what it is stands in the line that mends it."""
 
 GUESSES = ("branch", "overwritten")

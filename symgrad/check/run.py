@@ -18,6 +18,7 @@ from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
 from symgrad.check.asking.objects import of_one_object, with_forward
 from symgrad.check.asking.outputs import (
     SEED,
+    alone,
     at_path,
     cotangent_of,
     output_leaves,
@@ -270,9 +271,22 @@ def _check_vjp(question: Question, out: Any, cotangent: Any) -> Report:
             return vjp(values[-1], *values[:-1])
 
     v = next(name for name in ("v", "cotangent", "cotangent_") if name not in q.flat.called)
-    given = take_apart(paired(q.f), grad, [*q.args, cotangent], q.argnums, [*q.flat.called, v], count)
-    report = compared(given, Derivative(method=q.method), "vjp", q.label, q.rtol)
+
+    def of(cotangent: Any) -> Report:
+        given = take_apart(paired(q.f), grad, [*q.args, cotangent], q.argnums, [*q.flat.called, v], count)
+        return compared(given, Derivative(method=q.method), "vjp", q.label, q.rtol)
+
+    report = of(cotangent)
     report.notes.insert(0, f"{v} is the cotangent")
+    paths = [path for path, _ in output_leaves(out)]
+    if not report.ok and callable(grad) and len(paths) > 1:
+        right = {path: of(alone(cotangent, path)).ok for path in paths}
+        if len(set(right.values())) > 1:
+            names = [
+                " and ".join(q.label + path_text(path) for path in paths if right[path] == which)
+                for which in (False, True)
+            ]
+            report.notes.insert(1, f"what comes from {names[0]} is wrong, what comes from {names[1]} is right")
     return report
 
 

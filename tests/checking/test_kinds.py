@@ -303,3 +303,18 @@ def test_methods_that_tensors_have_with_another_meaning():
     assert not wrong.ok
     assert "recorded operations" in str(wrong)  # the derivative of NumPy's std, and not that of a black box
     assert wrong.diagnosis.kind == "factor"
+
+
+def test_of_several_results_it_is_said_which_ones_are_wrong():
+    W = np.arange(12.0).reshape(3, 4) / 10
+
+    def f(x):
+        return np.tanh(W @ x), {"size": (x**2).sum()}, np.exp(-x)
+
+    def vjp(v, x, last=-1):
+        return W.T @ (v[0] * (1 - np.tanh(W @ x) ** 2)) + 2 * x * v[1]["size"] + last * v[2] * np.exp(-x)
+
+    x = np.arange(1.0, 5) / 4
+    assert check(f, vjp, x, kind="vjp")
+    report = check(f, partial(vjp, last=1), x, kind="vjp")
+    assert "what comes from f[2] is wrong, what comes from f[0] and f[1]['size'] is right" in report.notes

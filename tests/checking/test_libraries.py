@@ -295,3 +295,34 @@ def test_a_rule_that_a_scan_calls_is_followed():
     assert report.method.startswith("the exact")
     wrong = check(loss(0), "jax", x, 0.7)
     assert "sin(x) is missing, each time the line runs" in wrong.diagnosis.sentence
+
+
+@pytest.mark.peer
+def test_programs_of_jax_are_traced_twice_and_run_from_then_on():
+    jax = pytest.importorskip("jax")
+    calls = []
+
+    def f(x):
+        calls.append(isinstance(x, jax.core.Tracer))
+        return jax.numpy.sum(jax.numpy.tanh(x) ** 2)
+
+    assert check(f, lambda x: 2 * np.tanh(x) * (1 - np.tanh(x) ** 2), jax.numpy.asarray(RNG.normal(size=3)))
+    assert sum(calls) <= 4  # two for each precision
+
+    def drawn(x):
+        return jax.numpy.sum(x) * np.random.normal()  # noqa: NPY002
+
+    with pytest.raises(ArgumentError, match="not deterministic"):
+        check(drawn, lambda x: x, jax.numpy.asarray(RNG.normal(size=3)))
+
+
+@pytest.mark.peer
+def test_rules_of_jax_may_make_numbers_of_what_they_are_given():
+    jax = pytest.importorskip("jax")
+
+    @jax.custom_vjp
+    def square(x):
+        return x**2
+
+    square.defvjp(lambda x: (square(x), x), lambda x, g: (g * 2 * float(x),))
+    assert check(lambda x: 3 * square(x), "jax", 0.7)

@@ -111,6 +111,34 @@ def test_mistakes_in_every_round(f, gradient, args, mistake, words):
             assert "test_loops.py:" in argument.diagnosis.line
 
 
+def implicit_steps(A, B, u):
+    for _ in range(3):
+        u = np.linalg.solve(A, B @ u)
+    return u @ u
+
+
+def implicit_steps_gradient(A, B, u, m=""):
+    us = [u]
+    for _ in range(3):
+        us.append(np.linalg.solve(A, B @ us[-1]))
+    g, gA, gB = 2 * us[-1], np.zeros_like(A), np.zeros_like(B)
+    for k in range(3, 0, -1):
+        mu = g if m == "solve" else np.linalg.solve(A.T, g)
+        gA -= np.outer(mu, us[k])
+        gB += np.outer(mu, us[k - 1])
+        g = mu if m == "matmul" else B.T @ mu
+    return gA, gB, g
+
+
+@pytest.mark.parametrize("name", ["matmul", "solve"])
+def test_a_matrix_that_is_left_out_in_every_round(name):
+    A, B, u = np.eye(3) + 0.2 * W[:3, :3], W[:3, :3].T, XS[:3, 0]
+    args = (A, B, u)
+    report = check(implicit_steps, partial(implicit_steps_gradient, m=name), *args, mend=False)
+    assert check(implicit_steps, implicit_steps_gradient, *args)
+    assert "is left out, each time the line runs" in report["u"].diagnosis.sentence, report
+
+
 # ---------------------------------------------------------------------------------------------- single ones
 
 

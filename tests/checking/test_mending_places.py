@@ -175,3 +175,111 @@ def of_all_rows(W, H):
 )
 def test_loops_places_and_axes(f, grad, args, right):
     assert mended(f, grad, *args).right == right
+
+
+# ------------------------------------------------------------------------------------------- the order of what is done
+
+
+def product_of_three(A, B, T):
+    return (np.einsum("ia,jb,abc->ijc", A, B, T) ** 2).sum()
+
+
+def with_letters_mixed_up(A, B, T):
+    y = 2 * np.einsum("ia,jb,abc->ijc", A, B, T)
+    gA = np.einsum("ijc,jb,bac->ia", y, B, T)
+    gB = np.einsum("ijc,ia,abc->jb", y, A, T)
+    gT = np.einsum("ijc,ia,jb->abc", y, A, B)
+    return gA, gB, gT
+
+
+def test_the_letters_of_an_einsum_are_mended():
+    rows = RNG.normal(size=(2, 3, 3))
+    mend = mended(product_of_three, with_letters_mixed_up, *rows, RNG.normal(size=(3, 3, 3)))
+    assert mend.right == "gA = np.einsum('ijc,jb,abc->ia', y, B, T)"
+
+
+def rate(x, p):
+    return np.array([p[0] * x[0] - x[0] * x[1], x[0] * x[1] - p[1] * x[1]])
+
+
+def slopes(x, p):
+    return np.array([[p[0] - x[1], -x[0]], [x[1], x[0] - p[1]]])
+
+
+def two_stages(x, p):
+    for _ in range(3):
+        middle = x + 0.1 * rate(x, p)
+        x = x + 0.2 * rate(middle, p)
+    return (x**2).sum()
+
+
+def with_a_stage_at_its_start(x, p):
+    kept = []
+    for _ in range(3):
+        middle = x + 0.1 * rate(x, p)
+        kept.append((x, middle))
+        x = x + 0.2 * rate(middle, p)
+    g = 2 * x
+    for start, middle in reversed(kept):
+        l2 = 0.2 * slopes(start, p).T @ g
+        g = g + l2 + 0.1 * slopes(start, p).T @ l2
+    return g
+
+
+def test_a_variable_of_the_same_shape_may_be_meant():
+    x, p = np.array([1.0, 0.6]), np.array([1.1, 0.7])
+    mend = sg.check(two_stages, with_a_stage_at_its_start, x, p, argnums=0, diagnose=240).mend
+    assert mend.right == "l2 = 0.2 * slopes(middle, p).T @ g"
+
+
+def kicks(q, p):
+    for _ in range(3):
+        q = q + 0.1 * p
+        p = p - 0.1 * np.sin(q)
+    return (q**2).sum() + (p * q).sum()
+
+
+def kicks_backward(q, p):
+    kept = []
+    for _ in range(3):
+        q = q + 0.1 * p
+        kept.append(q)
+        p = p - 0.1 * np.sin(q)
+    gq, gp = 2 * q + p, q
+    for at in reversed(kept):
+        gp = gp + 0.1 * gq
+        gq = gq - 0.1 * np.cos(at) * gp
+    return gq, gp
+
+
+def test_two_statements_may_stand_in_the_wrong_order():
+    mend = mended(kicks, kicks_backward, *RNG.normal(size=(2, 3)))
+    assert (mend.was.split("\n")[0], mend.right.split("\n")[0]) == (
+        "gp = gp + 0.1 * gq",
+        "gq = gq - 0.1 * np.cos(at) * gp",
+    )
+
+
+W = RNG.normal(size=(4, 4))
+
+
+def saturated(x):
+    return (W @ np.tanh(x)).sum() + 0.5 * x @ x
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (lambda x: W.T @ ((1 - np.tanh(x) ** 2) * np.ones(4)) + x, "(1 - np.tanh(x) ** 2) * (W.T @ np.ones(4))"),
+        (lambda x: (1 - np.arctanh(x) ** 2) * (W.T @ np.ones(4)) + x, "np.tanh(x)"),
+    ],
+)
+def test_factors_in_the_wrong_order_and_inverse_functions(wrong, right):
+    assert right in mended(saturated, wrong, 0.3 * RNG.random(4)).right
+
+
+def test_what_has_a_transpose_too_many_gets_none_around_it():
+    def transposed(x):
+        return (1 - np.tanh(x) ** 2) * (W.T.T @ np.ones(4)) + x
+
+    assert "W.T @" in mended(saturated, transposed, 0.3 * RNG.random(4)).right

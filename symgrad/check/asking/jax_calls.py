@@ -25,12 +25,13 @@ def jax_followed(f: Callable[..., Any], grad: Any, args: Sequence[Any]) -> Calla
         return f
 
     met: dict[str, bool] = {}
+    programs: dict[Any, list[Any]] = {}
 
     @functools.wraps(f)
     def run(*values: Any) -> Any:
         if not any(isinstance(part, Recorded) for value in values for _, part in leaves(value, "")):
             return f(*values)
-        return _on_tensors(f, values, met)
+        return _on_tensors(f, values, met, programs)
 
     return run
 
@@ -52,7 +53,13 @@ def _is_of_jax(value: Any) -> bool:
     return any(isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib") for name in modules)
 
 
-def _on_tensors(f: Callable[..., Any], values: Sequence[Any], met: dict[str, bool]) -> Any:
+TRACED = 2
+"""How often a program is traced: one that draws random numbers, or keeps something, is another one the second time."""
+
+
+def _on_tensors(
+    f: Callable[..., Any], values: Sequence[Any], met: dict[str, bool], programs: dict[Any, list[Any]]
+) -> Any:
     """The program of ``f`` for arrays like these, run on them; what is no tensor stays as it is."""
     groups = [[part for _, part in leaves(value, "")] for value in values]
     tensors = [part for group in groups for part in group if isinstance(part, Recorded)]
@@ -62,10 +69,13 @@ def _on_tensors(f: Callable[..., Any], values: Sequence[Any], met: dict[str, boo
         made = ([next(source) if isinstance(part, Recorded) else part for part in group] for group in groups)
         return f(*(rebuilt(value, iter(parts)) for value, parts in zip(values, made, strict=True)))
 
-    with double_precision():
-        # It is written in the public names, which stand above this room, and is needed at run time only.
-        program = import_module("symgrad.foreign.jaxprs").of_bodies(of_arrays, tensors, met)
+    kinds = ((p.raw_shape, str(p.dtype)) if isinstance(p, Recorded) else id(p) for group in groups for p in group)
+    traced = programs.setdefault(tuple(kinds), [])
+    if len(traced) < TRACED:
+        with double_precision():
+            # It is written in the public names, which stand above this room, and is needed at run time only.
+            traced.append(import_module("symgrad.foreign.jaxprs").of_bodies(of_arrays, tensors, met))
     noted = met_functions()
     if noted is not None:
         noted += [name for name, differs in met.items() if differs]
-    return program(*tensors)
+    return traced[-1](*tensors)

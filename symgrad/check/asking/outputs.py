@@ -77,14 +77,26 @@ def path_text(path: Sequence[Any]) -> str:
     return "".join(f"[{key!r}]" for key in path)
 
 
+def alone(value: Any, path: tuple[Any, ...], at: tuple[Any, ...] = ()) -> Any:
+    """A cotangent of several results that is 0 for all but one of them."""
+    inside = output_parts(value)
+    if inside is not None:
+        return _of_parts(value, [alone(part, path, (*at, key)) for key, part in inside])
+    return value if at == path or not output_leaves(value) else value * 0
+
+
+def _of_parts(out: Any, made: list[Any]) -> Any:
+    """Other parts in the structure of a result."""
+    if isinstance(out, (tuple, list)) and not hasattr(out, "_fields"):
+        return type(out)(made)
+    return rebuilt(out, (leaf for part in made for leaf in _flat(part)))
+
+
 def cotangent_of(out: Any, args: Sequence[Any], rng: np.random.Generator) -> Any:
     """Random numbers in the structure, the precision and the library of a result."""
     inside = output_parts(out)
     if inside is not None:
-        made = [cotangent_of(part, args, rng) for _, part in inside]
-        if isinstance(out, (tuple, list)) and not hasattr(out, "_fields"):
-            return type(out)(made)
-        return rebuilt(out, (leaf for part in made for leaf in _flat(part)))
+        return _of_parts(out, [cotangent_of(part, args, rng) for _, part in inside])
     if not output_leaves(out):
         return out
     array = as_array(out)

@@ -377,16 +377,15 @@ def _source_of_factors(case: Case, factors: Any) -> str | None:
     for edge, value in known:
         if value is None or value.size != factors.size or value.dtype.kind != "f":
             continue
-        text = describe_edge(case.exact.output, edge)
-        forms = [(value, text), (1 / value, f"1/({text})")]
+        forms = [(value, "{0}"), (1 / value, "1/({0})")]
         for other in case.replay.without_constants():
             changed = case.replay.values_of(other).get(edge) if isinstance(edge, Node) else None
             if changed is not None and changed.size == value.size:
-                forms.append((changed / value, f"({text} {other.said}) / ({text})"))
-                forms.append((value / changed, f"({text}) / ({text} {other.said})"))
+                forms.append((changed / value, f"({{0}} {other.said}) / ({{0}})"))
+                forms.append((value / changed, f"({{0}}) / ({{0}} {other.said})"))
         for array, said in forms:
             if np.allclose(np.ravel(array), factors, rtol=1e-6, atol=0):
-                return said
+                return said.format(describe_edge(case.exact.output, edge))
     return None
 
 

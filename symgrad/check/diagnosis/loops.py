@@ -279,6 +279,11 @@ def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterato
             for change, how, hint in _SLOPES if varies else ():
                 said = partial(prefixed, f"The derivative of {node.op.name} {how}, in {{}}", value)
                 yield made([i], partial(change, replay=case.replay), "local derivative", said, hint)
+        elif node.op.kind != "elementwise" and getattr(node.args[i], "raw_shape", None) == node.shape:
+            said = partial(_of_argument, "The derivative of {} by {} is left out", value, part)
+            yield made(
+                [i], surgery.skip, "inner derivative", said, "the chain rule, or a cotangent handed on as it came"
+            )
         others = [a for j, a in enumerate(node.args) if j != i and case.replay and case.replay.constant(a) is not None]
         if node.op.name in ("mul", "div") and others:
             said = partial(prefixed, "The factor {} is left out", partial(_constant, case, others[0]))
@@ -289,6 +294,10 @@ def _proposals(case: Case, group: list[Any], groups: list[list[Any]]) -> Iterato
             said = partial(prefixed, "{} is taken for its transpose, or the transpose for it", whose)
             yield made([i], surgery.turn_others, "transpose", said, "A for Aᵀ")
         yield from _of_other_rounds(case, group, groups, i, made)
+
+
+def _of_argument(form: str, value: Callable[[], str], part: Callable[[], str]) -> str:
+    return form.format(value(), part())
 
 
 def _constant(case: Case, arg: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -37,11 +38,16 @@ class Spot(NamedTuple):
 
 
 _TWINS = {
-    "sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "tril": "triu", "triu": "tril", "sum": "mean",
-    "mean": "sum", "maximum": "minimum", "minimum": "maximum", "max": "min", "min": "max", "argmax": "argmin",
-    "zeros_like": "ones_like", "log": "log1p", "exp": "expm1", "var": "std", "std": "var", "floor": "ceil",
-    "ceil": "floor", "abs": "sign", "fft": "ifft", "ifft": "fft", "cumsum": "cumprod", "digamma": "gammaln",
-    "gammaln": "digamma", "empty": "zeros",
+    name: twins.split()
+    for name, twins in {
+        "sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "tan": "arctan", "tanh": "arctanh", "arctan": "tan",
+        "arctanh": "tanh", "arcsin": "arccos", "arccos": "arcsin", "sqrt": "square", "square": "sqrt", "tril": "triu",
+        "triu": "tril", "sum": "mean", "mean": "sum", "maximum": "minimum", "minimum": "maximum", "max": "min",
+        "min": "max", "argmax": "argmin", "zeros_like": "ones_like", "log": "log1p exp log2", "log1p": "log expm1",
+        "log2": "log", "log10": "log", "exp": "expm1 log exp2", "expm1": "exp", "var": "std", "std": "var",
+        "floor": "ceil", "ceil": "floor", "abs": "real sign", "real": "imag", "imag": "real", "fft": "ifft",
+        "ifft": "fft", "cumsum": "cumprod", "digamma": "gammaln", "gammaln": "digamma", "empty": "zeros", "inv": "pinv",
+    }.items()
 }  # fmt: skip
 
 _SIZED = frozenset(
@@ -57,13 +63,29 @@ def edits(routine: Routine, spots: Sequence[Spot]) -> Iterator[Edit]:
     """Changes of some expressions, in the order in which they are tried."""
     names = list(_names(routine))
     parts = sorted({s.words for s in spots_of(routine) if isinstance(s.node, ast.Subscript)}, key=len)[:MOST_NAMES]
-    for propose in (_structure, _constants, _other_names, _calls, _places, _factors, _scaled_by_parts, _statements):
+    for propose in (
+        _too_many, _structure, _constants, _names_alike, _places, _other_names, _calls, _factors, _scaled_by_parts,
+        _statements,
+    ):  # fmt: skip
         for spot in spots:
             for words in propose(spot, names):
                 if words != spot.words:
                     yield Edit(spot.start, spot.end, words)
             if propose is _other_names and isinstance(spot.node, (ast.Name, ast.Subscript)) and _is_operand(spot):
                 yield from (Edit(spot.start, spot.end, words) for words in parts if words != spot.words)
+        if propose is _structure:
+            yield from _swapped(routine.text, spots)
+
+
+def _swapped(text: str, spots: Sequence[Spot]) -> Iterator[Edit]:
+    """A statement and the next one in each other's place."""
+    known = {id(spot.node): spot for spot in spots if isinstance(spot.node, ast.stmt)}
+    for spot in known.values():
+        body = getattr(spot.above, "body", ())
+        after = next((b for a, b in itertools.pairwise(body) if a is spot.node), None) if type(body) is list else None
+        other = known.get(id(after))
+        if other is not None and not isinstance(after, ast.Return):
+            yield Edit(spot.start, other.end, other.words + text[spot.end : other.start] + spot.words)
 
 
 def spots_of(routine: Routine) -> Iterator[Spot]:
@@ -214,17 +236,24 @@ def _part(spot: Spot, node: Any) -> str:
     return words if isinstance(node, _TIGHT) else f"({words})"
 
 
-def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """Signs, transposes, the order of operands, terms and factors too many, += for =."""
+def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Without a sign, a transpose or a step; nothing is put around what has one before that is tried."""
     node = spot.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
         yield _part(spot, node.operand)
-    if isinstance(node, ast.BinOp):
-        yield from _of_two(spot, node)
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield _part(spot, node.value)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
         yield _part(spot, node.value)
+
+
+def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Signs, transposes, the order of operands and of letters in an einsum, terms and factors too many, += for =."""
+    node = spot.node
+    if isinstance(node, ast.BinOp):
+        yield from _of_two(spot, node)
+    if isinstance(node, ast.Constant) and isinstance(spot.above, ast.Call) and _called(spot.above) == "einsum":
+        yield from map(repr, _other_letters(node.value) if isinstance(node.value, str) else ())
     if isinstance(node, ast.Call):
         yield from _twins(spot, node)
     if isinstance(node, ast.AugAssign):
@@ -240,7 +269,6 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         target, value = _part(spot, node.targets[0]), _part(spot, node.value)
         yield f"{target} += {_bare(value)}"
-        yield f"{target} -= {_bare(value)}"
     if _is_operand(spot):
         if not _is_factor(spot):
             yield f"-{_held(spot)}"
@@ -248,13 +276,21 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             yield f"{_held(spot)}.T"
 
 
+def _other_letters(subscripts: str) -> Iterator[str]:
+    """Subscripts of an einsum with two letters of one operand, or of the result, in each other's place."""
+    for part in re.finditer(r"[A-Za-z]+", subscripts):
+        for i, j in itertools.combinations(range(part.start(), part.end()), 2):
+            if subscripts[i] != subscripts[j]:
+                yield subscripts[:i] + subscripts[j] + subscripts[i + 1 : j] + subscripts[i] + subscripts[j + 1 :]
+
+
 def _twins(spot: Spot, node: ast.Call) -> Iterator[str]:
     """The same call of the function that is mistaken for this one."""
     func, name = _part(spot, node.func), _called(node)
     if name in _TWINS and func.endswith(name):
         keywords = [f"{k.arg}={_bare_part(spot, k.value)}" for k in node.keywords if k.arg]
-        inside = [*(_bare_part(spot, a) for a in node.args), *keywords]
-        yield f"{func[: -len(name)]}{_TWINS[name]}({', '.join(inside)})"
+        inside = ", ".join([*(_bare_part(spot, a) for a in node.args), *keywords])
+        yield from (f"{func[: -len(name)]}{twin}({inside})" for twin in _TWINS[name])
 
 
 def _bare(words: str) -> str:
@@ -276,6 +312,23 @@ def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
         yield b
     if isinstance(node.op, ast.Mult):
         yield f"{a} @ {b}"
+    if isinstance(node.op, (ast.Mult, ast.MatMult)):
+        yield from _in_other_order(spot, node)
+
+
+def _in_other_order(spot: Spot, node: ast.BinOp) -> Iterator[str]:
+    """``d * (A @ v)`` for ``A @ (d * v)``, and the other way round."""
+    a, b = _part(spot, node.left), _part(spot, node.right)
+    inner: Any = node.right
+    if isinstance(inner, ast.BinOp) and {type(inner.op), type(node.op)} == {ast.Mult, ast.MatMult}:
+        first, second = _part(spot, inner.left), _part(spot, inner.right)
+        if isinstance(node.op, ast.Mult):
+            yield f"{first} @ ({a} * {second})"
+        else:
+            yield from (f"{first} * ({a} @ {second})", f"{second} * ({a} @ {first})")
+    inner = node.left
+    if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult) and isinstance(node.op, ast.Mult):
+        yield f"{_part(spot, inner.left)} @ ({_part(spot, inner.right)} * {b})"
 
 
 def _is_factor(spot: Spot) -> bool:
@@ -423,14 +476,25 @@ def _is_index(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iub")
 
 
+def _names_alike(spot: Spot, names: Names) -> Iterator[str]:
+    """One variable in the place of another of its shape: the value of a step before, or of another argument."""
+    own = _own_value(spot, names)
+    if own is not None:
+        yield from (text for text, held in names if np.shape(held) == np.shape(own))
+
+
+def _own_value(spot: Spot, names: Names) -> Any:
+    """What a variable held last; None for what is none."""
+    named = isinstance(spot.node, (ast.Name, ast.Attribute))
+    function = isinstance(spot.above, ast.Call) and spot.node is spot.above.func
+    return dict(names).get(spot.words) if named and not function else None
+
+
 def _other_names(spot: Spot, names: Names) -> Iterator[str]:
-    """One variable in the place of another."""
-    if isinstance(spot.node, (ast.Name, ast.Attribute)):
-        known = dict(names)
-        if spot.words in known and not (isinstance(spot.above, ast.Call) and spot.node is spot.above.func):
-            own = known[spot.words]
-            alike = sorted(names, key=lambda pair: np.shape(pair[1]) != np.shape(own))
-            yield from (text for text, _ in alike)
+    """One variable in the place of another, or of a number or an entry."""
+    own = _own_value(spot, names)
+    if own is not None:
+        yield from (text for text, held in names if np.shape(held) != np.shape(own))
     if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and _is_operand(spot)):
         yield from (text for text, held in names if isinstance(spot.node, ast.Subscript) or np.ndim(held))
     if isinstance(spot.node, (ast.Call, ast.BinOp)) and _is_operand(spot) and len(spot.words) < LONGEST_TERM:
@@ -489,6 +553,9 @@ _OF_NUMBERS: tuple[str, ...] = (
 
 
 def _statements(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """A statement that should not be there."""
+    """A statement that takes away in place of writing, and one that should not be there."""
+    node = spot.node
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+        yield f"{_part(spot, node.targets[0])} -= {_bare(_part(spot, node.value))}"
     if isinstance(spot.node, (ast.Assign, ast.AugAssign, ast.Continue, ast.Break, ast.Expr)):
         yield "pass"

@@ -58,7 +58,7 @@ class Search:
         """
         if not seconds or not self.wanted:
             return self.found
-        worked, waited = time.thread_time() + seconds, min(time.monotonic() + 2 * seconds, end)
+        start, began, waited = time.monotonic(), time.thread_time(), min(time.monotonic() + 2 * seconds, end)
         if self._tries is None:
             self._tries = self._all()
         for routine, edit in self._tries if self.found is None else ():
@@ -68,7 +68,8 @@ class Search:
                 if self._is_right(_with(routine, text, self._gradients)) and self._right_elsewhere(routine, text):
                     self.found = _mend(routine, edit)
                     break
-            if time.thread_time() > worked or time.monotonic() > waited:
+            now = time.monotonic()
+            if now > waited or (now > start + seconds and time.thread_time() > began + seconds):
                 break
         return self.found
 
