@@ -16,8 +16,8 @@ from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
-from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder
-from symgrad.judging.differentials import derivative_stated
+from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute
+from symgrad.judging.differentials import derivative_stated, without_vec
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
 from symgrad.judging.readings import (
@@ -28,6 +28,7 @@ from symgrad.judging.readings import (
     read_first,
     readings,
     repaired,
+    result_named,
 )
 from symgrad.judging.sizes import with_other_sizes
 from symgrad.judging.values import best_of_values, laid_out, stacked, turned
@@ -163,6 +164,7 @@ def _distance(found: Verdict) -> int:
 def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
     """The verdict on a text; of a chain of equations, on all of them."""
     ours = about.derivative(wrt)
+    given = without_vec(given, wrt)
     stated = derivative_stated(given, about, wrt)
     if stated is not None:
         case = Case(stated, about, wrt, ours)
@@ -216,6 +218,11 @@ class Case:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape, self.about.star is not None)
         reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
+        own = None if reads else result_named(self.given, self.about)
+        if own is not None:
+            ways = readings(self.given, [*self.symbols, own], self.ours.shape, self.about.star is not None)
+            values = {own: self.about.term}
+            reads = [r._replace(term=substitute([r.term], values)[0]) for r in read_first(ways, self.ours.shape)[0]]
         if not reads:
             return self._unread(error)
         results = []

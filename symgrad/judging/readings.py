@@ -62,6 +62,16 @@ def table_of(symbols: Sequence[Term]) -> dict[str, Term]:
     return {str(s.name): s for s in symbols}
 
 
+def result_named(given: Any, about: Any) -> Term | None:
+    r"""A symbol for the result where a header names it: ``s`` in ``\frac{\partial s}{\partial x} = s(1-s)``."""
+    left, sign, right = given.partition("=") if isinstance(given, str) else ("", "", "")
+    found = re.search(r"(?:\\partial|∂|(?<![a-zA-Z\\])d)\s*(\\?[^\W\d_]+)", left) if sign else None
+    if found is None or re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
+        return None
+    name = found[1].removeprefix("\\")
+    return None if name in table_of(about.symbols) else symbol(name, about.term.shape, about.term.dtype)
+
+
 def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_star: bool = False) -> list[Reading]:
     """Functions that give the term of what a person wrote, with a word on each way of reading it.
 
@@ -74,7 +84,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         return _of_sympy(given, table, shape)
     if is_latex(given):
         return _of_latex(given, table, shape)
-    text = split_definition(given)
+    text = split_definition(given.replace("⁄", "/").replace("∕", "/"))  # the signs of fractions and of division
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)

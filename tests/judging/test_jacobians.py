@@ -111,6 +111,7 @@ def test_vec_and_the_commutation_matrix(text, of, wrt):
         (r"A_{ik}B_{lj}", "A@X@B", "X"),
         (r"\frac{\partial Y_{ij}}{\partial X_{mn}} = \delta_{im} B_{nj}", "X@B", "X"),
         (r"-(X^{-1})_{ik} (X^{-1})_{lj}", "inv(X)", "X"),
+        (r"\frac{\partial F_{kl}}{\partial X_{ij}} = -(X^{-1})_{ki} (X^{-1})_{jl}", "inv(X)", "X"),
         ("np.einsum('ik,lj->ijkl', A, B)", "A@X@B", "X"),
     ],
 )
@@ -127,6 +128,8 @@ def test_jacobians_of_four_indices(text, of, wrt):
         (r"df = \sum_{i=1}^m (a_i^\top x - b_i) a_i^\top dx", "norm(A@x-b)**2/2", "x"),
         ("df = trace(X.T@dX)*2", "norm(X)**2", "X"),
         (r"\frac{dy}{dx} = 2x", "x**2", "x"),
+        (r"df = X^{-\top} : dX", "log(det(X))", "X"),
+        (r"d\operatorname{vec}F = (B^\top\otimes A)\,d\operatorname{vec}X", "A@X@B", "X"),
     ],
 )
 def test_differentials_state_a_derivative(text, of, wrt):

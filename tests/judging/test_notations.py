@@ -30,6 +30,17 @@ CASES = [
     ("k = np.exp(-g*np.sum(d**2)); d = x-y; g = -2*g*k*d", "exp(-g*sum((x-y)**2))", "x", "x=n y=n g=", {}),
     (r"k(x-x_{eq})", "k*sum((x-x_eq)**2)/2", "x", "x=n x_eq=n k=", {}),
     (r"k(x_{ij}-x_{eq})", "k*sum((x-x_eq)**2)/2", "x", "x=n,m x_eq= k=", {}),
+    ("2Aᵀ(Ax − b) + 2λx", "norm(A@x-b)**2+lam*sum(x**2)", "x", "A=m,n x=n b=m lam=", {}),
+    ("∂f/∂x = −b⁄(1+x)²", "b/(1+x)", "x", "x= b=", {}),
+    (r"\partial s_i/\partial x_j = s_i(\delta_{ij}-s_j)", "softmax(x)", "x", "x=n", {}),
+    (r"\frac{d\sigma}{dx} = \sigma(1-\sigma)", "sigmoid(x)", "x", "x=", {}),
+    (
+        r"\operatorname{tr}(K^{-1}\frac{\partial K}{\partial t}), K = A + e^tB",
+        "log(det(A+exp(t)*B))",
+        "t",
+        "A=n,n B=n,n t=",
+        {},
+    ),
     ("F - F.T", "sum(F**2)/2 - trace(F@F)/2", "F", "F=n,n", {}),
 ]
 
@@ -37,6 +48,25 @@ CASES = [
 @pytest.mark.parametrize(("text", "of", "wrt", "shapes", "assume"), CASES, ids=[case[0] for case in CASES])
 def test_it_is_read(text, of, wrt, shapes, assume):
     assert sg.judge(text, of=of, wrt=wrt, shapes=shapes, assume=assume)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt", "shapes"),
+    [
+        ("2Aᵀ(Ax − b) + λx", "norm(A@x-b)**2+lam*sum(x**2)", "x", "A=m,n x=n b=m lam="),
+        (r"\partial s_i/\partial x_j = s_i(\delta_{ij}-s_i)", "softmax(x)", "x", "x=n"),
+        (r"\operatorname{tr}(K\frac{\partial K}{\partial t}), K = A + tB", "log(det(A+t*B))", "t", "A=n,n B=n,n t="),
+        (r"d\operatorname{vec}F = (B\otimes A)\,d\operatorname{vec}X", "A@X@B", "X", "A=n,n X=n,n B=n,n"),
+        (r"df = X^{-1} : dX", "log(det(X))", "X", "X=n,n"),
+    ],
+)
+def test_what_is_read_is_not_right_for_that(text, of, wrt, shapes):
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes).verdict == "DIFFERENT"
+
+
+def test_derivatives_of_what_nothing_defines_are_not_zero():
+    with pytest.raises(sg.errors.FormulaError, match="partial"):
+        sg.judge(r"x + \frac{\partial A}{\partial x}", of="x**2/2 + A", wrt="x", shapes="x= A=")
 
 
 def test_what_was_tried_is_said():

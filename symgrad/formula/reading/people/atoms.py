@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from symgrad.formula.derive import jacobian
 from symgrad.formula.reading import families
 from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing
 from symgrad.formula.reading.families import Family
@@ -14,7 +15,7 @@ from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
 from symgrad.formula.reading.people.indices import subscript_letters
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
-from symgrad.formula.term import Term, as_term, number
+from symgrad.formula.term import Term, as_term, number, symbols
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.rules.constants import PI
 
@@ -229,7 +230,25 @@ def _step(r: Any, text: str) -> Any:
     return r.entrywise(lookup("gt"), r.bracketed(), Value("s", number(0)))
 
 
+def _fraction(r: Any, text: str) -> Any:
+    r"""A fraction; ``\frac{\partial K}{\partial t}`` of what a definition beside says is its derivative."""
+    place, parts = r.tokens.at, []
+    for _ in range(2):
+        if not r.tokens.found("{") or not (r.tokens.found(r"\partial") or r.tokens.found("d")):
+            break
+        parts.append(r.symbol())
+        if not isinstance(parts[-1], Value) or not r.tokens.found("}"):
+            break
+    else:
+        of, by = (value.term for value in parts)
+        if by in symbols(of) and 0 in (of.ndim, by.ndim):
+            return value_of(jacobian(of, by))
+    r.tokens.at = place
+    return ATOMS[text](r, text)
+
+
 PEOPLE: dict[str, Callable[[Any, str], Any]] = {
+    r"\frac": _fraction,
     "|": _bars,
     r"\|": _norm,
     r"\langle": _inner_product,

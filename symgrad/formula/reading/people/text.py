@@ -399,7 +399,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if letters.isalnum() and (stem in table or stem in _INDEXED):
         signs = [_INDEXED.get(stem, stem), "_", "{", *letters, "}"]
         return [("char", sign, place) for sign in signs if sign]
-    greek = next((name for name in table if name_latex(name) == name_latex(text)), None)
+    greek = _spelled(text, table)
     if greek is not None:
         return [("char", greek, place)]
     known = _is_function(text, "(")
@@ -410,13 +410,20 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if known and (following == "(" or may_be_bare(text)):
         plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
         return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
-    if all(c in table or (c == "e" and j == len(text) - 1 and following[:1] in "^*⁻²³") for j, c in enumerate(text)):
-        return [("char", c, place + j) for j, c in enumerate(text)]
+    last = "e" if text[-1:] == "e" and following[:1] in "^*⁻²³" else None
+    letters = [_spelled(c, table) or (last if j == len(text) - 1 else None) for j, c in enumerate(text)]
+    if None not in letters:
+        return [("char", str(c), place + j) for j, c in enumerate(letters)]
     factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)), 0)
     if factors and all(c in table for c in text[:factors]):
         one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
         return one_by_one + _name(text[factors:], place + factors, following, table)
     return [("char", text, place)]
+
+
+def _spelled(text: str, table: Mapping[str, Any]) -> str | None:
+    """The symbol that a name is, or that is spelled like it in LaTeX, as ``lam`` for ``λ``."""
+    return text if text in table else next((name for name in table if name_latex(name) == name_latex(text)), None)
 
 
 def may_be_bare(name: str) -> bool:
