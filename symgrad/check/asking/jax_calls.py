@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -69,8 +69,8 @@ def _on_tensors(
         made = ([next(source) if isinstance(part, Recorded) else part for part in group] for group in groups)
         return f(*(rebuilt(value, iter(parts)) for value, parts in zip(values, made, strict=True)))
 
-    kinds = ((p.raw_shape, str(p.dtype)) if isinstance(p, Recorded) else id(p) for group in groups for p in group)
-    traced = programs.setdefault(tuple(kinds), [])
+    kinds = tuple(_kind_of(part) for group in groups for part in group)
+    traced = programs.setdefault(kinds, [])
     if len(traced) < TRACED:
         with double_precision():
             # It is written in the public names, which stand above this room, and is needed at run time only.
@@ -79,3 +79,10 @@ def _on_tensors(
     if noted is not None:
         noted += [name for name, differs in met.items() if differs]
     return traced[-1](*tensors)
+
+
+def _kind_of(part: Any) -> Any:
+    """What a program depends on: the kind of a tensor, and the value of what is none, or nothing that comes again."""
+    if isinstance(part, Recorded):
+        return part._value.shape, str(part._value.dtype)
+    return part if isinstance(part, Hashable) else object()

@@ -411,9 +411,9 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
         return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
     last = "e" if text[-1:] == "e" and following[:1] in "^*⁻²³" else None
-    letters = [_spelled(c, table) or (last if j == len(text) - 1 else None) for j, c in enumerate(text)]
-    if None not in letters:
-        return [("char", str(c), place + j) for j, c in enumerate(letters)]
+    side_by_side = [_spelled(c, table) or (last if j == len(text) - 1 else None) for j, c in enumerate(text)]
+    if None not in side_by_side:
+        return [("char", str(c), place + j) for j, c in enumerate(side_by_side)]
     factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)), 0)
     if factors and all(c in table for c in text[:factors]):
         one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
