@@ -384,6 +384,8 @@ def _neg(term: Term, args: tuple[Any, ...]) -> Term | None:
     (x,) = args
     if x.op.name == "sub":
         return make(x.op, x.args[::-1], {}, term.shape, term.dtype)
+    if x.op.name == "full" and not isinstance(x.params["value"], (str, bool)) and x.dtype.kind in "fc":
+        return full(x.shape, -x.params["value"], x.dtype)
     return x.args[0] if x.op.name == "neg" else None
 
 
