@@ -124,7 +124,7 @@ def _dropout(name: str, axes: int | None, published: bool = True) -> Any:
 
         def masked(x: Any) -> Any:
             # Without a batch axis the channels come first; dropout2d takes three axes as a batch of signals.
-            alone = name in ("dropout1d", "dropout3d") and len(shape_of(x)) == int(name[-2]) + 1
+            alone = name in ("dropout1d", "dropout3d") and len(shape_of(x)) != int(name[-2]) + 2
             first = axes - 1 if alone and axes is not None else axes
             return x * _kept(x, p, first, generator)
 

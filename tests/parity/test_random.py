@@ -244,3 +244,13 @@ def test_dtypes_without_such_numbers(call: str, dtype: str) -> None:
         said.append((isinstance(caught.value, NotImplementedError), str(caught.value)))
     assert said[0][0] == said[1][0]
     assert said[1][1].startswith(said[0][1])
+
+
+@pytest.mark.filterwarnings("ignore:dropout3d")
+@pytest.mark.parametrize("shape", [(4,), (4, 3), (3, 2, 2), (3, 2, 2, 2), (2, 3, 2, 2, 2)])
+def test_dropout3d_takes_all_but_five_axes_for_one_example(shape):
+    rows = []
+    for module in (sg, torch):
+        module.manual_seed(3)
+        rows.append(module.nn.functional.dropout3d(module.ones(shape)).tolist())
+    assert rows[0] == rows[1]

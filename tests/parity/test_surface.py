@@ -95,6 +95,7 @@ x.clone().mul_(other=x), x.clone().ge_(other=2), x.clone().xlogy_(other=x), i.cl
 T.ones(2).copy_(other=x[0]), x.sum_to_size(size=[1, 2]), T.svd(x, compute_uv=False)
 T.isclose(b, ~b, 0.5, 0.5), T.isclose(b, ~b, 1.0, 0.0), T.isclose(b, ~b)
 T.embedding(i.reshape(2, 2), T.tensor([0, 1, 0]), scale_grad_by_freq=True)
+T.nn.functional.huber_loss(x, 0 * x, weight=x), T.nn.functional.mse_loss(x, 0 * x, weight=x)
 T.linalg.qr(x, mode="r"), T.gradient(x), T.gradient(x, dim=1)
 T.as_tensor(x) is x, x.numel(), x.is_contiguous(), x.t().is_contiguous()
 """.strip().splitlines()

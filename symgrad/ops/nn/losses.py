@@ -83,7 +83,7 @@ def _loss(call: Callable[..., Any]) -> Any:
         value = call(*_alike(input, target), *args, **options)
         if held and shape_of(value) != shape_of(input):
             raise _outgrown(shape_of(input), shape_of(value), shape_of(target))
-        return _weighted(value, weight, reduction_of(reduction, size_average, reduce))
+        return _weighted(value, weight, input, reduction_of(reduction, size_average, reduce))
 
     function.__name__ = function.__qualname__ = call.__name__
     function.__doc__ = call.__doc__
@@ -131,12 +131,14 @@ def _alike(input: Any, target: Any) -> tuple[Any, Any]:
     return input, target
 
 
-def _weighted(value: Any, weight: Any, reduction: str) -> Any:
-    """A reduction with weights; the weighted mean divides by their sum."""
+def _weighted(value: Any, weight: Any, input: Any, reduction: str, by_sum: bool = True) -> Any:
+    """A reduction with weights, one to an entry of the input; ``by_sum`` the weighted mean divides by their sum."""
     if weight is None:
         return reduced(value, reduction)
-    if reduction == "mean":
-        return sum_(value * weight) / sum_(spread(weight, shape_of(value)))
+    if tuple(shape_of(weight)) != tuple(shape_of(input)):
+        raise ShapeError("Weights and input must have the same size.")
+    if reduction == "mean" and by_sum:
+        return sum_(value * weight) / sum_(weight)
     return reduced(value * weight, reduction)
 
 
@@ -182,7 +184,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     _announce_sizes(input, target)
     if delta <= 0:
         raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
-    return _weighted(_huber(input, target, delta), weight, reduction)
+    return _weighted(_huber(input, target, delta), weight, input, reduction, by_sum=False)
 
 
 @rounded_once
