@@ -24,6 +24,10 @@ def ranked(x, y):
     return (up * down).sum() + (up[0] ** 2).sum() + F.max_pool1d(x, 2).pow(2).sum()
 
 
+def turned(x):
+    return (x[::-1][-2:] ** 2).sum() + x[::-1][::-1][1:].prod() + (x.T[-3::-2][::-1] ** 3).sum()
+
+
 def lengths(x, p):
     some = sum(sg.linalg.vector_norm(x, k, dim=1).prod() for k in (0, 1, 2, 3, np.inf, -np.inf))
     return some + x.norm() + sg.relu(x - p).pow(2).sum() + sg.div(x, p, rounding_mode="floor").sum()
@@ -78,6 +82,7 @@ CASES = {
         sg.func.value_and_grad(ranked, argnums=(0, 1)),
         lambda k: (rng.permutation(np.arange(48.0 + 16 * k) // 2).reshape(-1, 8), rng.random((6 + 2 * k, 8))),
     ),
+    "turned": (sg.func.value_and_grad(turned), lambda k: (rng.random((5 + k, 6 + k)),)),
     "lengths": (sg.func.value_and_grad(lengths), lambda k: (rng.random((4 + k, 5)) * ENDS[0, 1], np.float64(0.3))),
     "modes": (sg.func.value_and_grad(modes, argnums=(0, 1)), lambda k: (stacks(2, 3 + k), rng.random(3 + k))),
     "stepped": (

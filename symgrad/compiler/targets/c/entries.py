@@ -167,7 +167,7 @@ def _sliced(w: Any, part: slice, size: Any, at: str) -> str:
     return (
         plus(times(at, step), w.slice_start(part, size))
         if step > 0
-        else f"{w.slice_start(part, size)} - {times(at, -step)}"
+        else f"{w.slice_start(part, size)} - {closed(times(at, -step))}"
     )
 
 
