@@ -102,6 +102,7 @@ PROGRAMS = {
     "half precision": (sg.func.grad(lambda x: sg.exp(x).mean()), (x.astype(np.float16),)),
     "complex": (lambda z: (z * (1 + 2j)).abs().sum(), (x + 1j * x,)),
     "indices": (lambda x, k: x[k][::-1, None] * x[[0, 2, 1]] + x[..., 1:].sum(), (x, np.array([2, 0]))),
+    "slices of slices": (sg.func.grad(lambda x: (sg.diff(x[::2][::-2]) ** 2).sum()), (rng.random(11),)),
     "a size alone": (lambda x: x.mean() / (x.shape[0] - 1), (x,)),
     "a size that is fixed": (lambda v, A: sg.linalg.cross(v.expand(A.shape), A, dim=-1), (x, rng.random((4, 3)))),
     "stable": (sg.func.grad(lambda x: (sg.exp(x) / (1 + sg.exp(x))).sum()), (x,)),

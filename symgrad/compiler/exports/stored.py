@@ -40,6 +40,7 @@ _SMALL = 64
 _WORD = re.compile(r"[\w-]*", re.ASCII)
 """Texts among parameters: modes, dtypes, names of constants.  Nothing that calls, indexes or ends a statement."""
 _SLICED = re.compile(r"len\(range\([\w+*-]+\)\[[-\d:]+\]\)")
+"""The length of a slice, such as ``len(range(n)[::2])``; they stand inside of one another."""
 _SIZE = re.compile(r"-?\w+([+*-]\w+)*")
 
 
@@ -307,7 +308,10 @@ def _safe(value: Any) -> bool:
 
 
 def _is_size(text: str) -> bool:
-    return _SIZE.fullmatch(_SLICED.sub("1", text)) is not None
+    found = 1
+    while found:
+        text, found = _SLICED.subn("1", text)
+    return _SIZE.fullmatch(text) is not None
 
 
 def _size(size: Any) -> Any:

@@ -6,7 +6,6 @@ the table of the target has for its name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +14,7 @@ import numpy as np
 from symgrad.errors import CompileError
 from symgrad.formula.term import Term
 from symgrad.ops.indexing.getitem import HOLE
-from symgrad.ops.shapes.sizes import letters_of, spaced
-
-_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
-_LETTER = re.compile(r"(?<![\w@])[^\W\d]\w*")
+from symgrad.ops.shapes.sizes import letters_of, sliced, spaced
 
 
 class Form(NamedTuple):
@@ -60,14 +56,12 @@ def size_text(size: Any, letter: Callable[[str], str], length: Callable[[str, sl
     """
     if not isinstance(size, str):
         return str(size)
-    lengths: list[str] = []
 
-    def kept(match: re.Match[str]) -> str:
-        lengths.append(length(match[1], slice(*(int(end) if end else None for end in match[2].split(":")))))
-        return f"@{len(lengths) - 1}"
+    def factor(text: str) -> str:
+        part = sliced(text)
+        return length(*part) if part is not None else text if text.isdigit() else letter(text)
 
-    text = _LETTER.sub(lambda m: letter(m[0]), spaced(_SLICED.sub(kept, size)))
-    return re.sub(r"@(\d+)", lambda m: lengths[int(m[1])], text)
+    return spaced(size, factor)
 
 
 def letters_in(shapes: Sequence[Sequence[Any]]) -> list[str]:

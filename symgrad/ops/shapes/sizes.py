@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LETTER = re.compile(r"(?<!\w)[^\W\d]\w*")
@@ -63,42 +64,63 @@ def _monomial(p: str, q: str) -> str:
 
 def signed_parts(text: str) -> list[tuple[int, str]]:
     """The terms of a sum with their signs; what stands in brackets is not looked into."""
-    depth, found = 0, [(1, "")]
+    return [(-1 if sign == "-" else 1, part) for sign, part in _cut(text, "+-") if part]
+
+
+def _factors(part: str) -> list[str]:
+    return [factor for _, factor in _cut(part, "*")]
+
+
+def _cut(text: str, signs: str) -> list[tuple[str, str]]:
+    """The parts between signs that stand outside of brackets, each with the sign before it."""
+    depth, found = 0, [("", "")]
     for sign in text:
         depth += (sign in "([") - (sign in ")]")
-        if sign in "+-" and not depth:
-            found.append((-1 if sign == "-" else 1, ""))
+        if sign in signs and not depth:
+            found.append((sign, ""))
         else:
             found[-1] = (found[-1][0], found[-1][1] + sign)
-    return [part for part in found if part[1]]
+    return found
 
 
-def spaced(size: str) -> str:
-    """A size as an operand of source text, where spaces tell the operators that bind it.
+def sliced(factor: str) -> tuple[str, slice] | None:
+    """The axis and the slice of which a factor of a size is the length, if it is one.
 
-    >>> spaced("n"), spaced("2*n-m"), spaced("len(range(n)[::-2])+1")
-    ('n', '2 * n - m', 'len(range(n)[::-2]) + 1')
+    >>> sliced("len(range(len(range(n)[::2]))[-3:])"), sliced("n")
+    (('len(range(n)[::2])', slice(-3, None, None)), None)
     """
-    text = "".join(f"{' - ' if sign < 0 else ' + '}{part.replace('*', ' * ')}" for sign, part in signed_parts(size))
+    if not factor.startswith("len("):
+        return None
+    axis, _, ends = factor[len("len(range(") : -len("])")].rpartition(")[")
+    return axis, slice(*(int(end) if end else None for end in ends.split(":")))
+
+
+def spaced(size: str, written: Callable[[str], str] = str) -> str:
+    """A size as an operand of source text, where spaces tell the operators that bind it; factors as ``written``.
+
+    >>> spaced("n"), spaced("2*n-m"), spaced("len(range(n)[::-2])+1"), spaced("2*n", str.upper)
+    ('n', '2 * n - m', 'len(range(n)[::-2]) + 1', '2 * N')
+    """
+    parts = ((sign, " * ".join(map(written, _factors(part)))) for sign, part in signed_parts(size))
+    text = "".join(f"{' - ' if sign < 0 else ' + '}{part}" for sign, part in parts)
     return text.removeprefix(" + ") if text.startswith(" + ") else f"-{text[3:]}"
-
-
-_SLICED = re.compile(r"len\(range\(([\w+*-]+)\)\[([-\d:]+)\]\)")
-
-
-def _ends(text: str) -> slice:
-    return slice(*(int(end) if end else None for end in text.split(":")))
 
 
 def size_value(size: Any, letters: dict[str, int]) -> int:
     """The number of a size expression made of letters, ints, ``*``, ``+``, ``-`` and ``len(range(n)[::2])``."""
     if not isinstance(size, str):
         return int(size)
-    total, sign = 0, 1
-    size = _SLICED.sub(lambda m: str(len(range(size_value(m[1], letters))[_ends(m[2])])), size)
-    for part in size.replace("-", "+-").split("+"):
-        if not part:
-            continue
-        sign, body = (-1, part[1:]) if part.startswith("-") else (1, part)
-        total += sign * math.prod(int(f) if f.isdigit() else letters[f] for f in body.split("*"))
-    return total
+    return sum(sign * math.prod(_value(f, letters) for f in factors) for sign, factors in _read(size))
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(size: str) -> list[tuple[int, list[Any]]]:
+    """The terms of a size: signs with factors, which are numbers, letters and slices of axes."""
+    return [(s, [int(f) if f.isdigit() else sliced(f) or f for f in _factors(part)]) for s, part in signed_parts(size)]
+
+
+def _value(factor: Any, letters: dict[str, int]) -> int:
+    if isinstance(factor, tuple):
+        axis, part = factor
+        return len(range(*part.indices(size_value(axis, letters))))
+    return factor if isinstance(factor, int) else letters[factor]

@@ -25,7 +25,8 @@ def ranked(x, y):
 
 
 def turned(x):
-    return (x[::-1][-2:] ** 2).sum() + x[::-1][::-1][1:].prod() + (x.T[-3::-2][::-1] ** 3).sum()
+    steps = sg.diff(x[::2][::-2], dim=0)
+    return (x[::-1][-2:] ** 2).sum() + x[::-1][::-1][1:].prod() + (x.T[-3::-2][::-1] ** 3).sum() + (steps**2).sum()
 
 
 def lengths(x, p):
