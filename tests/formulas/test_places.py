@@ -98,6 +98,14 @@ def test_entries_of_what_was_stacked_are_one_of_it(joined, sizes):
     assert (x.grad.latex(), y.grad.latex()) == ("2 x", "2 y")
 
 
+def test_a_row_of_what_has_a_border_along_other_axes_is_a_row_of_it():
+    found = sg.formula(lambda x: sg.nn.functional.pad(x, (1, 0)) * sg.nn.functional.pad(x, (1, 0))[0], (3, 2)).term
+    given = RNG.normal(size=(3, 2))
+    padded = np.pad(given, ((0, 0), (1, 0)))
+    for reading in readings(found, symbols(found)).values():
+        np.testing.assert_allclose(evaluate(reading, {"x": given}), padded * padded[0], rtol=1e-14)
+
+
 @pytest.mark.parametrize(("wrt", "index"), [("x", "_{[:n]}"), ("y", "_{[n:]}")])
 def test_ranges_whose_ends_are_sizes_are_read_back(wrt, index):
     given = {"x": RNG.normal(size=5), "y": RNG.normal(size=3)}

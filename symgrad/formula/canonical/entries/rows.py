@@ -31,7 +31,7 @@ def row_of(base: Term, axis: int) -> list[Block] | None:
         return [Block(a.shape[axis], None if a.number == 0 or _is_zero(a) else a) for a in parts]
     if name == "embed" and params["dim"] == axis:
         return _among_zeros(params["start"], base.args[0], base.shape[axis], axis)
-    if name == "pad" and params["value"] == 0 and min(params["widths"][axis]) >= 0:
+    if name == "pad" and params["value"] == 0 and max(params["widths"][axis]) > 0 <= min(params["widths"][axis]):
         widths = tuple((0, 0) if k == axis else pair for k, pair in enumerate(params["widths"]))
         value = lookup("pad")(base.args[0], widths=widths, value=0) if any(map(any, widths)) else base.args[0]
         return _among_zeros(params["widths"][axis][0], value, base.shape[axis], axis)
