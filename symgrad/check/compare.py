@@ -80,6 +80,8 @@ def _compared_at(
         arguments.append(argument)
     if any(a.exact.size for a in arguments) and all(np.all(np.abs(a.exact) <= a.tolerance) for a in arguments):
         exact.notes.append("the exact gradient is zero here, where many mistakes do not show; check at another point")
+    if np.isnan(exact.value).any():
+        exact.notes.append(f"{label} gives nan here, of which no derivative tells anything; check at another point")
     pending = [] if all(a.ok for a in arguments) else [Inquiry(subject, given, exact, arguments)]
     return Report(label, exact.method, exact.value, arguments, exact.notes, pending=pending), exact
 

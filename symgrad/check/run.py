@@ -154,7 +154,9 @@ def _checked(
     if grad is True:
         f, grad = both_of(f)
     if not args:
-        raise ArgumentError("check() needs the point at which to compare: check(f, grad, *args).")
+        none = f"{_name_of(f)} takes no arguments, so that there is nothing to differentiate by."
+        needed = "check() needs the point at which to compare: check(f, grad, *args)."
+        raise ArgumentError(needed if takes(f, 1) else none)
     _require_calls(f, grad, args, kwargs)
     if method is not None and method not in METHODS:
         raise ArgumentError(f"method={method!r} is none of {', '.join(map(repr, METHODS))}.")

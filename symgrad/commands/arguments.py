@@ -106,14 +106,18 @@ def _read_point(text: str) -> dict[str, Any]:
         raise ArgumentError(
             f"--at is written like 'x=[1.0,2.0] scale=0.5', or names a file .npz or .json; not {text!r}."
         )
+    return {
+        name: _value(name, value.strip().rstrip(";,")) for name, value in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def _value(name: str, text: str) -> Any:
     try:
-        return {
-            name: _array(ast.literal_eval(value.strip().rstrip(";,")))
-            for name, value in zip(parts[1::2], parts[2::2], strict=True)
-        }
+        return _array(ast.literal_eval(text))
     except (ValueError, SyntaxError) as error:
         raise ArgumentError(
-            f"--at holds numbers, lists and texts, as in 'x=[1.0,2.0] scale=0.5'; not {text!r}."
+            f"--at holds numbers, lists and texts in quotes, as in 'x=[1.0,2.0] scale=0.5 mode=\"a\"'; "
+            f"{name}={text} is none."
         ) from error
 
 
@@ -135,3 +139,16 @@ def _array(value: Any) -> Any:
 def _floating(value: Any) -> Any:
     """Whole numbers as floating ones: a derivative by them is asked for."""
     return np.asarray(value, float)[()] if np.asarray(value).dtype.kind in "iu" else value
+
+
+def not_negative(text: str) -> float:
+    """A number of the command line that is 0 at least."""
+    value = float(text)
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number of the command line that is 0 at least."""
+    return int(not_negative(str(int(text))))

@@ -15,7 +15,7 @@ from typing import Any
 from symgrad.check.asking.frameworks import LIBRARIES
 from symgrad.check.asking.kinds import KINDS
 from symgrad.check.report import LONGEST_SEARCH
-from symgrad.commands.arguments import At, add_point, point_of, positions
+from symgrad.commands.arguments import At, add_point, not_negative, point_of, positions
 from symgrad.commands.loading import function_at, named
 from symgrad.errors import ArgumentError, SymgradError
 
@@ -48,7 +48,7 @@ def add_check(commands: Any) -> None:
     parser.add_argument(
         "--diagnose",
         metavar="SECONDS",
-        type=float,
+        type=not_negative,
         default=LONGEST_SEARCH,
         help=f"how long to look for the mistake; 0: not at all (default: {LONGEST_SEARCH})",
     )

@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from symgrad.commands.arguments import count
+
 
 def add_selftest(commands: Any) -> None:
     """Add the parser of the command."""
@@ -18,8 +20,8 @@ def add_selftest(commands: Any) -> None:
         epilog="example: python -m symgrad selftest gradcheck --mutants 1000 --right 2000",
     )
     parser.add_argument("gradcheck", choices=("gradcheck",), help="what is tested")
-    parser.add_argument("--mutants", type=int, default=300, metavar="N", help="wrong gradients (default: 300)")
-    parser.add_argument("--right", type=int, default=300, metavar="N", help="right gradients (default: 300)")
+    parser.add_argument("--mutants", type=count, default=300, metavar="N", help="wrong gradients (default: 300)")
+    parser.add_argument("--right", type=count, default=300, metavar="N", help="right gradients (default: 300)")
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.set_defaults(run=run_selftest)

@@ -307,6 +307,9 @@ def example_shapes(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[
                     ends.append((found.far, f"{type(error).__name__}: {error}"))
                     return False, found
         good = isinstance(out, Recorded) and (not scalar or out._value.shape == ())
+        if not good:
+            what = f"of shape {out._value.shape}" if isinstance(out, Recorded) else f"of type {type(out).__name__}"
+            ends.append((1e9, f"a result {what}, where {'a number' if scalar else 'an array or a number'} is needed."))
         return good, Reached(1e9)
 
     try:

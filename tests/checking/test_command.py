@@ -164,3 +164,39 @@ def test_the_verdict_is_printed_before_the_mistake_is_looked_for(losses, capsys,
     assert main([*command, "--diagnose", "0", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["arguments"][0]["mistake"] is None
     assert len(printed) == 1
+
+
+MISUSED = """
+import numpy as np
+
+def nothing(w): return None
+def nothing_grad(w): return w
+def alone(): return 1.0
+def alone_grad(): return 0.0
+def undefined(w): return np.log(-np.abs(w) - 1).sum()
+def undefined_grad(w): return w
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["FILE:nothing"], "ended with a result of type NoneType, where an array or a number is needed"),
+        (["FILE:alone"], "takes no arguments, so that there is nothing to differentiate by"),
+        (["FILE:nothing", "--at", "w=[1.0,nan]"], "w=[1.0,nan] is none"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_with_its_cause(tmp_path, capsys, command, said):
+    file = tmp_path / "misused.py"
+    file.write_text(MISUSED)
+    assert main(["check", *(part.replace("FILE", str(file)) for part in command)]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["check", f"{file}:undefined", "--diagnose", "0"]) == 1
+    assert "undefined gives nan here" in capsys.readouterr().out.replace("\n              ", "")
+
+
+def test_numbers_of_options_are_not_negative(losses, capsys):
+    for command in (["check", f"{losses}:loss", "--diagnose", "-1"], ["selftest", "gradcheck", "--mutants", "-3"]):
+        with pytest.raises(SystemExit):
+            main(command)
+        assert "less than 0" in capsys.readouterr().err
