@@ -348,7 +348,6 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.rollaxis: _rolled_axis,
     np.rot90: lambda m, k=1, axes=(0, 1): front_of("rot90")(m, k, axes),
     np.select: _select,
-    np.unstack: lambda x, /, *, axis=0: front_of("unbind")(x, axis),
     np.matrix_transpose: lambda x, /: x.mT,
     np.sort: _sort,
     np.quantile: _quantile("quantile", 1, False),
@@ -364,8 +363,6 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.cov: _covariance,
     np.corrcoef: _correlation,
     np.cumprod: _running("cumprod", "cumprod"),
-    np.cumulative_sum: _running("cumulative_sum", "cumsum"),
-    np.cumulative_prod: _running("cumulative_prod", "cumprod"),
     np.nancumsum: _running_skipping("cumsum", 0),
     np.nancumprod: _running_skipping("cumprod", 1),
     np.partition: _partitioned,
@@ -408,3 +405,11 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.fft.fftshift: lambda x, axes=None: SPACES["fft"]["fftshift"](x, axes),
     np.fft.ifftshift: lambda x, axes=None: SPACES["fft"]["ifftshift"](x, axes),
 }  # fmt: skip
+
+_SINCE_2_1: dict[str, Callable[..., Any]] = {
+    "unstack": lambda x, /, *, axis=0: front_of("unbind")(x, axis),
+    "cumulative_sum": _running("cumulative_sum", "cumsum"),
+    "cumulative_prod": _running("cumulative_prod", "cumprod"),
+}
+"""Functions that NumPy 2.0 does not have."""
+MORE.update({getattr(np, name): call for name, call in _SINCE_2_1.items() if hasattr(np, name)})
