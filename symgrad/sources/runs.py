@@ -90,8 +90,8 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
     try:
         found = at_other_sizes(term, first)
     except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
-        if reading.taken:
-            return reading, term  # the sizes are those of arrays that it takes from elsewhere
+        if reading.taken or reading.composed or reading.met:
+            return reading, term  # the sizes are those of arrays from elsewhere, or n + 1, which examples do not keep
         found = None
     return (reading, found) if found is not None else _with_numbers(f, args, at_other_sizes, letters)
 

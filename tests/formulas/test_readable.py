@@ -135,7 +135,7 @@ PRINTED = {
     ),
     "truth values of an identity": (
         r"\begin{aligned}" "\n"
-        r"t_{1} &= \operatorname{softmax}\left(\begin{cases} -\infty & \text{for}\: I_{n} \\ \frac{Z "
+        r"t_{1} &= \operatorname{softmax}\left(\begin{cases} -\infty & \text{for}\: I_{5} \\ \frac{Z "
         r"Z^{\top}}{\tau} & \text{otherwise} \end{cases}\right) \\" "\n"
         r"& \frac{1}{\tau} \left(t_{1} + t_{1}^{\top}\right) Z" "\n"
         r"\end{aligned}"

@@ -132,6 +132,22 @@ def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:
     return other if piece is None else run.elementwise(op, piece, {}, other.shape)
 
 
+def constant_inside(form: Form, run: Canonicaliser) -> Form | None:
+    """where(c, x, eˣ - 1) + 1 = where(c, x + 1, eˣ), always: a constant that one of the branches takes away."""
+    constant = next((q for q in form.terms if q.constant), None)
+    for p in form.terms if constant is not None else ():
+        piece = _piece(run, p, form.shape)
+        if constant is None or piece is None:
+            continue
+        if any(q.constant and q.coef == -constant.coef for branch in piece[1:] for q in branch.terms):
+            condition, *branches = piece
+            whole = chosen(run, condition, *(run.sum_of([*b.terms, constant], form.shape) for b in branches))
+            return run.sum_of(
+                [t for q in form.terms if q is not constant for t in (whole.terms if q is p else [q])], form.shape
+            )
+    return None
+
+
 def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
     """where(c, where(d, 0, a), where(d, 0, b)) = where(d, 0, where(c, a, b)), always."""
     if len(first.terms) != 1 or len(second.terms) != 1:

@@ -106,25 +106,26 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
 
 
 def _cleared(p: Product, run: Canonicaliser) -> Product:
-    """ν(1 + x/ν) = ν + x and the same below a fraction bar, where ν ≠ 0."""
+    """ν(1 + x/ν) = ν + x and (ν - x/ν)/ν = 1 - x/ν², and the same below a fraction bar, where ν ≠ 0."""
     for f in p.factors:
         inside = run.insides.get(f.base)
         if inside is None or f.power not in (1, -1) or len(inside.terms) > WIDEST:
             continue
         for g in p.factors:
-            if g.labels or g.power * f.power < 1 or g.power != int(g.power):
+            if g.labels or g.power != int(g.power):
                 continue
-            if not any(x.base is g.base and x.power < 0 and not x.labels for q in inside.terms for x in q.factors):
+            unit = 1 if g.power * f.power > 0 else -1
+            if not any(x.base is g.base and x.power * unit < 0 for q in inside.terms for x in q.factors):
                 continue
-            wide = [
-                merged(Product(q.coef, [*q.factors, Factor(g.base, ())], q.out, q.decimal), run) for q in inside.terms
-            ]
+            into = Factor(g.base, (), unit)
+            wide = [merged(Product(q.coef, [*q.factors, into], q.out, q.decimal), run) for q in inside.terms]
             bracket = run.product(run.sum_of(wide, inside.shape)) if cost(wide) <= cost(inside.terms) else None
             if bracket is None or not bracket.coef or not bracket.elementwise:
                 continue
             names = dict(zip(bracket.out, f.labels, strict=True))
             new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power * f.power) for x in bracket.factors]
-            new += [Factor(g.base, (), plain_power(g.power - f.power))] if g.power != f.power else []
+            left = plain_power(g.power - unit * f.power)
+            new += [Factor(g.base, (), left)] if left else []
             rest = [x for x in p.factors if x is not f and x is not g]
             coef = p.coef * Fraction(bracket.coef) ** int(f.power)
             return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
@@ -225,12 +226,13 @@ def _sums_outer(p: Product, f: Factor, inside: Form) -> bool:
 
 
 def _made_of_matrices(inside: Form) -> bool:
-    """Whether an array of order three is xᵢₖ - yⱼₖ, or has a term such as Σ aᵢᵣbⱼᵣcₖᵣ, and matrices make it up."""
+    """Whether an array of order three is xᵢₖ - yⱼₖ, xₖᵢxₖⱼ - δᵢⱼ or has a Σ aᵢᵣbⱼᵣcₖᵣ, and matrices make it up."""
     plain = [q for q in inside.terms if all(len(g.labels) < 3 for g in q.factors)]
     if any(sum(bool(g.labels) for g in q.factors) > 2 for q in plain):
         return True
     rank = len(inside.shape)
-    return len(plain) == len(inside.terms) and all(1 < len(q.covered()) < rank for q in plain)
+    diagonal = any(len(set(q.out)) < rank for q in plain)
+    return len(plain) == len(inside.terms) and (diagonal or all(1 < len(q.covered()) < rank for q in plain))
 
 
 def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:
