@@ -25,7 +25,7 @@ def test_labels_of_a_loss_are_rows_of_the_identity():
 
 def test_one_label_after_the_other_is_the_identity():
     """The contrastive loss of a batch, whose labels are 0, 1, 2 ..."""
-    text = sg.latex(lambda Z: F.cross_entropy((Z @ Z.T) / 0.1, sg.arange(5)), X, wrt="Z")
+    text = sg.latex(lambda Z: F.cross_entropy((Z @ Z.T) / 0.1, sg.arange(len(Z))), X, wrt="Z")
     assert text == (
         r"\frac{10}{n} \left(\operatorname{softmax}\left(10 Z Z^{\top}\right) + "
         r"\operatorname{softmax}\left(10 Z Z^{\top}\right)^{\top} - 2 I\right) Z"

@@ -140,11 +140,10 @@ def constant_inside(form: Form, run: Canonicaliser) -> Form | None:
         if constant is None or piece is None:
             continue
         if any(q.constant and q.coef == -constant.coef for branch in piece[1:] for q in branch.terms):
-            condition, *branches = piece
-            whole = chosen(run, condition, *(run.sum_of([*b.terms, constant], form.shape) for b in branches))
-            return run.sum_of(
-                [t for q in form.terms if q is not constant for t in (whole.terms if q is p else [q])], form.shape
-            )
+            first, second = (run.sum_of([*b.terms, constant], form.shape) for b in piece[1:])
+            whole = chosen(run, piece[0], first, second)
+            parts = [whole.terms if q is p else [q] for q in form.terms if q is not constant]
+            return run.sum_of([t for terms in parts for t in terms], form.shape)
     return None
 
 
