@@ -156,3 +156,11 @@ def test_derivatives_of_sciences(name):
     for read, written in ((from_latex, text), (from_unicode, found.unicode())):
         back = read(written, found.symbols, shape=found.term.shape)
         np.testing.assert_allclose(evaluate(back, given), want, rtol=1e-8, atol=1e-10)
+
+
+def test_the_direction_of_an_exponential_reads_back_as_text():
+    A, x = normal(3, 3), normal(3)
+    found = sg.formula(lambda A, x: x @ sg.linalg.matrix_exp(A) @ x, A, x, wrt="A")
+    assert found.unicode() == "Lₑₓₚ(Aᵀ, x xᵀ)"
+    read = from_unicode(found.unicode(), found.symbols)
+    np.testing.assert_allclose(evaluate(read, {"A": A, "x": x}), found.evaluate(A=A, x=x), rtol=1e-9)

@@ -122,7 +122,7 @@ class _Tokens:
         elif text in ("for", "otherwise") and "{" in self.open:
             self.put("&")
             self.put(rf"\text{{{text}}}", kind="word")
-        elif is_upright(text) and self.called():
+        elif is_upright(text) and self.called() and following != "ₑₓₚ":  # Fréchet's L and no polynomial
             self.put(rf"\mathrm{{{text}}}", kind="word")
         elif text.startswith("I_") and self.called():
             self.put(r"\mathrm{I}", kind="word")
