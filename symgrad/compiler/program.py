@@ -431,9 +431,14 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
 
 def _stabilised(outputs: Sequence[Any], order: Sequence[Any], trace: Trace) -> list[Any]:
     """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
-    values = [o.term for o in (trace if trace.base is None else trace.base).outputs]
-    naive = not trace.recorded and any(a is not b for a, b in zip(accurate(values, False), values, strict=True))
-    return accurate(outputs, naive, order, derived=trace.base is not None)
+    derived, naive = trace.base is not None, False
+    if not trace.recorded:
+        values = [o.term for o in (trace.base or trace).outputs]
+        found = accurate(values, False, order if values == outputs else None, first=True)
+        naive = any(a is not b for a, b in zip(found, values, strict=True))
+        if not (naive or derived) and values == outputs:
+            return found  # asked again, it would say the same
+    return accurate(outputs, naive, order, derived)
 
 
 def _letters(order: Sequence[Any], outputs: Sequence[Any]) -> set[str]:

@@ -31,7 +31,11 @@ DEAR = 1.5
 
 
 def accurate(
-    roots: Sequence[Term], activations: bool = True, order: Sequence[Term] | None = None, derived: bool = False
+    roots: Sequence[Term],
+    activations: bool = True,
+    order: Sequence[Term] | None = None,
+    derived: bool = False,
+    first: bool = False,
 ) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
 
@@ -42,7 +46,8 @@ def accurate(
     In ``derived`` programs a function of a part, such as √u in u'/√u, may be computed for the value anyway.  Another
     spelling with new functions in its place then has to be better at places where the value is, too.
 
-    ``order``: the terms of the roots, where they are known.
+    ``order``: the terms of the roots, where they are known; ``first``: no more than one part is written otherwise, for
+    those who ask whether there is any.
 
     >>> import numpy as np
     >>> from symgrad.formula.term import evaluate, symbol
@@ -82,6 +87,8 @@ def accurate(
                     written = _written(part.scalar(), part.price(readers), own)
                 if written is not None:
                     found[term] = part, written
+                    if first:
+                        break
     if not found:
         return roots
     image: dict[Term, Any] = {}
