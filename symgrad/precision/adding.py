@@ -28,7 +28,7 @@ def in_turn(a: Any) -> Any:
     if count == 1:
         return a[0]
     if a.size < 8 * count:
-        return np.add.accumulate(a)[-1]
+        return np.add.accumulate(a)[-1].copy()  # not the last row of a larger array
     hop = a.strides[0]
     # NumPy adds along the shortest stride by pairs, and in turn along any other.
     beside = a.flags.c_contiguous or any(

@@ -140,3 +140,15 @@ def test_strides_of_parts_with_new_axes_and_without_entries(shape: tuple[int, ..
             if numbers > len(shape) or parts.count(...) > 1 or (0 in parts and 0 in shape):
                 continue
             assert strides(sg, sg.zeros(shape), parts) == strides(torch, torch.zeros(shape), parts), parts
+
+
+@pytest.mark.parametrize(
+    "reading", ["sum(0)", "sum(1)", "mean(0)", "mean(1)", "norm(1, 0)", "norm(2, 1)", "norm(3, 1)"]
+)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 9), (40, 5)])
+def test_sums_of_single_precision_lie_in_memory_of_their_own(shape: tuple[int, ...], reading: str) -> None:
+    def answer(t: Any) -> Any:
+        made = eval(f"t.ones(*shape).{reading}", {"t": t, "shape": shape})
+        return made.stride(), made.storage_offset(), made.is_contiguous()
+
+    assert answer(sg) == answer(torch)
