@@ -303,7 +303,10 @@ class Specialised:
             if not sizes and not recipes:
                 return program
             args = filled(variant.example, [i.value for i in program.trace.inputs])
-            with fixed(sizes), made_as(recipes):
+            # Where no size is free, those of constants are not, either.
+            given = {n for i in program.trace.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}
+            alone = None if given <= sizes else sizes
+            with fixed(alone), made_as(recipes):
                 return build(trace(self.function, args), self.name if self.named else None, stable=self.stable)
 
     def _wider(self, variant: Variant) -> Compiled | None:

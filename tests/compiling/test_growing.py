@@ -122,3 +122,16 @@ def test_a_size_that_has_to_be_another_less_one_stays_so():
     assert program(rng.random(9), rng.random(8)).shape == (9,)
     with pytest.raises(sg.errors.ShapeError):
         program(rng.random(9), rng.random(9))
+
+
+def test_constants_beside_fixed_sizes_have_fixed_sizes():
+    """The places of index_add are spread over a size that is one more than that of the argument."""
+
+    def f(x):
+        padded = sg.nn.functional.pad(x, (1, 0))
+        return (padded.index_add(0, sg.tensor([1, 1]), padded[:2]) ** 2).sum()
+
+    x = rng.normal(size=(7, 9))
+    program = sg.compile(grad(f), x).program
+    assert "c1 (2, 10)" in program.source
+    np.testing.assert_allclose(program(x), grad(f)(sg.tensor(x)).numpy(), rtol=1e-13)
