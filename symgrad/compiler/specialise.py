@@ -75,8 +75,9 @@ class Variant:
 
     def holds(self, arrays: Sequence[Any]) -> bool:
         """Whether the function would see the same values and surroundings as when it was traced."""
-        if not all(outer.same for outer in self.surroundings):
-            return False
+        for outer in self.surroundings:
+            if not outer.same:
+                return False
         for a, tensor in self.live:
             if tensor._value.shape != a.default.shape or tensor._value.dtype != a.dtype:
                 return False
@@ -105,6 +106,8 @@ def _stand_in(leaf: Any) -> Any:
 
 def same_value(a: Any, b: Any) -> bool:
     """Whether a value is the one that was seen: nan is nan, and zeros are one number."""
+    if b.__class__ is np.bool and not a.ndim:
+        return bool(a == b)  # what most programs look at, five times as fast
     return np.array_equal(a, b, equal_nan=is_floating(a.dtype))
 
 
@@ -138,7 +141,7 @@ class Specialised:
         self.variants: dict[Any, list[Variant]] = {}
         self.programs: dict[str, Compiled] = {}
         self.traces = 0
-        self._plain: dict[Any, tuple[Callable[..., Any], list[Any]]] = {}
+        self._plain: dict[Any, Variant] = {}
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __repr__(self) -> str:
@@ -173,12 +176,8 @@ class Specialised:
                     break
             else:
                 plain = self._plain.get(tuple(row))
-                if plain is not None:
-                    for outer in plain[1]:
-                        if not outer.same:
-                            break
-                    else:
-                        return plain[0](*args)
+                if plain is not None and plain.holds(args):
+                    return plain.program.function(*args)
         if is_followed(containers.flatten((args, named))[0]):
             return self._followed(args, named)
         if named or len(args) > self.most:
@@ -269,13 +268,13 @@ class Specialised:
                 return trace(self.function, args, self.exact)
 
     def _note_plain(self, args: Sequence[Any], made: Variant, variants: int) -> None:
-        """Signatures of arrays alone, with nothing to guard, are looked up and called at once."""
+        """Signatures of arrays alone that have one program are looked up, and that is called at once."""
         if not all(a.__class__ is np.ndarray or a.__class__ is np.float64 for a in args):
             return
         key = tuple(part for a in args for part in (a.dtype, a.shape))
-        bare = variants == 1 and made.guards is None and not made.live and not self.exact
-        if bare and made.program.structure == containers.LEAF:
-            self._plain[key] = (made.program.function, made.surroundings)
+        alone = variants == 1 and not made.live and not self.exact
+        if alone and made.program.structure == containers.LEAF:
+            self._plain[key] = made
         else:
             self._plain.pop(key, None)
 
