@@ -51,7 +51,7 @@ def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Ter
         found = without_identities(found, order if found == outputs else postorder(found))
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
-        found = rebuilt(found, _regrouped, only=("mul", "add"))
+        found = rebuilt(found, _regrouped, only=("mul", "add", "sub"))
         found, before = merged.exponentials(found, order := postorder(found)), found
         order = order if found == before else postorder(found)
         found, before = with_triangles(found, order), found
@@ -102,10 +102,15 @@ def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
     """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A.
 
-    And two choices by one condition are one.
+    And two choices by one condition are one, and a/n ± b/n is (a ± b)/n for a size n.
     """
     if term.op.name == "add" and (chosen := merged.choices(term, args)) is not None:
         return chosen
+    if term.op.name in ("add", "sub"):
+        over = args[0].args[1] if all(a.op.name == "div" and a.args[0].fits(term) for a in args) else None
+        if over is not None and over.op is SIZE and over is args[1].args[1]:
+            whole = make(term.op, tuple(a.args[0] for a in args), {}, term.shape, term.dtype)
+            return make(args[0].op, (whole, over), {}, term.shape, term.dtype)
     if term.op.name == "mul" and term.dtype is not None and is_floating(term.dtype):
         a, u = args
         if term.shape and a.op.name == "mul" and a.fits(term):
@@ -227,6 +232,9 @@ def lean(term: Term, depth: int = 2) -> Term:
             if behind < inner.ndim:
                 return term if inner is term.args[0] else unsqueeze_op(inner, dim=inner.ndim - behind)
             term = inner
+        elif op == "neg":
+            inner = lean(term.args[0], depth)
+            return term if inner is term.args[0] else negated(inner)
         elif op == "einsum" and len(term.args) == 1:
             spread = _broadcast_of_einsum(term)
             if spread is None:

@@ -11,6 +11,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import AutogradError, CompileError, ShapeError
+from symgrad.ops.shapes.sizes import size_value
 
 
 def test_sums_keep_axes_only_where_they_are_used():
@@ -508,3 +509,15 @@ def test_windows_that_two_products_read_are_gathered_once():
         for a, b in zip(found, wanted, strict=True) if argnums != 1 else ((found, wanted),):
             np.testing.assert_allclose(a, b.numpy(), rtol=1e-10)
     assert "ascontiguousarray" not in sg.compile(value, X, W).program.source
+
+
+def test_softmax_regression_is_written_as_its_formula():
+    """The weight 1/n of each example is a number beside them, and not an array."""
+    W, X, y = np.ones((20, 5)), np.ones((200, 20)), np.arange(200) % 5
+    slope = sg.compile(sg.func.grad(lambda W, X, y: sg.nn.functional.cross_entropy(X @ W, y)), W, X, y)
+    assert "X.T @ ((softmax(X @ W, dim=1) - one_hot(y, classes=p, dtype='float64')) / n)" in slope.source
+
+
+def test_sizes_below_nothing_are_none():
+    """A size is tried that leaves nothing of an axis that was cut twice."""
+    assert size_value("len(range(n-5)[::2])", {"n": 2}) == 0

@@ -122,5 +122,5 @@ def _read(size: str) -> list[tuple[int, list[Any]]]:
 def _value(factor: Any, letters: dict[str, int]) -> int:
     if isinstance(factor, tuple):
         axis, part = factor
-        return len(range(*part.indices(size_value(axis, letters))))
+        return len(range(size_value(axis, letters))[part])
     return factor if isinstance(factor, int) else letters[factor]
