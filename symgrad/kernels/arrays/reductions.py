@@ -49,8 +49,7 @@ def softmax(x: Any, dim: int) -> Any:
     """e^x / Σ e^x along one axis, shifted by the maximum."""
     if not x.size:
         return np.copy(x)
-    out = x - largest(x, dim)
-    np.exp(out, out=out)
+    out = np.exp(x - largest(x, dim))
     out /= np.add.reduce(out, dim, keepdims=True)
     return out
 
@@ -65,8 +64,7 @@ def log_softmax(x: Any, dim: int) -> Any:
     if not x.size:
         return np.copy(x)
     out = x - largest(x, dim)
-    out -= np.log(np.add.reduce(np.exp(out), dim, keepdims=True))
-    return out
+    return out - np.log(np.add.reduce(np.exp(out), dim, keepdims=True))
 
 
 def softmax_of_one(x: Any) -> Any:
