@@ -121,6 +121,7 @@ def _read(size: str) -> list[tuple[int, list[Any]]]:
 
 def _value(factor: Any, letters: dict[str, int]) -> int:
     if isinstance(factor, tuple):
-        axis, part = factor
+        axis: str = factor[0]
+        part: slice = factor[1]
         return len(range(size_value(axis, letters))[part])
     return factor if isinstance(factor, int) else letters[factor]
