@@ -380,7 +380,6 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.cross: _cross,
     np.angle: _angle,
     np.i0: lambda x: front_of("i0")(x),
-    np.fix: lambda x: front_of("fix")(x),
     **{getattr(np.linalg, name): _linalg(name) for name in ("eig", "eigvals", "svdvals", "matrix_power")},
     np.linalg.tensorinv: _linalg("tensorinv", "ind"),
     **{getattr(np.linalg, name): _linalg(name, "UPLO") for name in ("eigh", "eigvalsh")},
@@ -406,10 +405,11 @@ MORE: dict[Any, Callable[..., Any]] = {
     np.fft.ifftshift: lambda x, axes=None: SPACES["fft"]["ifftshift"](x, axes),
 }  # fmt: skip
 
-_SINCE_2_1: dict[str, Callable[..., Any]] = {
+_OF_SOME: dict[str, Callable[..., Any]] = {
+    "fix": lambda x: front_of("fix")(x),
     "unstack": lambda x, /, *, axis=0: front_of("unbind")(x, axis),
     "cumulative_sum": _running("cumulative_sum", "cumsum"),
     "cumulative_prod": _running("cumulative_prod", "cumprod"),
 }
-"""Functions that NumPy 2.0 does not have."""
-MORE.update({getattr(np, name): call for name, call in _SINCE_2_1.items() if hasattr(np, name)})
+"""Functions that not every version of NumPy has: 2.0 or, one day, those that follow."""
+MORE.update({getattr(np, name): call for name, call in _OF_SOME.items() if hasattr(np, name)})
