@@ -135,7 +135,7 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and "other" in kwargs and not args:
+        if kwargs and "other" in kwargs and not args:  # as torch calls it, whatever the op's own call does
             args = (kwargs.pop("other"),)
         try:
             return self._inplace(function, *args, **kwargs)

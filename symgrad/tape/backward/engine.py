@@ -42,6 +42,11 @@ from symgrad.tape.observers import PackedRow, running, unpacked
 _BLOCK = 4096
 _numbers = itertools.count()
 
+# A pass frees what it made.  The C library hands large blocks back to the system and asks for them again in
+# the next pass, page by page, which takes longer than the arithmetic of arrays of 10⁴ to 10⁶ entries.  What is large
+# is, in glibc, larger than any block below 32 MiB that was freed before; this one is never written to.
+np.empty((1 << 25) - (1 << 16), np.uint8)
+
 
 class Sweep:
     """One backward pass: what it starts from, what it wants, and how; ``number`` tells it from all others.

@@ -211,9 +211,7 @@ class _Range:
             found = self._base(a, own)
             if found is None:
                 return None
-            if (
-                base.op.name == "stack" and self.length == 1
-            ):  # without the axis of size 1, which no stack of numbers has
+            if base.op.name == "stack" and self.length == 1:  # whose axis of size 1 no stack of numbers has
                 found = found.restricted([k for k in range(len(found.shape)) if k != own])
             values.append(lookup("expand")(whole(self.run.term(found), found.shape), shape=found.shape))
         if base.op.name != "stack" or self.length != 1:
