@@ -48,13 +48,14 @@ LEGACY = (
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "outputs", "passed", "pending", "places", "point", "signature", "unreached")
+    __slots__ = ("ctx", "gave", "outputs", "pending", "places", "point", "signature", "unreached")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
         self.ctx = ctx
         self.outputs = outputs
-        self.passed: tuple[bool, ...] = ()  # which gradients backward gave on as it got them
+        # What backward gave for each argument: None, "same" for a gradient that it got, else shape and dtype.
+        self.gave: tuple[Any, ...] = ()
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.places: dict[int, weakref.ref[Node]] = {}
         self.unreached: tuple[int, ...] = ()  # arguments that require grad only as their base does
@@ -73,7 +74,7 @@ class Run:
     def __setstate__(self, state: Any) -> None:
         self.signature, own, kinds, self.outputs, values = state
         self.point = None if values is None else Point(values)
-        self.ctx, self.passed, self.pending, self.places, self.unreached = FunctionCtx(), (), None, {}, ()
+        self.ctx, self.gave, self.pending, self.places, self.unreached = FunctionCtx(), (), None, {}, ()
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
 
@@ -121,12 +122,20 @@ class Run:
             )
         shapes = signature.shapes
         places = [k for k, shape in enumerate(shapes) if shape is not None]
-        self.passed = tuple(any(rows[k] is g for g in grads) for k in places)
         recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
-        return [
+        made = [
             None if k in self.unreached else _checked(rows[k], name, k, shapes[k], dtype, recorded)
             for k, dtype in zip(places, signature.dtypes, strict=True)
         ]
+        self.gave = tuple(_seen(rows[k], grads) for k in places)
+        return made
+
+
+def _seen(g: Any, grads: list[Any]) -> Any:
+    """What torch's engine sees of a gradient, besides its entries."""
+    if g is None:
+        return None
+    return "same" if any(g is other for other in grads) else (tuple(shape_of(g._value)), g._value.dtype)
 
 
 def _checked(g: Any, name: str, k: int, shape: Any, dtype: Any, recorded: bool) -> Any:

@@ -203,6 +203,51 @@ def test_what_a_function_gave_and_another_node_passed_on_are_two_nodes():
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (4, 5, 3), (2, 1, 3)])
+@pytest.mark.parametrize("entries", [1, 3])
+def test_what_a_function_gave_in_another_shape(entries, shape, create):
+    """Its sum to the shape of the input is a view where leading axes go, which nobody adds into."""
+    seen = []
+    for t in (symgrad, torch):
+
+        class Broad(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, g):
+                return g.sum() * t.ones(shape, dtype=t.float64)
+
+        x = t.tensor([0.5, -1.5, 2.0][:entries], dtype=t.float64, requires_grad=True) * 1
+        first, last = x.sin(), Broad.apply(x)
+        found = [t.autograd.grad(out.sum().sin(), x, create_graph=create)[0] for out in (last, last + first)]
+        for g in found:
+            seen.append((type(g.grad_fn).__name__, g._version, np.round(g.tolist(), 9).tolist()))
+    assert seen[:2] == seen[2:]
+
+
+def test_where_a_function_gave_none_nothing_is_added():
+    seen = []
+    for t in (symgrad, torch):
+
+        class First(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                return x * y
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 2, None
+
+        x = t.tensor([0.5, -1.5], requires_grad=True) * 1
+        for given in ([x.sin(), x.cos()], [x, x.cos()], [x.sin(), x]):
+            (g,) = t.autograd.grad((x.exp() + First.apply(*given)).sum(), x)
+            seen.append((g._version, np.round(g.tolist(), 5).tolist()))
+    assert seen[:3] == seen[3:]
+
+
 INNER = {
     "outer einsum": lambda t, x, m: t.einsum("i,j->ij", x, x),
     "einsum": lambda t, x, m: t.einsum("ij,kj->ik", m, m),

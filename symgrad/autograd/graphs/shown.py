@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.graph import node_name
-from symgrad.autograd.graphs.torch_graph import Answering, Step, Value, edges_of, lower, name_of, rule
+from symgrad.autograd.graphs.torch_graph import NOTHING, Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.formulas.origin import Origin, origin_of
@@ -409,17 +409,18 @@ class _Replay:
         for slot, flow in taken.items():
             self.places[slot if slot.__class__ is tuple else (node, 0)] = flow.node
         run = (node.params or {}).get("run")
-        passed = () if run is None else run.passed
+        gave = () if run is None else run.gave
         first = next(iter(taken.values()))
+        answering = Answering(node, NOTHING, edges, self.origin.recorded, self._number)
         out = []
         for i, (_, place) in enumerate(edges):
-            if self._leads(place):
-                made = first
-                if i < len(passed) and passed[i]:
-                    first.held += 1
-                else:
-                    made = Flow(Value(self._given(node, i), place.raw_shape, place.dtype))
-                out.append((place, made))
+            seen = gave[i] if i < len(gave) else (place.raw_shape, place.dtype)
+            if self._leads(place) and seen == "same":
+                first.held += 1
+                out.append((place, first))
+            elif self._leads(place) and seen is not None:
+                made = Value(self._given(node, i), *seen)
+                out.append((place, self._flow(answering.fitted(made, place))))
         return out
 
     def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:

@@ -95,6 +95,7 @@ class Sweep:
         self.callbacks: list[Callable[[], Any]] = []
         self.turns: Turns = {}  # slopes along phases that are free
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
+        self.given: list[tuple[int, Any]] = []  # by the function under way
         self.nodes: list[Node] = []
         self.misfits: set[Node] = set()
         self._node_set: set[Node] | None = None
@@ -340,6 +341,8 @@ class Sweep:
         if c is None:
             return None
         arg = node.args[i]
+        if self.create_graph and node.op.kind == "function":
+            self.given.append((i, c))
         if self.create_graph and node.op.fused is not None and c is not inner:
             _fused(node, c, inner)
         if masked is None:
@@ -491,6 +494,7 @@ class Sweep:
         through = zeros if op.by_entries else None
         results: list[Any] = [None] * len(node.args)
         inner: dict[int, Any] = {}
+        self.given = []
         # torch finds the gradient of the second operand first: a second pass adds up in the order of what came to be.
         pair = self.create_graph and len(results) == 2 and op.kind == "elementwise"
         for i in (1, 0) if pair else range(len(results)):
@@ -503,7 +507,7 @@ class Sweep:
             note(self.turns, node, g, inputs[0])
         if self.create_graph and op.kind == "function" and op.name != "output":
             taken = g.parts.items() if g.__class__ is Parts else ((0, g),)
-            self.calls.append((node, taken, enumerate(results)))
+            self.calls.append((node, taken, self.given))
         return results, inputs, inner
 
 
