@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ VECTOR = 32
 """Bytes of a vector register: entries that torch adds at the same time."""
 PARTS = 4
 """Partial sums of a row, which are independent so that they overlap."""
+_BLOCK = 16
+"""Entries that are added in turn, at least."""
 
 
 def in_turn(a: Any) -> Any:
@@ -40,8 +42,9 @@ def in_turn(a: Any) -> Any:
 def _cascade(a: Any) -> Any:
     """The sum along the first axis: blocks in turn, then the sums of blocks in turn, on four levels."""
     count = len(a)
-    power = max(4, math.ceil(math.log2(count)) // 4) if count > 1 else 4
-    step, tops = 1 << power, []
+    if count < _BLOCK:
+        return in_turn(a)
+    step, tops = max(_BLOCK, 1 << math.ceil(math.log2(count)) // 4), []
     for _ in range(3):
         blocks, rest = divmod(len(a), step)
         tops.append(in_turn(a[len(a) - rest :]) if rest else None)
@@ -72,20 +75,13 @@ def _vectors(a: Any, lanes: int) -> Any:
     return in_turn(sums if whole == len(a) else np.concatenate([a[whole:], sums]))
 
 
-def _columns(a: Any, widths: Sequence[int]) -> Any:
-    """The sums along the first axis of a matrix: as many neighbouring columns at a time as ``widths`` says."""
-    done, out = 0, []
-    group, *others = widths
+def _columns(a: Any, group: int) -> Any:
+    """The sums along the first axis of a matrix: whole groups of neighbouring columns are added without parts."""
     upto = a.shape[1] // group * group
-    if upto:
-        out.append(_cascade(a[:, :upto]))
-        done = upto
-    for width in (*others, 1):
-        upto = done + (a.shape[1] - done) // width * width
-        if upto > done:
-            out.append(_row(a[:, done:upto]))
-            done = upto
-    return out[0] if len(out) == 1 else np.concatenate(out)
+    if not upto:
+        return _row(a)
+    sums = _cascade(a[:, :upto])
+    return sums if upto == a.shape[1] else np.concatenate([sums, _row(a[:, upto:])])
 
 
 def _order(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -122,53 +118,73 @@ def _order(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     return merged
 
 
-def _loops(x: Any, dim: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], Any]:
-    """The axes in torch's order, and ``x`` seen along them."""
-    loops, sizes, strides = _in_torchs_order(x.shape, x.strides, dim, x.itemsize)
-    if x.flags.c_contiguous:
-        return [*loops], np.ndarray(sizes, x.dtype, x, 0, strides)  # ten times as fast as as_strided
-    return [*loops], np.lib.stride_tricks.as_strided(x, sizes, strides)
+class _Way(NamedTuple):
+    """How torch goes through an array to sum it: its axes, the innermost first, with their sizes and strides.
+
+    reduced   how many of them are summed; they come first
+    along     the sum along the first
+    shape     of the result
+    """
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    reduced: int
+    along: Callable[[Any], Any]
+    shape: tuple[int, ...]
+
+    def view(self, x: Any) -> Any:
+        """``x`` seen along these axes."""
+        if x.flags.c_contiguous:
+            return np.ndarray(self.sizes, x.dtype, x, 0, self.strides)  # ten times as fast as as_strided
+        return np.lib.stride_tricks.as_strided(x, self.sizes, self.strides)
 
 
 @functools.lru_cache(maxsize=4096)
-def _in_torchs_order(
-    shape: tuple[int, ...], strides: tuple[int, ...], dim: tuple[int, ...], itemsize: int
-) -> tuple[list[tuple[int, int, int]], tuple[int, ...], tuple[int, ...]]:
-    """The axes in torch's order, with their sizes and strides."""
+def _way(shape: tuple[int, ...], strides: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, itemsize: int) -> _Way:
+    """The way through an array of that shape to its sum over ``dim``."""
     axes, out = [], 1
     for k in reversed(range(len(shape))):
         if shape[k] > 1:
             axes.append((shape[k], strides[k], 0 if k in dim else out))
             out *= 1 if k in dim else shape[k]
     loops = _order(axes[::-1]) or [(1, itemsize, 0)]
-    return loops, tuple(n for n, _, _ in loops), tuple(s for _, s, _ in loops)
+    if len(loops) == 1:
+        loops.append((1, 0, 1))
+    (inner, step, _), (outer, hop, _) = loops[:2]
+    # Longer axes than two are independent or come one after the other.
+    lanes = VECTOR // itemsize
+    along: Callable[[Any], Any]
+    if step == itemsize and inner >= lanes:
+        along = functools.partial(_vectors, lanes=lanes)
+    elif hop == itemsize and outer >= lanes:
+        along = functools.partial(_columns, group=PARTS * lanes)
+    else:
+        along = _row if step < hop else functools.partial(_columns, group=PARTS)
+    return _Way(
+        tuple(n for n, _, _ in loops),
+        tuple(s for _, s, _ in loops),
+        sum(not at for _, _, at in loops),
+        along,
+        tuple(1 if k in dim else n for k, n in enumerate(shape) if keepdim or k not in dim),
+    )
 
 
 def total(x: Any, dim: tuple[int, ...], keepdim: bool = False) -> Any:
     """The sum over axes in torch's order."""
-    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
-    if math.prod(x.shape[k] for k in dim) < PARTS or not x.size:
+    if math.prod([x.shape[k] for k in dim]) < PARTS or not x.size:
         return np.sum(x, dim, keepdims=keepdim)
-    loops, view = _loops(x, dim)
-    if len(loops) == 1:
-        loops.append((1, 0, 0))
-        view = view[:, None]
-    (inner, step, _), (outer, hop, _) = loops[:2]
-    # Longer axes than two are independent or come one after the other.
-    lanes = VECTOR // x.itemsize
-    if step == x.itemsize and inner >= lanes:
-        sums = _vectors(view, lanes)
-    elif hop == x.itemsize and outer >= lanes:
-        sums = _columns(view, (PARTS * lanes, lanes))
-    elif step < hop:
-        sums = _row(view)
-    else:
-        sums = _columns(view, (PARTS,))
-    reduced = [k for k, (_, _, at) in enumerate(loops[1:]) if not at]
-    if reduced and sums.ndim:
-        count = len(reduced)
-        sums = in_turn(sums.transpose(*reduced[::-1], *range(count, sums.ndim)).reshape(-1, *sums.shape[count:]))
-    return sums.transpose().reshape(shape)[()]
+    way = _way(x.shape, x.strides, dim, keepdim, x.itemsize)
+    sums = way.along(way.view(x))
+    if way.reduced > 1:
+        sums = in_turn(_in_rows(sums, way.reduced - 1))
+    return sums.transpose().reshape(way.shape)[()]
+
+
+def _in_rows(x: Any, count: int) -> Any:
+    """The first axes as one, the last of them the outermost."""
+    if count == 1:
+        return x
+    return x.transpose(*range(count)[::-1], *range(count, x.ndim)).reshape(-1, *x.shape[count:])
 
 
 def mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -232,7 +248,8 @@ def matmul(a: Any, b: Any) -> Any:
         return np.matmul(a, b)
     out = np.add.accumulate(left[..., :, :, None] * right[..., None, :, :], -2)[..., -1, :] + 0
     out = out[..., 0, :] if a.ndim == 1 else out
-    return np.array(out[..., 0] if b.ndim == 1 else out, order="C")
+    out = out[..., 0] if b.ndim == 1 else out
+    return out if out.base is None and out.flags.c_contiguous else np.array(out, order="C")
 
 
 def _dot(products: Any) -> Any:
@@ -245,11 +262,9 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The vector p-norm of float32 entries; NumPy's where the sum does not show."""
     if p in (0, math.inf, -math.inf) or x.dtype.kind == "c" or not x.size:
         return kernels.norm(x, p, dim, keepdim)
-    shape = tuple(1 if k in dim else n for k, n in enumerate(x.shape) if keepdim or k not in dim)
-    loops, view = _loops(x, dim)
-    reduced = sum(not out for _, _, out in loops)
-    rows = view.transpose(*range(reduced)[::-1], *range(reduced, view.ndim)).reshape(-1, *view.shape[reduced:])
-    if p == 2 and reduced == 1 and loops[0][1] == x.itemsize:
+    way = _way(x.shape, x.strides, dim, keepdim, x.itemsize)
+    rows = _in_rows(way.view(x), way.reduced) if way.reduced else way.view(x)[None]
+    if p == 2 and way.reduced == 1 and way.strides[0] == x.itemsize:
         out = np.sqrt(_squares(rows))
     elif p == 2:
         out = np.sqrt(in_turn(rows * rows))
@@ -258,7 +273,7 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
     else:
         with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
             out = np.power(in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
-    return out.transpose().reshape(shape)[()]
+    return out.transpose().reshape(way.shape)[()]
 
 
 def _squares(a: Any) -> Any:

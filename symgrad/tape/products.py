@@ -1,4 +1,4 @@
-"""The fast path of products of two arrays: matrices and vectors of float64, the commonest by far.
+"""The fast path of products of two arrays: matrices and vectors of float64 or float32.
 
 It does what :func:`symgrad.tape.record.apply` does for them; whatever else comes goes the general way.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import float64
+from symgrad.dtypes import float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.ops.linalg.contraction import pulls
@@ -33,7 +33,8 @@ def is_product(op: Op) -> bool:
 
 def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The fast path of a product of two tensors without batches, at least one of which requires grad."""
-    new, kernel, array = cls.__new__, op.kernel, np.ndarray
+    new, array = cls.__new__, np.ndarray
+    kernel, single = op.kernel, op.single or op.kernel
     expected = cls
 
     def switch(fast: bool) -> None:
@@ -47,10 +48,11 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
         mask = (1 if input._requires_grad else 0) | (2 if other._requires_grad else 0)
         if not mask or x.__class__ is not array or y.__class__ is not array or MODE.exceptional:
             return apply(cls, op, (input, other), {})
-        if x.ndim > 2 or y.ndim > 2 or x.dtype is not float64 or y.dtype is not float64:
+        dtype = x.dtype
+        if x.ndim > 2 or y.ndim > 2 or dtype is not y.dtype or (dtype is not float64 and dtype is not float32):
             return apply(cls, op, (input, other), {})
         try:
-            v = kernel(x, y)
+            v = kernel(x, y) if dtype is float64 else single(x, y)
         except (ValueError, TypeError) as error:
             raise explain(op, (input, other), error) from error
         if v.ndim > 1:
@@ -70,10 +72,10 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
         node.params = None
         node.mask = mask
         node.shape = v.shape
-        node.dtype = float64
+        node.dtype = dtype
         # A gradient lies as its factor does, and not every rule sees to that.
         plain = x.flags.c_contiguous and y.flags.c_contiguous
-        node.rules = pulls(op, mask, x.shape, y.shape) if plain else None
+        node.rules = pulls(op, mask, x.shape, y.shape, dtype is float32) if plain else None
         node.sequence_nr = next(sequence)
         node.extra = None
         out = new(cls)

@@ -305,11 +305,12 @@ def multilinear_vjp(op: Op) -> Rule:
     from symgrad.ops.elementwise.complex import conj
 
     def vjp(i: int, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
-        if (g.__class__ is np.ndarray or g.__class__ is np.float64) and g.dtype is float64:
+        dtype = g.dtype if isinstance(g, _ARRAYS) else None
+        if dtype is float64 or dtype is float32:
             rest = [x for k, x in enumerate(inputs) if k != i]
-            if not [x for x in rest if x.__class__ is not np.ndarray or x.dtype is not float64]:
+            if not [x for x in rest if x.__class__ is not np.ndarray or x.dtype is not dtype]:
                 shapes = tuple([shape_of(x) for x in inputs])
-                found = _pull(op, i, shapes, tuple(params.items()) if params else ())
+                found = _pull(op, i, shapes, tuple(params.items()) if params else (), dtype is float32)
                 if found is not None and not (op.mirrors and _by_columns(inputs[i])):
                     return found(g, *rest, shapes[i])
         labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
@@ -323,8 +324,11 @@ def multilinear_vjp(op: Op) -> Rule:
     return vjp
 
 
+_ARRAYS = (np.ndarray, np.generic)
+
+
 @functools.lru_cache(maxsize=4096)
-def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any) -> Callable[..., Any] | None:
+def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any, single: bool) -> Callable[..., Any] | None:
     """How an op of one or two arrays is pulled back to operand ``i``: the compiled contraction, looked up by shapes.
 
     It takes the cotangent, the other operand and the shape of this one.  None where that is no single plan.
@@ -333,13 +337,20 @@ def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any) -> C
         return None
     labels, output = op.einsum(*shapes, **dict(params))
     wanted, others = labels[i], labels[:i] + labels[i + 1 :]
-    return None if _repeats(wanted) or (not others and wanted == output) else _compiled((output, *others), wanted, None)
+    if _repeats(wanted) or (not others and wanted == output):
+        return None
+    return _compiled((output, *others), wanted, None, single)
 
 
 @functools.lru_cache(maxsize=4096)
-def pulls(op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[Rule | None, Rule | None] | None:
-    """The rules ``(g, out, x, y)`` of a product of two float64 arrays of these shapes, by the factors in ``mask``."""
-    first, second = _pull(op, 0, (a, b), ()), _pull(op, 1, (a, b), ())
+def pulls(
+    op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...], single: bool
+) -> tuple[Rule | None, Rule | None] | None:
+    """The rules ``(g, out, x, y)`` of a product of two arrays of these shapes, by the factors in ``mask``.
+
+    They are float64, or all of them in ``single`` precision.
+    """
+    first, second = _pull(op, 0, (a, b), (), single), _pull(op, 1, (a, b), (), single)
     if first is None or second is None:
         return None
 
