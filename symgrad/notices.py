@@ -97,8 +97,8 @@ def notice(words: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(words, category, stacklevel=level)
 
 
-def notice_once(words: str, category: type[Warning] = UserWarning) -> None:
+def notice_once(words: str) -> None:
     """The same, the first time only; or always, if :func:`set_warn_always` says so."""
     if _always[0] or words not in _given:
         _given.add(words)
-        notice(words, category)
+        notice(words)

@@ -45,14 +45,12 @@ def jet_exp(u: Any) -> Any:
     return out
 
 
-def jet_linear(constant: Any, first: float, second: float, m: int, n: int) -> Any:
-    """constant + first ε + second δ, up to ε^m δ^n."""
-    out = np.zeros((m + 1, n + 1, *np.shape(constant)))
+def jet_linear(constant: Any, slope: float, m: int) -> Any:
+    """constant + slope ε, up to ε^m."""
+    out = np.zeros((m + 1, 1, *np.shape(constant)))
     out[0, 0] = constant
     if m:
-        out[1, 0] = first
-    if n:
-        out[0, 1] = second
+        out[1, 0] = slope
     return out
 
 

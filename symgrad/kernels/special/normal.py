@@ -195,10 +195,10 @@ def inverse_mills_slope(x: Any, n: int = 1) -> Any:
 
 def _mills_far(far: Any, n: int) -> Any:
     """The n-th derivative at -``far``, which is at least 2."""
-    base, one = jet_linear(far, 1.0, 0.0, n, 0), jet_linear(np.ones_like(far), 0.0, 0.0, n, 0)
+    base, one = jet_linear(far, 1.0, n), jet_linear(np.ones_like(far), 0.0, n)
     count = 160  # of levels: below them stands their limit, t + k/(t + k/(t + …))
     root = np.sqrt(far * far + 4 * count)
-    bottom = jet_linear((far + root) / 2, 1.0, 0.0, n, 0)
+    bottom = jet_linear((far + root) / 2, 1.0, n)
     bottom[1] *= (1 + far / root) / 2
     for k in range(count, 1, -1):
         bottom = base + k * jet_over(one, bottom)

@@ -73,13 +73,13 @@ def zeta_slope_of(s: Any, q: Any, n: int) -> Any:
             total = total + (-np.log(start + k)) ** n * (start + k) ** -power
         b = start + 12
         power = np.minimum(power, 1000.0)  # from there on only the first terms count
-        factor = jet_linear(power, 1.0, 0.0, n, 0) / b
-        rest = jet_over(jet_linear(b, 0.0, 0.0, n, 0), jet_linear(power - 1, 1.0, 0.0, n, 0))
+        factor = jet_linear(power, 1.0, n) / b
+        rest = jet_over(jet_linear(b, 0.0, n), jet_linear(power - 1, 1.0, n))
         rest[0, 0] += 0.5
         for k, coefficient in enumerate(bernoulli_quotients()):
             rest = rest + coefficient * factor
-            further = jet_linear(power + 2 * k + 1, 1.0, 0.0, n, 0)
-            factor = jet_times(jet_times(factor, further), jet_linear(power + 2 * k + 2, 1.0, 0.0, n, 0)) / (b * b)
+            further = jet_linear(power + 2 * k + 1, 1.0, n)
+            factor = jet_times(jet_times(factor, further), jet_linear(power + 2 * k + 2, 1.0, n)) / (b * b)
         logarithm = np.zeros((n + 1, 1, *b.shape))
         logarithm[1, 0] = -np.log(b)
         decay = b**-power * jet_exp(logarithm)

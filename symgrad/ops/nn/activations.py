@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice
 from symgrad.op import Op, front, refusing, shape_of
 from symgrad.ops.calls import fits
-from symgrad.ops.calls.naming import CHANGES, INPLACE, with_inplace, within, written
+from symgrad.ops.calls.naming import CHANGES, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.select import abs_, by_pieces, relu, where
@@ -28,8 +28,8 @@ from symgrad.ops.shapes.joining import chunk
 from symgrad.ops.shapes.shaping import axis_of, reshape
 
 
-def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Publish an activation in ``nn.functional`` with ``inplace=`` and as ``name_``; with ``method`` on tensors too."""
+def _activation(*names: str) -> Callable[[Callable[..., Any]], Any]:
+    """Publish an activation in ``nn.functional`` with ``inplace=`` and as ``name_``."""
 
     def publish(call: Callable[..., Any]) -> Any:
         name = names[0] if names else call.__name__.rstrip("_")
@@ -49,9 +49,6 @@ def _activation(*names: str, method: bool = False) -> Callable[[Callable[..., An
         overwrite.__doc__ = f"``{name}`` in place."
         within("nn.functional", *(names or (name,)))(function)
         within("nn.functional", f"{name}_")(overwrite)
-        if method:
-            front(name)(call)
-            INPLACE.append(name)
         return function
 
     return publish

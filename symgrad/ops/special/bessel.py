@@ -235,7 +235,7 @@ def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
         front(name, op=op)(call)
 
 
-def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str) -> None:
+def _of_whole_order(name: str, op: Op, what: str, value: str) -> None:
     """SciPy's function of an order and a number: of whole orders, and of those below 0 by their symmetry."""
 
     def call(v: int, z: Any) -> Any:
@@ -245,7 +245,7 @@ def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str)
                 "orders of iv, ive, kv and kve may be real."
             )
         found = op(z, n=abs(v))
-        return -found if alternating and v < 0 and v % 2 else found
+        return -found if v < 0 and v % 2 else found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""{what}, of whole order ``v``, as in SciPy.
@@ -260,8 +260,8 @@ def _of_whole_order(name: str, op: Op, alternating: bool, what: str, value: str)
     within("special")(call)
 
 
-_of_whole_order("jv", bessel_j, True, "The Bessel function of the first kind", "0.114903485")
-_of_whole_order("yv", bessel_y, True, "The Bessel function of the second kind", "-1.650682607")
+_of_whole_order("jv", bessel_j, "The Bessel function of the first kind", "0.114903485")
+_of_whole_order("yv", bessel_y, "The Bessel function of the second kind", "-1.650682607")
 
 
 for _name, _op, _n in (

@@ -498,9 +498,9 @@ def _recipe(leaf: Any, given: dict[int, str], local: bool) -> Recipe | None:
     return leaf.recipe if value is None or holds(leaf.recipe, value) else None
 
 
-def term_of(tensor: Any, names: dict[int, str] | None = None) -> Term:
+def term_of(tensor: Any) -> Term:
     """The formula of a tensor: of its node, of the backward passes it accumulated, or its own symbol."""
-    return read(tensor, names)[1]
+    return read(tensor)[1]
 
 
 @timed("symbolic", "read the graph")
