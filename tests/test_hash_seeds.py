@@ -1,4 +1,4 @@
-"""The same bits, order of hooks, LaTeX, expressions and source in every process: none may follow Python's hash seed."""
+"""The same bits, order of hooks, texts, digests and files in every process: none may follow Python's hash seed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import json, sys, warnings
+import contextlib, pathlib, sys, tempfile, warnings
 import numpy as np
 import symgrad as sg
 from tests.formulas.generator import Generator
+from symgrad.__main__ import main
 from symgrad.compiler.exports.c import text_of as written_in_c
+from symgrad.formula.digest import digest_of
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.sympy.expressions import to_sympy
 warnings.simplefilter("ignore")
 sg.set_default_dtype(np.float64)
 for seed in range(int(sys.argv[1])):
     made, term = Generator(seed).derivative()
-    print(latex(made), latex(term), to_sympy(term) if seed % 4 == 0 else "", sep="\\n")
+    print(latex(made), latex(term), to_sympy(term) if seed % 4 == 0 else "", digest_of([made, term]), sep="\\n")
 rng = np.random.default_rng(0)
 X, w, y, A = (sg.tensor(rng.normal(size=s), requires_grad=True, name=n)
               for n, s in (("X", (5, 3)), ("w", (3,)), ("y", (5,)), ("A", (3, 3))))
@@ -32,6 +34,20 @@ for loss in (((X @ w - y) ** 2).sum(), sg.nn.functional.softplus(-y * (X @ w)).s
         if g is not None:
             program = sg.compile(g, ["X", "w", "y", "A"])
             print(g.latex(), g.expr, program.source, written_in_c(program), sep="\\n")
+
+def loss(p, x):
+    return (sg.softmax(p["w"] @ x + p["b"], 0) * sg.lgamma(p["b"] ** 2 + 1)).sum() + sg.std(p["w"])
+
+at = {"w": np.diag([2.0, 3.0, 4.0]), "b": np.ones(3)}, np.ones(3)
+with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    for name, f in ("g.py", sg.func.value_and_grad(loss)), ("h.json", sg.func.hessian(loss)):
+        sg.compile(f, *at).save(name)
+        print(pathlib.Path(name).read_text())
+    text = "def huber(w, X, y): return sg.where(abs(X @ w - y) < 1, (X @ w - y)**2 / 2, abs(X @ w - y) - 0.5).sum()"
+    pathlib.Path("losses.py").write_text("import symgrad as sg\\n" + text)
+    main(["digest", "losses.py"])
+    main(["export", "losses.py:huber", "--grad", "-o", "made.py"])
+    print(pathlib.Path("made.py").read_text())
 if len(sys.argv) > 2:
     sys.path.insert(0, sys.argv[2])
     import check_formulas as tool

@@ -1,6 +1,5 @@
 """Compiled programs: same values as the tape, readable source, checks, pickling, export."""
 
-import os
 import pickle
 import subprocess
 import sys
@@ -516,29 +515,6 @@ def test_saved_file_with_larger_samples(tmp_path):
     masked.save(path)
     run = subprocess.run([sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
-
-
-PROGRAM = """
-import numpy as np, symgrad as sg, sys
-def f(p, x):
-    return (sg.softmax(p["w"] @ x + p["b"], 0) * sg.lgamma(p["b"] ** 2 + 1)).sum() + sg.std(p["w"])
-g = sg.compile(sg.func.value_and_grad(f), {"w": np.ones((2, 3)), "b": np.ones(2)}, np.ones(3))
-g.save(sys.argv[1])
-"""
-
-
-def test_bytes_do_not_depend_on_the_hash_seed(tmp_path, monkeypatch):
-    here = tmp_path / "here.py"
-    monkeypatch.setattr(sys, "argv", ["-c", str(here)])
-    exec(PROGRAM, {})  # with a seed that is another one in every run
-    texts = {here.read_bytes()}
-    for seed in ("0", "77"):
-        path = tmp_path / f"{seed}.py"
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed}
-        )
-        texts.add(path.read_bytes())
-    assert len(texts) == 1
 
 
 def test_importing_does_not_load_sympy():
