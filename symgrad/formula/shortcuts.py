@@ -104,6 +104,11 @@ def _short_linear(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return full(shape, 0, dtype or t[0].dtype or float64) if _zero(t[0]) else None
 
 
+def _short_window(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """A part that is the whole, the whole as a part of itself, and a change of shape that is none."""
+    return t[0] if t[0].shape == shape else _short_linear(t, shape, dtype, params)
+
+
 def _short_expand(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     if t[0].shape == shape:
         return t[0]  # type: ignore[no-any-return]
@@ -166,9 +171,10 @@ SHORT |= {
     "squeeze": _short_squeeze,
     "conj": _short_conj,
     "abs": _short_abs,
+    **dict.fromkeys(("reshape", "narrow", "embed"), _short_window),
     **dict.fromkeys(("amax", "amin", "logsumexp"), _short_greatest),
     **dict.fromkeys(
-        ("sum", "permute", "reshape", "unsqueeze", "narrow", "embed", "getitem", "put", "flip", "diagonal", "trace",
+        ("sum", "permute", "unsqueeze", "getitem", "put", "flip", "diagonal", "trace",
          "tril", "triu", "select", "cumsum", "gather", "scatter_into"),
         _short_linear,
     ),

@@ -16,14 +16,14 @@ from symgrad.formula.derive import jacobian
 from symgrad.formula.digits import evalf, rounded
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import texts
-from symgrad.formula.term import SYMBOL, Term, evaluate, postorder
+from symgrad.formula.term import SYMBOL, Term, as_term, evaluate, postorder
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.notation.layouts import Derivative, derivative_of, transposed
-from symgrad.op import is_complex
+from symgrad.op import is_complex, lookup
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import shape_text
 from symgrad.ops.shapes.sizes import letters_of, size_value
-from symgrad.sources.asked import assuming, named
+from symgrad.sources.asked import assuming, named, one_entry
 from symgrad.sources.natural import asked_about
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
@@ -145,6 +145,7 @@ class Formula:
         from symgrad.formula.printing.latex import latex
 
         term, note = self._laid_out(layout)
+        term = _as_matrix(term) if self.derivative else term
         bold = self.of is not None and bool(options.get("bold"))
         if header and header is not True:
             options["name"] = self._headed(header, layout or "mixed", bold)
@@ -346,6 +347,7 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
         of = derivative_of(name, targets, symbols)
         return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, of is not None, of)
     targets = [_target(symbols, w, [*parameters(value, len(args))]) for w in _each(wrt)]
+    term = one_entry(term)
     if term.shape != ():
         raise ArgumentError(
             f"{called(value)} gives an array of shape {shape_text(term.shape)}; the gradient with respect to "
@@ -361,6 +363,12 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     return Formula(
         term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of, slope=slope
     )
+
+
+def _as_matrix(term: Term) -> Term:
+    """A Jacobian of columns, of shape (n, 1, m, 1), as the matrix that it is on paper."""
+    units = tuple(k for k, n in enumerate(term.shape) if n == 1)
+    return as_term(lookup("squeeze")(term, dim=units)) if units and term.ndim - len(units) <= 2 < term.ndim else term
 
 
 def _each(wrt: Any) -> tuple[Any, ...]:

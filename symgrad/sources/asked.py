@@ -31,8 +31,8 @@ from symgrad.formula.reading.text import ALIASES
 from symgrad.formula.resizing import resized
 from symgrad.formula.signs import ASSUMED, with_signs
 from symgrad.formula.structures import known_structure
-from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol, symbols
-from symgrad.op import FRONTS, TABLE
+from symgrad.formula.term import SYMBOL, Term, as_term, postorder, substitute, symbol, symbols
+from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.sources import hints
 from symgrad.sources.runs import run_on, run_on_examples
 from symgrad.sources.shapes import TRIALS, Reached, Shapes, infer_shapes, parse_shapes, reached
@@ -166,11 +166,21 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
             raise too_deep() from None
     if not callable(of):
         raise ArgumentError(f"of= is a function, a tensor or a text, not {type(of).__name__}.")
+    if isinstance(getattr(of, "term", None), Term) and not args and not known:  # SymPy's, with the shapes stated there
+        letters = {s for t in of.symbols for s in t.shape}
+        return Source(one_entry(of.term) if scalar else of.term, of.symbols, of.__name__, given=letters)
     reading, term = run_on(of, tuple(args)) if args else run_on_examples(of, known, scalar)
+    term = one_entry(term) if scalar else term
     name = getattr(of, "__name__", "")
     name = name if name.isidentifier() and len(name) < 20 else "f"
     given = {s for shape in known.values() for s in shape}
     return Source(term, reading.symbols, name, reading, given, _sizes(reading) if args else None)
+
+
+def one_entry(term: Term) -> Term:
+    """The number that an array of one entry is, whose derivative is a gradient as that of a number is."""
+    one = term.shape and set(term.shape) == {1}
+    return as_term(lookup("squeeze")(term, dim=tuple(range(term.ndim)))) if one else term
 
 
 def _sizes(reading: Reading) -> dict[str, int]:
@@ -399,6 +409,7 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
             if found is None or found[1] not in names:  # else it is for want of an axis, as x_i of a number x
                 raise
             return False, reached(position(error), error)
+        term = one_entry(term) if scalar else term
         return not scalar or term.shape == (), Reached(math.inf if term.shape == () else 1e9 - len(term.shape))
 
     budget = max(20, min(TRIALS, WORK // (1 + len(text))))
@@ -407,7 +418,8 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
         if unknown
         else known
     )
-    return Source(read_function(text, shapes, star), [symbol(n, shapes[n]) for n in names], "f", given=sizes)
+    term = read_function(text, shapes, star)
+    return Source(one_entry(term) if scalar else term, [symbol(n, shapes[n]) for n in names], "f", given=sizes)
 
 
 def _of_plain_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:

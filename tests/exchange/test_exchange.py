@@ -129,6 +129,43 @@ def test_transforms_take_it(rng):
     assert sg.judge("2*A.T@(A@v-b)/n", of=g, wrt="v", shapes="A=n,m v=m,1 b=n,1")
 
 
+STATED = [
+    (v.T * A.T * A * v, "v", r"2 A^{\top} A v"),
+    ((v.T * A.T * A * v)[0, 0], "v", r"2 A^{\top} A v"),
+    (sp.exp((v.T * v)[0, 0]), "v", r"2 e^{\lVert v \rVert^{2}} v"),
+    (sp.Trace(C) * v.T * v, "v", r"2 \operatorname{tr}\left(C\right) v"),
+    (sp.log(sp.Determinant(C)), "C", r"C^{-\top}"),
+    (A * v, "v", "A"),
+    (C.I * b, "b", "C^{-1}"),
+    (sp.sin(x) * sp.exp(-a * x**2), "x", r"e^{-a x^{2}} \left(\cos\left(x\right) - 2 a x \sin\left(x\right)\right)"),
+]
+
+
+@pytest.mark.parametrize(("expr", "wrt", "latex"), STATED, ids=[str(e) for e, *_ in STATED])
+def test_formulas_have_the_shapes_that_sympy_states(expr, wrt, latex, rng):
+    """Without examples; an array of one entry is a number, and Jacobians of columns are matrices as on paper."""
+    g = sg.from_sympy(expr)
+    found = sg.formula(g, wrt=wrt)
+    assert found.latex() == latex
+    d = {name: value for name, value in values(rng).items() if name in g.names}
+    d |= {str(t.name): 0.7 for t in g.symbols if not t.shape}
+    of = sg.func.jacobian(lambda changed: g(**(d | {wrt: changed})))(d[wrt])
+    np.testing.assert_allclose(found.evaluate(**d).ravel(), of.numpy().ravel(), rtol=1e-9)
+    assert sg.judge(found.latex(), of=g, wrt=wrt)
+
+
+def test_a_function_that_gives_one_entry_has_a_gradient(rng):
+    S, u = rng.normal(size=(3, 3)), rng.normal(size=(3, 1))
+
+    def form(S, u):
+        return u.T @ S @ u
+
+    for found in (sg.formula(form, S, u, wrt="u"), sg.formula(form, wrt="u", shapes="S=n,n u=n,1")):
+        assert found.latex() == r"\left(S + S^{\top}\right) u"
+        np.testing.assert_allclose(found.evaluate(S=S, u=u), (S + S.T) @ u)
+    assert r"\left(S + S^{\top}\right) u" in sg.derive(form, wrt="u", shapes="S=n,n u=n,1").latex()
+
+
 @pytest.mark.parametrize(
     "make",
     [
