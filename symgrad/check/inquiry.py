@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 5, 2
-"""Seconds for running the gradient with one change after the other: at first, where nothing else explains it, and where
-only a guess does."""
+FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 5, 2
+"""Seconds for running the gradient with one change after another: at first, while these are likely ones, where nothing
+else explains it, and where only a guess does."""
 
 EXPLAINING, LOCATING = 0.6, 0.15
 """The parts of the time for finding what explains the mistakes (a quarter of it where a mend is known), and where."""
@@ -46,7 +47,8 @@ class Inquiry:
     def run(self, seconds: float) -> tuple[Mend | None, list[str]]:
         """Write a diagnosis into the reports of all that is wrong; gives the change that mends it, and notes."""
         start, exact, arguments = time.monotonic(), self.exact, self.arguments
-        mend = self.mending.go_on(min(FIRST_MENDING, seconds / 4), start + seconds)
+        first = min(FIRST_MENDING, seconds / 4)
+        mend = self.mending.go_on(first, start + seconds, likely=min(LIKELY_MENDING, seconds / 4))
         with np.errstate(all="ignore"):
             cases = [Case(argument, i, self.subject, exact) for i, argument in enumerate(arguments)]
             last = start + seconds * EXPLAINING / (1 if mend is None else 4)
@@ -55,7 +57,7 @@ class Inquiry:
             exact.deadline = max(last, time.monotonic()) + seconds * LOCATING
             locate(cases)
         if self._unexplained:
-            mend = self.mending.go_on(LONGEST_MENDING, start + seconds)
+            mend = self.mending.go_on(LONGEST_MENDING, start + seconds, two=True)
         elif any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
             mend = self.mending.go_on(min(DOUBTING, seconds / 4), start + seconds)
         for argument in arguments:
@@ -103,15 +105,21 @@ def _by_mend(found: Diagnosis | None, mend: Mend | None) -> Diagnosis | None:
     """The line that makes the gradient right when it is changed comes first, and guesses that it belies are dropped."""
     if found is None or mend is None or found.kind not in (*UNEXPLAINED, *PLACES, *GUESSES):
         return found
-    name = Path(mend.file).name
-    if mend.right == "pass":
-        said = f"Without line {mend.line} of {name} the gradient is right."
-    else:
-        said = f"Line {mend.line} of {name} is wrong: {mend.right} is right."
-    line = f"{name}:{mend.line}: {mend.was}"
+    said, line = _said(mend), f"{mend.place}: {mend.was}"
     if found.kind in PLACES or (found.kind in GUESSES and _bears_out(mend)):
         return Diagnosis(found.kind, f"{said} {found.sentence}", found.hint, line)
     return Diagnosis("line", said, "", line)
+
+
+def _said(mend: Mend) -> str:
+    """A change, or two, as a sentence."""
+    if mend.also is not None:
+        both = " ".join(_said(replace(m, also=None)) for m in (mend, mend.also))
+        return f"There are two mistakes. {both}"
+    name = Path(mend.file).name
+    if mend.right == "pass":
+        return f"Without line {mend.line} of {name} the gradient is right."
+    return f"Line {mend.line} of {name} is wrong: {mend.right} is right."
 
 
 def _bears_out(mend: Mend) -> bool:

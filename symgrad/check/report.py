@@ -54,16 +54,23 @@ class Mend:
     line   its number
     was    the line as it is, or several
     right  the same as it should be; "pass" for one that should not be there
+    also   the change of another line that it takes besides, where there are two mistakes
     """
 
     file: str
     line: int
     was: str
     right: str
+    also: Mend | None = None
 
     def __str__(self) -> str:
         lines = [f"- {line}" for line in self.was.splitlines()] + [f"+ {line}" for line in self.right.splitlines()]
-        return "\n".join([f"{Path(self.file).name}:{self.line}", *lines])
+        return "\n".join([self.place, *lines, *([] if self.also is None else [str(self.also)])])
+
+    @property
+    def place(self) -> str:
+        """The file and the number of the line."""
+        return f"{Path(self.file).name}:{self.line}"
 
 
 @dataclass
@@ -338,9 +345,10 @@ def _mend_rows(mend: Mend | None) -> list[str]:
     """The lines to change, whole: they are there to be copied."""
     if mend is None:
         return []
-    first, *rest = str(mend).splitlines()
+    _, *rest = str(mend).splitlines()
+    places = mend.place if mend.also is None else f"{mend.place} and {mend.also.place}"
     return [
-        *_row("mend", f"{first}, with which all agrees, at this point and at another one"),
+        *_row("mend", f"{places}, with which all agrees, at this point and at another one"),
         *(" " * 14 + line for line in rest),
     ]
 

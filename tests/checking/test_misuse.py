@@ -168,3 +168,8 @@ def test_options_of_a_wrong_type_are_named():
         check(f, g, x, rtol="1e-3")
     with pytest.raises(ArgumentError, match=r"cotangent= has shape \(2,\), but the result of f has \(3,\)"):
         check(lambda x: x**2, lambda v, x: 2 * v * x, x, cotangent=np.ones(2))
+
+
+def test_what_has_no_end_is_no_gradient():
+    with pytest.raises(ArgumentError, match="RClass is no array"):
+        check(lambda x: (x**2).sum(), lambda x: np.r_, np.ones(2))

@@ -34,12 +34,28 @@ def as_array(value: Any) -> Any:
         raise ArgumentError(
             "an array with masked entries has numbers that do not count; take .filled(0) or .compressed()."
         )
+    if is_endless(value):
+        raise ArgumentError(
+            f"a {type(value).__name__} is no array: it can be indexed, but has no end. np.r_[...] makes an array."
+        )
     try:
         return np.asarray(value)
     except ValueError as error:
         raise ArgumentError(
             f"arguments and gradients are arrays of numbers; these rows have different lengths: {error}"
         ) from error
+
+
+def is_endless(value: Any) -> bool:
+    """Whether a value can be indexed, but not run through: of ``np.r_`` itself NumPy makes arrays without an end."""
+    kind = type(value)
+    if not hasattr(kind, "__getitem__") or any(hasattr(kind, name) for name in _ENDING):
+        return False
+    return not hasattr(kind, "__len__") or not len(value)
+
+
+_ENDING = ("__iter__", "__array__", "__array_interface__", "__buffer__", "dtype", "shape")
+"""What tells NumPy how much there is."""
 
 
 def shape_if_any(value: Any) -> tuple[int, ...] | None:

@@ -5,37 +5,26 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from symgrad.check.mending.routines import Routine
-
-
-class Edit(NamedTuple):
-    """Other words for a stretch of a text."""
-
-    start: int
-    end: int
-    words: str
-
-    def applied(self, text: str) -> str:
-        """The text with the other words."""
-        return text[: self.start] + self.words + text[self.end :]
-
-
-class Spot(NamedTuple):
-    """An expression or a statement of a function, with the node that it stands in."""
-
-    node: Any
-    above: Any
-    start: int
-    end: int
-    words: str
-    value: tuple[int, int] | None  # where the value stands that its statement writes
-
+from symgrad.check.mending.spots import (
+    TIGHT,
+    Edit,
+    Spot,
+    bare_words,
+    called,
+    enclosed,
+    is_factor,
+    is_operand,
+    spots_of,
+    words_of,
+)
 
 _TWINS = {
     name: twins.split()
@@ -50,31 +39,51 @@ _TWINS = {
     }.items()
 }  # fmt: skip
 
-_SIZED = frozenset(
-    "zeros ones empty eye full arange linspace tile repeat broadcast_to identity indices randn rand normal".split()  # noqa: SIM905  (words)
-)
-"""Functions that make arrays as large as they are told: what they are told stays as it is."""
 
-MOST_NAMES = 24
-"""Variables that are tried in the place of others, or multiplied in."""
+MOST_NAMES, MOST_PARTS = 40, 24
+"""Variables, and entries of arrays, that are tried in the place of others, or multiplied in."""
 
 
-def edits(routine: Routine, spots: Sequence[Spot]) -> Iterator[Edit]:
-    """Changes of some expressions, in the order in which they are tried."""
-    names = list(_names(routine))
-    parts = sorted({s.words for s in spots_of(routine) if isinstance(s.node, ast.Subscript)}, key=len)[:MOST_NAMES]
-    for propose in (
-        _too_many, _structure, _constants, _names_alike, _places, _other_names, _calls, _factors, _scaled_by_parts,
-        _statements,
-    ):  # fmt: skip
+def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edit]:
+    """Changes of some expressions, in the order in which they are tried: the ``likely`` ones, or all others."""
+    names, every = list(_names(routine)), list(spots_of(routine))
+    parts = _parts(
+        [s.node for s in every if isinstance(s.node, ast.Subscript)],
+        [node.slice for node in ast.walk(routine.tree) if isinstance(node, ast.Subscript)],
+    )
+    numbers = list({s.words: s for s in every if _is_number(s.node)})[:MOST_PARTS]
+    longer = list({s.words: s for s in every if isinstance(s.node, ast.BinOp)}.values())
+    if likely:
+        yield from _of_spots(spots, names, _too_many, _structure)
+        yield from _swapped(routine.text, spots)
+        yield from _of_spots(
+            spots, names, _exchanged, partial(_numbers, numbers=numbers), _constants, _names_alike,
+            partial(_completed, longer=longer), _places, _alike_besides,
+        )  # fmt: skip
+    else:
+        yield from _of_spots(
+            spots, names, _other_names, partial(_other_parts, parts=parts), _calls, _factors,
+            partial(_more_terms, parts=parts), _solved, _scaled_by_parts, _statements,
+        )  # fmt: skip
+
+
+def _parts(read: Sequence[Any], places: Sequence[Any]) -> list[str]:
+    """The entries and parts of arrays that a text reads, then the same arrays at the other places of the text."""
+    own = sorted({ast.unparse(node) for node in read}, key=len)
+    arrays, at = ([*dict.fromkeys(map(ast.unparse, nodes))] for nodes in ([n.value for n in read], places))
+    others = [f"{array}[{place}]" for array in arrays for place in at if len(place) < LONGEST_TERM]
+    return list(dict.fromkeys([*own, *others]))[:MOST_PARTS]
+
+
+def _of_spots(
+    spots: Sequence[Spot], names: Names, *proposals: Callable[[Spot, Names], Iterator[str]]
+) -> Iterator[Edit]:
+    """What is proposed for each expression, proposal by proposal."""
+    for propose in proposals:
         for spot in spots:
             for words in propose(spot, names):
                 if words != spot.words:
                     yield Edit(spot.start, spot.end, words)
-            if propose is _other_names and isinstance(spot.node, (ast.Name, ast.Subscript)) and _is_operand(spot):
-                yield from (Edit(spot.start, spot.end, words) for words in parts if words != spot.words)
-        if propose is _structure:
-            yield from _swapped(routine.text, spots)
 
 
 def _swapped(text: str, spots: Sequence[Spot]) -> Iterator[Edit]:
@@ -86,113 +95,6 @@ def _swapped(text: str, spots: Sequence[Spot]) -> Iterator[Edit]:
         other = known.get(id(after))
         if other is not None and not isinstance(after, ast.Return):
             yield Edit(spot.start, other.end, other.words + text[spot.end : other.start] + spot.words)
-
-
-def spots_of(routine: Routine) -> Iterator[Spot]:
-    """All expressions and statements on lines that ran, but those that say how large an array is."""
-    sizes = _sizes(routine.tree)
-    text = routine.text
-    starts = list(itertools.accumulate((len(line) for line in text.splitlines(keepends=True)), initial=0))
-    lines = text.splitlines()
-
-    def offset(line: int, column: int) -> int:
-        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
-
-    root = routine.tree.body[0]
-
-    def ends(node: Any) -> tuple[int, int]:
-        return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
-
-    stack: list[tuple[Any, Any, Any]] = [(child, root, None) for child in reversed(_bodies(root))]
-    while stack:
-        node, above, value = stack.pop()
-        if isinstance(node, ast.Call) and _called(node) in _SIZED:
-            continue
-        if isinstance(node, (ast.Assign, ast.AugAssign)) and sizes & _written(node):
-            continue
-        if isinstance(node, ast.stmt):
-            writing = _first_writing(node)
-            value = None if writing is None or isinstance(writing.value, ast.Tuple) else ends(writing.value)
-        stack.extend((child, node, value) for child in reversed(list(ast.iter_child_nodes(node))))
-        if isinstance(node, (ast.expr, ast.stmt)) and _is_seen(node, routine):
-            start, end = ends(node)
-            yield Spot(node, above, start, end, text[start:end], value)
-
-
-def _first_writing(node: Any) -> Any:
-    """The assignment that a statement is, or the first one that a loop or a condition decides on."""
-    inside = ast.walk(node) if isinstance(node, (ast.For, ast.If)) else [node]
-    return next((n for n in inside if isinstance(n, (ast.Assign, ast.AugAssign))), None)
-
-
-def is_shared(spot: Spot, routine: Routine) -> bool:
-    """Whether the function under the derivative runs all lines of an expression, too."""
-    return not _lines(spot.node, routine) & routine.ran - routine.shared
-
-
-def probes(spot: Spot, text: str) -> list[Edit]:
-    """A value a little off, and that which its statement writes: they show what depends on it."""
-    own = _is_operand(spot) and not isinstance(spot.node, (ast.Constant, ast.Compare))
-    places = [*([(spot.start, spot.end)] if own else []), *([spot.value] if spot.value is not None else [])]
-    return [Edit(a, b, f"(({text[a:b]}) * 1.0009765625 + 0.0009765625)") for a, b in places]
-
-
-def _sizes(tree: Any) -> set[str]:
-    """The variables that say how large arrays are, or how often a loop runs, and those that they are made of."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node) in (*_SIZED, "range"):
-            found |= _counted(node)
-        if isinstance(node, ast.Slice):
-            found |= _counted(node)
-    assigned = [n for n in ast.walk(tree) if isinstance(n, (ast.Assign, ast.AugAssign))]
-    more = True
-    while more:
-        before = len(found)
-        for node in assigned:
-            if found & _written(node):
-                found |= _counted(node.value)
-        more = len(found) > before
-    return found
-
-
-def _counted(node: Any) -> set[str]:
-    """The variables in an expression whose values, and not just lengths, count."""
-    found, stack = set(), [node]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Call) and _called(node) == "len":
-            continue
-        if isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim", "dtype"):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        stack.extend(ast.iter_child_nodes(node))
-    return found
-
-
-def _written(node: Any) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _bodies(root: Any) -> list[Any]:
-    return list(root.body) if isinstance(root, ast.FunctionDef) else [root]
-
-
-def _is_seen(node: Any, routine: Routine) -> bool:
-    return bool(_lines(node, routine) & routine.ran) and not isinstance(
-        getattr(node, "ctx", None), (ast.Store, ast.Del)
-    )
-
-
-def _lines(node: Any, routine: Routine) -> set[int]:
-    """The lines of the file that an expression or a statement stands on."""
-    return {k + routine.first - 1 for k in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-
-
-def _called(node: ast.Call) -> str:
-    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def _names(routine: Routine) -> Iterator[tuple[str, Any]]:
@@ -216,35 +118,19 @@ def _is_data(value: Any) -> bool:
 
 # ---------------------------------------------------------------------------------------------- what may be meant
 
-_TIGHT = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
 Names = list[tuple[str, Any]]
-
-
-def _held(spot: Spot) -> str:
-    """The words of an expression, as part of a longer one."""
-    return spot.words if isinstance(spot.node, _TIGHT) else f"({spot.words})"
-
-
-def _part(spot: Spot, node: Any) -> str:
-    """The words of a part of an expression on the same line."""
-    if node.lineno != spot.node.lineno or node.end_lineno != node.lineno:
-        return ast.unparse(node)
-    first = spot.words.encode()
-    a, b = node.col_offset - spot.node.col_offset, node.end_col_offset - spot.node.col_offset
-    words = first[a:b].decode()
-    return words if isinstance(node, _TIGHT) else f"({words})"
 
 
 def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Without a sign, a transpose or a step; nothing is put around what has one before that is tried."""
     node = spot.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
-        yield _part(spot, node.operand)
+        yield words_of(spot, node.operand)
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
-        yield _part(spot, node.value)
+        yield words_of(spot, node.value)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
-        yield _part(spot, node.value)
+        yield words_of(spot, node.value)
 
 
 def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
@@ -252,28 +138,51 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     node = spot.node
     if isinstance(node, ast.BinOp):
         yield from _of_two(spot, node)
-    if isinstance(node, ast.Constant) and isinstance(spot.above, ast.Call) and _called(spot.above) == "einsum":
+    if isinstance(node, ast.Constant) and isinstance(spot.above, ast.Call) and called(spot.above) == "einsum":
         yield from map(repr, _other_letters(node.value) if isinstance(node.value, str) else ())
     if isinstance(node, ast.Call):
         yield from _twins(spot, node)
     if isinstance(node, ast.AugAssign):
-        target, value = _part(spot, node.target), _part(spot, node.value)
+        target, value = words_of(spot, node.target), words_of(spot, node.value)
         for op in {ast.Add: "-+", ast.Sub: "+-", ast.Mult: "/*", ast.Div: "*/"}.get(type(node.op), ""):
             yield f"{target} {op}= {_bare(value)}"
         yield f"{target} = {_bare(value)}"
         if isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.target, ast.Subscript):
-            of, index = _part(spot, node.target.value), ast.unparse(node.target.slice)
+            of, index = words_of(spot, node.target.value), ast.unparse(node.target.slice)
             index = f"({index})" if isinstance(node.target.slice, ast.Tuple) and index[:1] != "(" else index
             minus = "-" if isinstance(node.op, ast.Sub) else ""
             yield f"np.add.at({of}, {index}, {minus}{value})"
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
-        target, value = _part(spot, node.targets[0]), _part(spot, node.value)
+        target, value = words_of(spot, node.targets[0]), words_of(spot, node.value)
         yield f"{target} += {_bare(value)}"
-    if _is_operand(spot):
-        if not _is_factor(spot):
-            yield f"-{_held(spot)}"
+    if is_operand(spot):
+        if not is_factor(spot):
+            yield f"-{enclosed(spot)}"
         if not isinstance(node, ast.Constant):
-            yield f"{_held(spot)}.T"
+            yield f"{enclosed(spot)}.T"
+
+
+def _exchanged(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Two elements of a list, or two arguments of a call, in each other's place: the nearest ones first."""
+    node = spot.node
+    elements = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+    words = [bare_words(spot, e) for e in elements]
+    pairs = [(i, j) for i, j in itertools.combinations(range(len(words)), 2) if j == i + 1 or len(words) <= MOST_MOVED]
+    for i, j in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
+        other = list(words)
+        other[i], other[j] = words[j], words[i]
+        inside = ", ".join(other)
+        if isinstance(node, ast.Call):
+            keywords = "".join(f", {ast.unparse(k)}" for k in node.keywords)
+            yield f"{words_of(spot, node.func)}({inside}{keywords})"
+        elif isinstance(node, ast.List):
+            yield f"[{inside}]"
+        else:
+            yield f"({inside})" if spot.words.startswith("(") else inside
+
+
+MOST_MOVED = 6
+"""Elements of a list of which any two may have been mixed up; of longer ones it is two that follow each other."""
 
 
 def _other_letters(subscripts: str) -> Iterator[str]:
@@ -286,10 +195,10 @@ def _other_letters(subscripts: str) -> Iterator[str]:
 
 def _twins(spot: Spot, node: ast.Call) -> Iterator[str]:
     """The same call of the function that is mistaken for this one."""
-    func, name = _part(spot, node.func), _called(node)
+    func, name = words_of(spot, node.func), called(node)
     if name in _TWINS and func.endswith(name):
-        keywords = [f"{k.arg}={_bare_part(spot, k.value)}" for k in node.keywords if k.arg]
-        inside = ", ".join([*(_bare_part(spot, a) for a in node.args), *keywords])
+        keywords = [f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg]
+        inside = ", ".join([*(bare_words(spot, a) for a in node.args), *keywords])
         yield from (f"{func[: -len(name)]}{twin}({inside})" for twin in _TWINS[name])
 
 
@@ -298,7 +207,7 @@ def _bare(words: str) -> str:
 
 
 def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
-    a, b = _part(spot, node.left), _part(spot, node.right)
+    a, b = words_of(spot, node.left), words_of(spot, node.right)
     swapped = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/"}.get(type(node.op))
     if swapped is not None:
         yield f"{a} {swapped} {b}" if isinstance(node.op, (ast.Add, ast.Sub)) else f"{a}{swapped}{b}"
@@ -318,67 +227,49 @@ def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
 
 def _in_other_order(spot: Spot, node: ast.BinOp) -> Iterator[str]:
     """``d * (A @ v)`` for ``A @ (d * v)``, and the other way round."""
-    a, b = _part(spot, node.left), _part(spot, node.right)
+    a, b = words_of(spot, node.left), words_of(spot, node.right)
     inner: Any = node.right
     if isinstance(inner, ast.BinOp) and {type(inner.op), type(node.op)} == {ast.Mult, ast.MatMult}:
-        first, second = _part(spot, inner.left), _part(spot, inner.right)
+        first, second = words_of(spot, inner.left), words_of(spot, inner.right)
         if isinstance(node.op, ast.Mult):
             yield f"{first} @ ({a} * {second})"
         else:
             yield from (f"{first} * ({a} @ {second})", f"{second} * ({a} @ {first})")
     inner = node.left
     if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult) and isinstance(node.op, ast.Mult):
-        yield f"{_part(spot, inner.left)} @ ({_part(spot, inner.right)} * {b})"
+        yield f"{words_of(spot, inner.left)} @ ({words_of(spot, inner.right)} * {b})"
 
 
-def _is_factor(spot: Spot) -> bool:
-    """Whether an expression is part of a product, which may be changed as a whole."""
-    above = spot.above
-    if isinstance(above, ast.UnaryOp):
-        return True
-    return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
+def _is_number(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-def _is_operand(spot: Spot) -> bool:
-    """Whether an expression is a value that something is made of, and no index, name of a function or keyword."""
-    if not isinstance(spot.node, ast.expr) or isinstance(spot.node, (ast.Slice, ast.Starred, ast.Tuple, ast.List)):
-        return False
-    if isinstance(spot.node, ast.Constant) and not isinstance(spot.node.value, (int, float)):
-        return False
-    above = spot.above
-    if isinstance(above, ast.Call):
-        return spot.node is not above.func
-    if isinstance(above, ast.Attribute):
-        return isinstance(spot.node, (ast.BinOp, ast.Call))
-    if isinstance(above, (ast.Tuple, ast.List)):
-        return True
-    return isinstance(
-        above, (ast.BinOp, ast.Assign, ast.AugAssign, ast.Return, ast.UnaryOp, ast.IfExp, ast.Lambda, ast.Dict)
-    )
-
-
-def _constants(spot: Spot, names: Names) -> Iterator[str]:
-    """Numbers: one more or less, half or double; and factors 2, 1/2 and others that were forgotten."""
-    node = spot.node
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        value = node.value
+def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers: one more or less, half or double, another one of the text, or a variable in their place."""
+    if _is_number(spot.node):
+        value = spot.node.value
         if isinstance(value, int):
             yield from (str(value + 1), f"{value - 1}")
-        yield from ("0", f"{2 * value}", f"{value / 2:g}", f"-{value}")
+        yield from ("0", f"{2 * value}", f"{value / 2:g}", f"-{value}", *numbers)
         yield from (text for text, held in names if np.ndim(held) == 0)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _part(spot, node.left) == "2":
-        other = _part(spot, node.right)
+
+
+def _constants(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Powers, and factors 2, 1/2 and others that were forgotten."""
+    node = spot.node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and words_of(spot, node.left) == "2":
+        other = words_of(spot, node.right)
         yield f"({other} + {other}.T)"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        base, power = _part(spot, node.left), _part(spot, node.right)
+        base, power = words_of(spot, node.left), words_of(spot, node.right)
         yield from (f"{base}**({power} - 1)", f"{base}**({power} + 1)", f"{base}**(-{power})")
         if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, (ast.Add, ast.Sub)):  # (1 - t)**2 for 1 - t**2
             sign = "+" if isinstance(node.left.op, ast.Add) else "-"
-            yield f"({_part(spot, node.left.left)} {sign} {_part(spot, node.left.right)}**{power})"
-    if _is_operand(spot) and not isinstance(node, ast.Constant):
-        own = _held(spot)
-        yield from (f"{own}**2", f"(1 - {own})")
-        if not _is_factor(spot):
+            yield f"({words_of(spot, node.left.left)} {sign} {words_of(spot, node.left.right)}**{power})"
+    if is_operand(spot) and not isinstance(node, ast.Constant):
+        own = enclosed(spot)
+        yield from (f"{own}**2", f"(1 - {own})", f"(1 + {own})")
+        if not is_factor(spot):
             yield from (f"2 * {own}", f"0.5 * {own}", f"3 * {own}", f"{own} / 3", f"4 * {own}", f"{own} / 4")
 
 
@@ -386,9 +277,9 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Other axes, other functions of the same kind, functions too many, and sums that were forgotten."""
     node = spot.node
     if isinstance(node, ast.Call):
-        func = _part(spot, node.func)
-        inside = [_bare_part(spot, a) for a in node.args]
-        keywords = {k.arg: _bare_part(spot, k.value) for k in node.keywords if k.arg}
+        func = words_of(spot, node.func)
+        inside = [bare_words(spot, a) for a in node.args]
+        keywords = {k.arg: bare_words(spot, k.value) for k in node.keywords if k.arg}
         rest = [f"{name}={words}" for name, words in keywords.items()]
         for key in ("axis", "dim"):
             if key in keywords:
@@ -397,12 +288,12 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
                     yield f"{func}({', '.join([*inside, f'{key}={axis}', *others])})"
                 yield f"{func}({', '.join([*inside, *others])})"
         for k, arg in enumerate(node.args):  # .sum(0), np.sum(x, 1)
-            if isinstance(arg, (ast.Tuple, ast.Constant)) and _called(node) in _REDUCING:
+            if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in _REDUCING:
                 for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
                     yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
-        name = _called(node)
+        name = called(node)
         if len(node.args) == 1 and not node.keywords:
-            yield inside[0] if isinstance(node.args[0], _TIGHT) else f"({inside[0]})"
+            yield inside[0] if isinstance(node.args[0], TIGHT) else f"({inside[0]})"
         if name in _REDUCING and not rest and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args):
             for axis in ("axis=0", "axis=1", "axis=0, keepdims=True", "axis=1, keepdims=True"):
                 yield f"{func}({', '.join([*inside, axis])})"
@@ -410,9 +301,9 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
                 f"{func}({', '.join([*inside, f'axis={k}'])})[{at}]" for k, at in enumerate((":, None", "None"))
             )
         if isinstance(node.func, ast.Attribute) and name in (*_REDUCING, *_MOVING):
-            yield _part(spot, node.func.value)
-    if _is_operand(spot) and not isinstance(node, ast.Constant):
-        own = _held(spot)
+            yield words_of(spot, node.func.value)
+    if is_operand(spot) and not isinstance(node, ast.Constant):
+        own = enclosed(spot)
         yield from (f"{own}.sum()", f"{own}.sum(0)", f"{own}.sum(1)", f"{own}.mean()", f"({own} - {own}.mean())")
         yield from (f"({own} + {own}.T)", f"0.5 * ({own} + {own}.T)")
         yield from (f"np.sqrt({own})", f"np.exp({own})", f"np.abs({own})", f"np.sign({own})", f"np.conj({own})")
@@ -423,40 +314,36 @@ _MOVING = ("swapaxes", "transpose", "reshape", "copy", "clip", "detach", "conj",
 _REDUCING = ("sum", "mean", "max", "min", "var", "std", "prod", "softmax", "logsumexp", "cumsum", "flip", "roll")
 
 
-def _bare_part(spot: Spot, node: Any) -> str:
-    words = _part(spot, node)
-    return words if isinstance(node, _TIGHT) else words[1:-1] if words[:1] == "(" else words
-
-
 def _places(spot: Spot, names: Names) -> Iterator[str]:
     """Indices and slices one further on or back, and comparisons with or without equality."""
     node = spot.node
     if isinstance(node, ast.Subscript):
         yield from _moved(spot, node)
-        of = _part(spot, node.value)
+        of = words_of(spot, node.value)
         yield f"{of}[::-1]"
-        yield of
+        if not isinstance(node.value, ast.Attribute) or of in dict(names):  # np.r_ alone has no end
+            yield from (of, f"{of}.sum()")
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     if isinstance(node, (ast.Assign, ast.AugAssign)) and isinstance(target, ast.Subscript):
         rest = spot.words.encode()[(target.end_col_offset or 0) - node.col_offset :].decode()
         yield from (moved + rest for moved in _moved(spot, target) if node.lineno == target.end_lineno)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        a, b = _part(spot, node.left), _part(spot, node.comparators[0])
+        a, b = words_of(spot, node.left), words_of(spot, node.comparators[0])
         yield from (f"{a} {op} {b}" for op in ("<", "<=", ">", ">="))
-    if isinstance(node, ast.Call) and _called(node) == "range":
-        inside = [_bare_part(spot, a) for a in node.args]
+    if isinstance(node, ast.Call) and called(node) == "range":
+        inside = [bare_words(spot, a) for a in node.args]
         yield f"range({', '.join([*inside[:-1], inside[-1] + ' - 1'])})"
         yield f"range({', '.join([*inside[:-1], inside[-1] + ' + 1'])})"
-    if _is_operand(spot) and isinstance(node, (ast.Name, ast.Attribute)):
+    if is_operand(spot) and isinstance(node, (ast.Name, ast.Attribute)):
         yield from (f"{spot.words}[{text}]" for text, held in names if _is_index(held))
         yield f"{spot.words}[::-1]"
 
 
 def _moved(spot: Spot, node: ast.Subscript) -> Iterator[str]:
     """Parts of an array one further on or back, and at the mirrored place."""
-    of = _part(spot, node.value)
+    of = words_of(spot, node.value)
     if isinstance(node.slice, (ast.Name, ast.BinOp, ast.Call)):
-        index = _bare_part(spot, node.slice)
+        index = bare_words(spot, node.slice)
         yield from (f"{of}[{index} + 1]", f"{of}[{index} - 1]")
     if isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
         first, second = map(ast.unparse, node.slice.elts)
@@ -483,6 +370,60 @@ def _names_alike(spot: Spot, names: Names) -> Iterator[str]:
         yield from (text for text, held in names if np.shape(held) == np.shape(own))
 
 
+def _completed(spot: Spot, names: Names, longer: Sequence[Spot]) -> Iterator[str]:  # noqa: ARG001
+    """A longer expression that stands elsewhere in the text, of which one operand is all that is here."""
+    if isinstance(spot.node, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp)) and is_operand(spot):
+        for other in longer:
+            inside = other.start <= spot.start and spot.end <= other.end
+            if not inside and spot.words in (words_of(other, other.node.left), words_of(other, other.node.right)):
+                yield f"({other.words})"
+
+
+def _other_parts(spot: Spot, names: Names, parts: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
+    """Another entry or part of an array that the text reads."""
+    if isinstance(spot.node, (ast.Name, ast.Subscript)) and is_operand(spot):
+        yield from parts
+
+
+def _more_terms(spot: Spot, names: Names, parts: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
+    """An entry or a part of an array that was forgotten, as one more term or factor."""
+    if not is_operand(spot) or isinstance(spot.node, ast.Constant):
+        return
+    inner = isinstance(spot.node, ast.BinOp) and isinstance(spot.node.op, (ast.Add, ast.Sub)) and is_factor(spot)
+    for part in parts:
+        if part != spot.words and not is_factor(spot):
+            yield f"{enclosed(spot)} * {part}"
+        if part != spot.words and (inner or (_is_term(spot) and not is_factor(spot))):
+            sums = (f"{spot.words} + {part}", f"{spot.words} - {part}")
+            yield from (f"({words})" for words in sums) if inner else sums
+
+
+def _solved(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """A system that is solved, or of the transposed matrix, in the place of a product, and the other way round."""
+    node = spot.node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        a, b = words_of(spot, node.left), words_of(spot, node.right)
+        yield from (f"np.linalg.solve({a}, {b})", f"np.linalg.solve({a}.T, {b})")
+        yield from (f"np.linalg.inv({a}) @ {b}", f"{a} @ np.linalg.inv({b})")
+    if isinstance(node, ast.Call) and called(node) == "solve" and len(node.args) == 2:
+        a, b = words_of(spot, node.args[0]), words_of(spot, node.args[1])
+        yield from (f"{words_of(spot, node.func)}({a}.T, {b})", f"{a} @ {b}", f"{a}.T @ {b}")
+
+
+def _alike_besides(spot: Spot, names: Names) -> Iterator[str]:
+    """A variable of the same shape as one more factor or term, that was forgotten."""
+    own, words = _own_value(spot, names), enclosed(spot)
+    if own is None and isinstance(spot.above, ast.Assign) and isinstance(spot.above.targets[0], ast.Name):
+        own = dict(names).get(spot.above.targets[0].id)
+    if own is None or not is_operand(spot) or is_factor(spot):
+        return
+    for text, held in names:
+        if np.shape(held) == np.shape(own) and text != spot.words:
+            yield from (f"{words} * {text}", f"{words} / {text}")
+            if _is_term(spot):
+                yield from (f"{spot.words} + {text}", f"{spot.words} - {text}")
+
+
 def _own_value(spot: Spot, names: Names) -> Any:
     """What a variable held last; None for what is none."""
     named = isinstance(spot.node, (ast.Name, ast.Attribute))
@@ -495,9 +436,9 @@ def _other_names(spot: Spot, names: Names) -> Iterator[str]:
     own = _own_value(spot, names)
     if own is not None:
         yield from (text for text, held in names if np.shape(held) != np.shape(own))
-    if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and _is_operand(spot)):
+    if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and is_operand(spot)):
         yield from (text for text, held in names if isinstance(spot.node, ast.Subscript) or np.ndim(held))
-    if isinstance(spot.node, (ast.Call, ast.BinOp)) and _is_operand(spot) and len(spot.words) < LONGEST_TERM:
+    if isinstance(spot.node, (ast.Call, ast.BinOp)) and is_operand(spot) and len(spot.words) < LONGEST_TERM:
         yield from (text for text, _ in names)
 
 
@@ -507,12 +448,11 @@ LONGEST_TERM = 24
 
 def _factors(spot: Spot, names: Names) -> Iterator[str]:
     """A variable multiplied in, divided by, or added, that was forgotten."""
-    if not _is_operand(spot) or isinstance(spot.node, ast.Constant):
+    if not is_operand(spot) or isinstance(spot.node, ast.Constant):
         return
-    own = _held(spot)
-    term = isinstance(spot.above, (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.Dict, ast.Lambda))
-    term = term or (isinstance(spot.above, ast.BinOp) and isinstance(spot.above.op, (ast.Add, ast.Sub)))
-    if _is_factor(spot):
+    own = enclosed(spot)
+    term = _is_term(spot)
+    if is_factor(spot):
         return
     if term:
         yield from (f"{own} + 1", f"{own} - 1")
@@ -528,11 +468,19 @@ def _factors(spot: Spot, names: Names) -> Iterator[str]:
             yield f"{own} * len({text})"
 
 
+def _is_term(spot: Spot) -> bool:
+    """Whether an expression is a term of a sum, or may become one."""
+    above = spot.above
+    return isinstance(above, (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.Dict, ast.Lambda)) or (
+        isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Add, ast.Sub))
+    )
+
+
 def _scaled_by_parts(spot: Spot, names: Names) -> Iterator[str]:
     """The same with the derivative of a function by its result, a mask, an entry, or an axis more."""
-    if not _is_operand(spot) or isinstance(spot.node, ast.Constant) or _is_factor(spot):
+    if not is_operand(spot) or isinstance(spot.node, ast.Constant) or is_factor(spot):
         return
-    own = _held(spot)
+    own = enclosed(spot)
     for text, held in names:
         for form in _FORMS if np.ndim(held) else _OF_NUMBERS:
             yield form.format(own, text)
@@ -556,6 +504,6 @@ def _statements(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """A statement that takes away in place of writing, and one that should not be there."""
     node = spot.node
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
-        yield f"{_part(spot, node.targets[0])} -= {_bare(_part(spot, node.value))}"
+        yield f"{words_of(spot, node.targets[0])} -= {_bare(words_of(spot, node.value))}"
     if isinstance(spot.node, (ast.Assign, ast.AugAssign, ast.Continue, ast.Break, ast.Expr)):
         yield "pass"

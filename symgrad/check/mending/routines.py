@@ -79,8 +79,8 @@ class Routine:
 
 def _put_back(value: Any, copy: Any) -> None:
     if isinstance(value, np.ndarray):
-        if value.flags.writeable and not np.array_equal(value, copy, equal_nan=value.dtype.kind in "fc"):
-            value[...] = copy
+        if value.flags.writeable:
+            value[...] = copy  # which costs less than to look for what has changed
     elif isinstance(value, list):
         value[:] = copy
     else:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,10 @@ from symgrad.check.asking.calling import like
 from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
-from symgrad.check.mending.edits import Edit, Spot, edits, is_shared, probes, spots_of
+from symgrad.check.mending.edits import edits
+from symgrad.check.mending.pairs import Change, Pairs
 from symgrad.check.mending.routines import NotThisText, Routine, routines
+from symgrad.check.mending.spots import Edit, Spot, is_shared, probes, spots_of
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.report import ArgumentReport, Mend
 
@@ -48,30 +53,55 @@ class Search:
         self.subject, self.given, self.arguments = subject, given, arguments
         self.found: Mend | None = None
         self.wanted = _WANTED.get()
-        self._tries: Iterator[tuple[Routine, Edit]] | None = None
+        self._tries: Iterator[Change] | None = None
         self._seen: set[tuple[int, str]] = set()
+        self._pairs = Pairs(arguments)
+        self._likely = True
 
-    def go_on(self, seconds: float, end: float) -> Mend | None:
+    def go_on(self, seconds: float, end: float, likely: float = 0.0, two: bool = False) -> Mend | None:
         """The change that makes the whole derivative right; None while none is found.
 
-        ``seconds`` of work, not counting what other programs take, but until ``end`` of ``time.monotonic()`` at most.
+        ``seconds`` of work, and ``likely`` while likely changes are tried, not counting what other programs take, but
+        until ``end`` of ``time.monotonic()`` at most.  With ``two`` it may also be two of the changes that were tried.
         """
         if not seconds or not self.wanted:
             return self.found
-        start, began, waited = time.monotonic(), time.thread_time(), min(time.monotonic() + 2 * seconds, end)
+        start, began = time.monotonic(), time.thread_time()
         if self._tries is None:
             self._tries = self._all()
-        for routine, edit in self._tries if self.found is None else ():
-            text = edit.applied(routine.text)
-            if (id(routine), text) not in self._seen:
-                self._seen.add((id(routine), text))
-                if self._is_right(_with(routine, text, self._gradients)) and self._right_elsewhere(routine, text):
-                    self.found = _mend(routine, edit)
-                    break
-            now = time.monotonic()
-            if now > waited or (now > start + seconds and time.thread_time() > began + seconds):
+        for change in self._tries if self.found is None else ():
+            self._try(change)
+            longest, now = max(likely, seconds) if self._likely else seconds, time.monotonic()
+            enough = now > start + longest and time.thread_time() > began + longest
+            if self.found or enough or now > min(start + 2 * longest, end):
                 break
+        if two and self.found is None:
+            self.found = self._of_two(end)
         return self.found
+
+    def _try(self, change: Change) -> None:
+        routine, edit = change
+        text = edit.applied(routine.text)
+        if (id(routine), text) in self._seen:
+            return
+        self._seen.add((id(routine), text))
+        made = _with([(routine, text)], self._gradients)
+        if made is None:
+            return
+        if self._is_right(made) and self._right_elsewhere([(routine, text)]):
+            self.found = _mend(routine, edit)
+        else:
+            self._pairs.note(made, change)
+
+    def _of_two(self, end: float) -> Mend | None:
+        """Two changes that make the derivative right together."""
+        for one, other in itertools.islice(self._pairs.complete(), MOST_PAIRS):
+            texts = _together(one, other)
+            if time.monotonic() > end:
+                break
+            if texts and self._is_right(_with(texts, self._gradients)) and self._right_elsewhere(texts):
+                return _mend_of_two(one, other)
+        return None
 
     def _gradients(self) -> list[Any] | None:
         again = self.given.again
@@ -82,7 +112,7 @@ class Search:
             _near(g, a.exact, a.tolerance) for g, a in zip(made, self.arguments, strict=True)
         )
 
-    def _all(self) -> Iterator[tuple[Routine, Edit]]:
+    def _all(self) -> Iterator[Change]:
         """The changes to try: none where there is no function, or where it is slow, or has very many numbers."""
         start = time.thread_time()
         first = self._gradients()
@@ -94,12 +124,12 @@ class Search:
             return
         found = _quietly(lambda: routines(self._gradients, self._values)) or []
         for shared in (False, True):
-            ranked: dict[int, list[Iterator[tuple[Routine, Edit]]]] = {}
+            ranked: dict[int, list[tuple[Routine, list[Spot]]]] = {}
             for routine in found:
                 for rank, spots in self._by_rank(routine, took, shared).items():
-                    ranked.setdefault(rank, []).append(_edits_of(routine, spots))
-            for _, those in sorted(ranked.items()):
-                for tries in zip_longest(*those):
+                    ranked.setdefault(rank, []).append((routine, spots))
+            for (_, those), self._likely in _stages(ranked):
+                for tries in zip_longest(*(_edits_of(routine, spots, self._likely) for routine, spots in those)):
                     yield from filter(None, tries)
 
     def _values(self, args: Sequence[Any] | None = None) -> list[Any] | None:
@@ -123,16 +153,17 @@ class Search:
         return ranked
 
     def _rank(self, routine: Routine, spot: Spot, shared: bool) -> int | None:
-        """0 if a value moves all that is wrong and no argument that is right, 1 if others, too.
+        """0 if a value moves all that is wrong and no argument that is right, 1 if others, too, and _UNKNOWN.
 
-        None if too little moves, or the function under the derivative does, and _UNKNOWN if that is not known.
+        _PART if it moves some of what is wrong, which takes a second change; None if nothing moves, or the function
+        under the derivative does.
         """
         made, several = None, probes(spot, routine.text)
         for probed in several:
             text = probed.applied(routine.text)
-            if shared and not self._same_value(routine, text):
+            if shared and not self._same_value([(routine, text)]):
                 return None
-            made = _with(routine, text, self._gradients)
+            made = _with([(routine, text)], self._gradients)
             if made is not None:
                 break
         else:
@@ -145,17 +176,22 @@ class Search:
             if a.wrong and not moved[np.abs(a.given - a.exact) > 2 * a.tolerance].all():
                 # what is written may be another place, and what a loop writes first is not all that it writes
                 elsewhere = probed.start != spot.start and (moved.any() or probed is not several[0])
-                return _UNKNOWN if elsewhere else None
+                return _UNKNOWN if elsewhere else _PART if self._moves(made) else None
             others = others or (not a.wrong and bool(np.any(moved)))
         return int(others)
 
-    def _same_value(self, routine: Routine, text: str, args: Sequence[Any] | None = None) -> bool:
-        """Whether the function under the derivative gives the same with another text of a function that it may call."""
-        here, there = self._values(args), _with(routine, text, lambda: self._values(args))
+    def _moves(self, made: Sequence[Any]) -> bool:
+        """Whether gradients are others than those that were given, in what is wrong only."""
+        pairs = [(g != a.given, a) for g, a in zip(made, self.arguments, strict=True)]
+        return any(moved.any() for moved, _ in pairs) and not any(moved.any() for moved, a in pairs if not a.wrong)
+
+    def _same_value(self, texts: Texts, args: Sequence[Any] | None = None) -> bool:
+        """Whether the function under the derivative gives the same with other texts of functions that it may call."""
+        here, there = self._values(args), _with(texts, lambda: self._values(args))
         return here is not None and there is not None and len(here) == len(there) and all(map(_same, here, there))
 
-    def _right_elsewhere(self, routine: Routine, text: str) -> bool:
-        """Whether a text that is right at the point is so close by, too, and leaves the function itself as it is."""
+    def _right_elsewhere(self, texts: Texts) -> bool:
+        """Whether texts that are right at the point are so close by, too, and leave the function itself as it is."""
         rng, subject, again = np.random.default_rng(5), self.subject, self.given.again
         assert again is not None
         args = subject.given_args()
@@ -164,9 +200,8 @@ class Search:
             if array.dtype.kind in "fc":
                 moved = array * (1 + 0.1 * rng.random(array.shape))
                 args[k] = like(subject.originals[k], moved.astype(subject.args[k].dtype))
-        with routine.reading(text):
-            made = _quietly(lambda: again(args))
-        if made is None or (routine.shared and not self._same_value(routine, text, args)):
+        made = _with(texts, lambda: _quietly(lambda: again(args)))
+        if made is None or (any(r.shared for r, _ in texts) and not self._same_value(texts, args)):
             return False
         there = Subject(self.given.f, args, subject.positions, subject.names, subject.derivative, subject.given)
         exact = _quietly(lambda: exact_gradient(there, made))
@@ -175,21 +210,52 @@ class Search:
         )
 
 
-_UNKNOWN = 2
-"""The rank of an expression of which it is not known what it moves: behind all others."""
+_UNKNOWN, _PART = 2, 3
+"""The ranks of an expression of which it is not known what it moves, and of one that moves too little."""
 
 LARGEST = 3000
 """Entries of an argument: the product of two that were made a row and a column by a change still fits in memory."""
 
 
-def _edits_of(routine: Routine, spots: Sequence[Spot]) -> Iterator[tuple[Routine, Edit]]:
-    return ((routine, edit) for edit in edits(routine, spots))
+MOST_PAIRS = 40
+"""Pairs of changes that are tried where two mistakes may be what is wrong."""
+
+Texts = list[tuple[Routine, str]]
 
 
-def _with(routine: Routine, text: str, gradients: Callable[[], Any]) -> Any:
-    """The gradients when a function has another text; None where that is no function, or fails."""
+def _stages(ranked: dict[int, Any]) -> Iterator[tuple[Any, bool]]:
+    """Expressions by rank: the likely changes of all that may be the mistake first, then all others."""
+    whole = sorted((item for item in ranked.items() if item[0] != _PART), key=itemgetter(0))
+    yield from ((item, likely) for likely in (True, False) for item in whole)
+    yield from (((_PART, ranked[_PART]), likely) for likely in (True, False) if _PART in ranked)
+
+
+def _edits_of(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Change]:
+    return (Change(routine, edit) for edit in edits(routine, spots, likely))
+
+
+def _together(one: Change, other: Change) -> Texts:
+    """The texts with two changes; none where these are of the same place."""
+    if one.routine is not other.routine:
+        return [(c.routine, c.edit.applied(c.routine.text)) for c in (one, other)]
+    both = _merged(one, other)
+    return [] if both is None else [(one.routine, both.applied(one.routine.text))]
+
+
+def _merged(one: Change, other: Change) -> Edit | None:
+    """Two changes of one text as one, with what stands between them."""
+    first, last = sorted((one.edit, other.edit))
+    if first.end > last.start:
+        return None
+    return Edit(first.start, last.end, first.words + one.routine.text[first.end : last.start] + last.words)
+
+
+def _with(texts: Texts, gradients: Callable[[], Any]) -> Any:
+    """The gradients when functions have other texts; None where one is no function, or fails."""
     try:
-        with routine.reading(text):
+        with contextlib.ExitStack() as stack:
+            for routine, text in texts:
+                stack.enter_context(routine.reading(text))
             made = gradients()
     except NotThisText:
         return None
@@ -245,6 +311,15 @@ def _mend(routine: Routine, edit: Edit) -> Mend:
     line = routine.first + before
     was, right = old[at : at + rest], new[at : len(new) - after]
     return Mend(routine.file, line, "\n".join(map(str.strip, was)), "\n".join(map(str.strip, right)))
+
+
+def _mend_of_two(one: Change, other: Change) -> Mend:
+    """Two changes, in the order of their lines; as one where they are of the same or neighbouring lines."""
+    (first, a), (second, b) = sorted((one, other), key=lambda c: (c.routine.first, c.edit))
+    both = _merged(one, other) if first is second else None
+    if both is not None and "\n" not in first.text[a.end : b.start]:
+        return _mend(first, both)
+    return replace(_mend(first, a), also=_mend(second, b))
 
 
 def _without_pair(words: str, k: int) -> str | None:

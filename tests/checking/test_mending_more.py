@@ -1,0 +1,122 @@
+"""Lines that sg.check mends: elements in each other's place, expressions cut short, terms and factors forgotten, a
+product for a system, and two mistakes at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.check import check, inquiry
+from symgrad.check.mending.pairs import Pairs
+
+RNG = np.random.default_rng(8)
+A, b, X, y = RNG.normal(size=(3, 3)) + 3 * np.eye(3), RNG.normal(size=3), RNG.normal(size=(5, 3)), RNG.normal(size=5)
+RATINGS = [(0, 1, 4.0), (0, 2, 3.0), (1, 0, 5.0), (2, 1, 1.0), (2, 3, 2.0), (3, 2, 4.0)]
+P, Q = RNG.normal(size=(4, 2)), RNG.normal(size=(4, 2))
+
+
+@pytest.fixture(autouse=True)
+def _enough_time(monkeypatch):
+    monkeypatch.setattr(inquiry, "FIRST_MENDING", 60)
+    monkeypatch.setattr(inquiry, "LONGEST_MENDING", 60)
+
+
+def gated(x):
+    a, b, c = np.tanh(x[:3]), np.exp(x[3:6]), x[6:] ** 2
+    return (a * b * c).sum()
+
+
+def gates_swapped(x):
+    a, b, c = np.tanh(x[:3]), np.exp(x[3:6]), x[6:] ** 2
+    return np.hstack([a * b * c, (1 - a**2) * b * c, a * b * 2 * x[6:]])
+
+
+def dispersed(x):
+    mu, size = np.exp(X @ x), 0.7
+    return (y * np.log(mu) - (y + size) * np.log(mu + size)).sum()
+
+
+def cut_short(x):
+    mu, size = np.exp(X @ x), 0.7
+    total = mu + size
+    return X.T @ (y - (y + size) * mu / size) + 0 * total.sum()
+
+
+def solved(b):
+    return 0.5 * b @ np.linalg.solve(A @ A.T, b)
+
+
+def multiplied(b):
+    S = A @ A.T
+    return S @ b
+
+
+def smoothed(x):
+    return sum((x[k + 1] - 2 * x[k] + x[k - 1]) ** 2 for k in range(1, len(x) - 1))
+
+
+def without_one(x):
+    g = np.zeros_like(x)
+    for k in range(1, len(x) - 1):
+        d = 2 * (x[k + 1] - 2 * x[k])
+        g[k - 1] += d
+        g[k] -= 2 * d
+        g[k + 1] += d
+    return g
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "at", "right"),
+    [
+        (
+            gated,
+            gates_swapped,
+            RNG.normal(size=9),
+            "return np.hstack([(1 - a**2) * b * c, a * b * c, a * b * 2 * x[6:]])",
+        ),
+        (dispersed, cut_short, b, "return X.T @ (y - (y + size) * mu / (mu + size)) + 0 * total.sum()"),
+        (solved, multiplied, b, "return np.linalg.solve(S, b)"),
+        (smoothed, without_one, y, "d = 2 * (x[k + 1] - 2 * x[k] + x[k - 1])"),
+    ],
+)
+def test_the_line_is_found(f, grad, at, right):
+    report = check(f, grad, at, diagnose=240)
+    assert not report.ok
+    assert report.mend is not None, report
+    assert report.mend.right == right
+
+
+def factorised(P, Q):
+    return sum((r - P[u] @ Q[i]) ** 2 for u, i, r in RATINGS)
+
+
+def two_lines(P, Q):
+    gP, gQ = np.zeros_like(P), np.zeros_like(Q)
+    for u, i, r in RATINGS:
+        e = r - P[u] @ Q[i]
+        gP[u] -= 2 * e * Q[u]
+        gQ[u] -= 2 * e * P[u]
+    return gP, gQ
+
+
+def test_two_mistakes_are_found_together():
+    report = check(factorised, two_lines, P, Q)
+    mend = report.mend
+    assert (mend.was, mend.right) == ("gP[u] -= 2 * e * Q[u]", "gP[u] -= 2 * e * Q[i]")
+    assert (mend.also.was, mend.also.right) == ("gQ[u] -= 2 * e * P[u]", "gQ[i] -= 2 * e * P[u]")
+    assert report.diagnosis.sentence.startswith("There are two mistakes. Line ")
+    page = str(report)
+    assert f"test_mending_more.py:{mend.line} and test_mending_more.py:{mend.also.line}, with which all" in " ".join(
+        page.split()
+    )
+    assert report.to_dict()["mend"]["also"]["right"] == "gQ[i] -= 2 * e * P[u]"
+
+
+def test_two_changes_complete_each_other_only_where_they_add_up():
+    report = check(lambda P, Q: (P * Q).sum(), lambda P, Q: (P, Q), P, Q, diagnose=False)
+    pairs, missing = Pairs(report.arguments), [a.exact - a.given for a in report.arguments]
+    given = [a.given for a in report.arguments]
+    pairs.note([given[0] + missing[0], given[1]], "the first")
+    pairs.note([given[0] + 1, given[1]], "another one")
+    pairs.note([given[0], given[1] + missing[1]], "the second")
+    assert set(pairs.complete()) == {("the first", "the second"), ("the second", "the first")}
