@@ -184,6 +184,66 @@ def verlet(x: Any, v: Any, h: Any) -> Any:
     return sg.stack(path).sum()
 
 
+def third_order(a: Any, b: Any, x: Any, y: Any, z: Any) -> Any:
+    for _ in range(7):
+        x, y, z = y, z, a * sg.sin(x) + b * y * z
+    return z * z
+
+
+def skipping(a: Any, x: Any, y: Any, z: Any) -> Any:
+    for _ in range(7):
+        x, y, z = y, z, a * sg.sin(x) + z
+    return z
+
+
+def columns(W: Any, U: Any, X: Any, h: Any, Y: Any) -> Any:
+    found = []
+    for k in range(4):
+        h = sg.tanh(W @ h + U @ X[:, k])
+        found.append(h)
+    return ((sg.stack(found, dim=1) - Y) ** 2).sum()
+
+
+def batches(W: Any, X: Any, h: Any) -> Any:
+    found = []
+    for k in range(4):
+        h = sg.tanh(h @ W + X[:, k])
+        found.append(h)
+    return (sg.stack(found, dim=1) ** 2).sum()
+
+
+def smoothed(a: Any, x: Any) -> Any:
+    level, loss = x[0], 0
+    for k in range(1, 6):
+        loss = loss + (x[k] - level) ** 2
+        level = a * level + (1 - a) * x[k]
+    return loss
+
+
+def innovations(q: Any, r: Any, y: Any) -> Any:
+    x, P, loss = 0.0, 1.0, 0.0
+    for k in range(5):
+        P = P + q
+        S, e = P + r, y[k] - x
+        loss = loss + e * e / S + sg.log(S)
+        x, P = x + P / S * e, (1 - P / S) * P
+    return loss
+
+
+def swinging(th: Any, w: Any, g: Any) -> Any:
+    for _ in range(5):
+        th, w = th + 0.1 * w, w - 0.1 * g * sg.sin(th)
+    return th
+
+
+def nesterov(A: Any, b: Any, x: Any, m: Any) -> Any:
+    y = x
+    for _ in range(4):
+        z = y - 0.1 * (A @ y - b)
+        x, y = z, z + m * (z - x)
+    return x @ x
+
+
 LOOPS: dict[Any, tuple[Any, ...]] = {
     descent: ((5, 3), (5,), (3,), 0.1),
     momentum: ((5, 3), (5,), (3,), 0.1, 0.9),
@@ -210,4 +270,12 @@ LOOPS: dict[Any, tuple[Any, ...]] = {
     readout: ((3, 3), (2, 3), (3,), (4, 2)),
     pendulum: (0.5, 0.4, 0.3),
     verlet: (0.5, 0.4, 0.3),
+    third_order: (0.5, 0.4, 0.3, 0.2, 0.7),
+    skipping: (0.5, 0.4, 0.3, 0.2),
+    columns: ((3, 3), (3, 2), (2, 4), (3,), (3, 4)),
+    batches: ((3, 3), (2, 4, 3), (2, 3)),
+    smoothed: (0.7, (6,)),
+    innovations: (0.1, 0.2, (5,)),
+    swinging: (0.7, 0.4, 0.3),
+    nesterov: ((3, 3), (3,), (3,), 0.4),
 }

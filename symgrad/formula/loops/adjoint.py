@@ -53,7 +53,7 @@ class Adjoint:
         """The number of the gradient, by running forward and back."""
         forward = self.loop.run(values, sizes)
         ends = self.loop.after(forward, sizes)
-        rows = {str(t.symbol.name): evaluate(bar, ends, sizes) for t, bar in self.stacked}
+        rows = {str(t.symbol.name): np.moveaxis(evaluate(bar, ends, sizes), t.axis, 0) for t, bar in self.stacked}
         ends |= {f"{n}@bar@last": row[-1] for n, row in rows.items()}
         bar = {n: evaluate(t, ends, sizes) for n, t in self.last.items()}
         found = np.zeros(np.shape(values[str(self.target.name)]))
@@ -159,12 +159,11 @@ def _is_simple(made: Adjoint) -> bool:
     """Whether no two steps write into the same entry, and all entries are told."""
     if not made.rows:
         return True
-    size = made.target.shape[0]
-    if len(made.rows) > 1 or made.inside is not None or made.outside is not None or size != made.loop.steps:
+    if len(made.rows) > 1 or made.inside is not None or made.outside is not None:
         return False
     ((d, _),) = made.rows
-    slopes = [p[0] for p in d.index if not isinstance(p, str)]
-    return len(d.index) == 1 and abs(slopes[0]) == 1
+    places = [(axis, p[0]) for axis, p in enumerate(d.index) if not isinstance(p, str)]
+    return [(made.target.shape[axis], abs(slope)) for axis, slope in places] == [(made.loop.steps, 1)]
 
 
 def _or_zero(t: Term | None, s: State) -> Term:

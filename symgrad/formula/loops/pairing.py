@@ -91,11 +91,14 @@ def _alike(p: Term, q: Term) -> bool:
     )
 
 
-def pairings(root: Term, order: Sequence[Term]) -> Iterator[Pairing]:
-    """The loops that cover much of a program, those that cover most of it first."""
+def pairings(root: Term, order: Sequence[Term], data_first: bool) -> Iterator[Pairing]:
+    """The loops that cover much of a program, those that cover most of it first.
+
+    With ``data_first`` what a first step has alone may be data: y₀ for y₀ - 0, where the others have y₁ - x₁.
+    """
     found: list[tuple[int, Pairing]] = []
     for pairs in _candidates(order):
-        made = _completed(root, order, pairs)
+        made = _completed(root, order, pairs, data_first)
         size = 0 if made is None else sum(len(c.nodes) for c in made.chains)
         if made is not None and 10 * size > 9 * len(order):
             yield made
@@ -146,7 +149,7 @@ def _key(t: Term) -> tuple[Any, ...]:
     return (t.op.name, t.shape, t.dtype, frozen(t.params) if t.params else ())
 
 
-def _completed(root: Term, order: Sequence[Term], pairs: _Pairs) -> Pairing | None:
+def _completed(root: Term, order: Sequence[Term], pairs: _Pairs, data_first: bool) -> Pairing | None:
     """The chains below pairs of places, the first step being written like the others: 0 + x for x."""
     for _ in range(_ROUNDS):
         walked = _walk(pairs)
@@ -155,7 +158,7 @@ def _completed(root: Term, order: Sequence[Term], pairs: _Pairs) -> Pairing | No
         before, first, edges = walked
         edits = {}
         for user, i, p, q in edges:
-            made = _written_out(p, q, before)
+            made = _written_out(p, q, before, data_first)
             if made is not None:
                 edits[user, i] = made
         if not edits:
@@ -194,7 +197,7 @@ def _walk(pairs: _Pairs) -> tuple[dict[Term, Term], set[Term], list[_Edge]] | No
     return before, first, edges
 
 
-def _written_out(p: Term, q: Term, before: dict[Term, Term]) -> Term | None:
+def _written_out(p: Term, q: Term, before: dict[Term, Term], data_first: bool) -> Term | None:
     """``q`` as the op of ``p`` with the number that does nothing, where it is what the first step has of ``p``."""
     unit, places = _UNITS.get(p.op.name, (0, ()))
     for i in places:
@@ -203,10 +206,11 @@ def _written_out(p: Term, q: Term, before: dict[Term, Term]) -> Term | None:
             continue
         if one.op is NUMBER and (other is q or before.get(other) is q or _alike(other, q) or is_data(other, q)):
             nothing = number(unit)
-        elif p.op.name == "add" and _is_first_summand(q, one, other):
-            nothing = full(one.shape, 0, one.dtype)
         else:
-            continue
+            begins = p.op.name == "add" and _is_first_summand(q, one, other)
+            if not begins and not (data_first and p.op.name in ("add", "sub") and is_data(other, q)):
+                continue
+            nothing = full(one.shape, 0, one.dtype)
         return make(p.op, (nothing, q) if i == 0 else (q, nothing), p.params, p.shape, p.dtype)
     return None
 

@@ -5,6 +5,7 @@ Every recurrence is unrolled again before it is given, and has to be the program
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,12 +13,16 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.loops.moving import Moving, moving
-from symgrad.formula.loops.pairing import FEWEST, Chain, is_data, pairings
+from symgrad.formula.loops.pairing import FEWEST, Chain, Pairing, is_data, pairings
 from symgrad.formula.term import SIZE, SYMBOL, Term, evaluate, make, postorder, symbol
 from symgrad.op import Op, lookup
 
 _LONGEST = 400
 """Terms of a step that is printed as a recurrence."""
+
+
+_REACHES = (2, 3, 4)
+"""How many steps back a step may read."""
 
 
 _TOGETHER = Op("together", "opaque", lambda *_: None, (), infer=lambda *_: (), result=lambda *_: np.dtype(float))
@@ -62,6 +67,11 @@ class Trajectory:
     whole: Term
     row: Term
     last: Term | None
+
+    @property
+    def axis(self) -> int:
+        """The axis of the steps."""
+        return int(self.whole.params["dim"])
 
     @property
     def bar(self) -> Term:
@@ -167,7 +177,9 @@ class Recurrence:
         env = {**forward[-1], **{str(s.last.name): forward[-1][str(s.new.name)] for s in self.states}}
         for t in self.stacked:
             rows = [evaluate(t.row, step, sizes) for step in forward]
-            env[str(t.symbol.name)] = np.stack(rows if t.last is None else [*rows, evaluate(t.last, env, sizes)])
+            env[str(t.symbol.name)] = np.stack(
+                rows if t.last is None else [*rows, evaluate(t.last, env, sizes)], axis=t.axis
+            )
         return env
 
     def value(self, values: dict[str, Any], sizes: dict[str, int]) -> Any:
@@ -179,25 +191,38 @@ class _Unfit(Exception):
     """What was found is no recurrence of one step."""
 
 
+class _ReadsFurther(_Unfit):
+    """A step reads values of more steps ago."""
+
+
 def recurrence(root: Term) -> Recurrence | None:
     """The loop of a program; None where it has none that is simple enough."""
     order = postorder([root])
     if len(order) < 3 * FEWEST:
         return None
-    for found in pairings(root, order):
-        try:
-            made = _Rolling(found.root, found.chains).made()
-        except _Unfit:
-            continue
-        if unrolled(made) is found.root:
+    for found in itertools.chain(*(pairings(root, order, data_first) for data_first in (False, True))):
+        made = _rolled(found)
+        if made is not None and unrolled(made) is found.root:
             return made
+    return None
+
+
+def _rolled(found: Pairing) -> Recurrence | None:
+    """The recurrence of chains, with as few values of former steps as it reads."""
+    for reach in _REACHES:
+        try:
+            return _Rolling(found.root, found.chains, reach).made()
+        except _ReadsFurther:
+            continue
+        except _Unfit:
+            break
     return None
 
 
 class _Rolling:
     """The states of a loop, cut out of its chains."""
 
-    def __init__(self, root: Term, chains: list[Chain]):
+    def __init__(self, root: Term, chains: list[Chain], reach: int):
         self.root = root
         begun = {chain.nodes[0] for chain in chains if chain.is_state and len(chain.nodes) > 2}
         chains = [c for c in chains if not (c.is_state and len(c.nodes) == 2 and c.nodes[1] in begun)]
@@ -214,9 +239,12 @@ class _Rolling:
         self.steps = self.end - self.start
         if self.steps < FEWEST:
             raise _Unfit
-        self.before = 2  # steps before the one that the others are told by: it reads only what the loop has computed
+        self.before = (
+            reach  # steps before the one that the others are told by: it reads only what the loop has computed
+        )
         self.shown = self.start + self.before + 1
-        self.late: dict[Term, set[Term]] = {}  # values before the last ones, and what these are before the loop
+        self.late: dict[Term, tuple[int, int]] = {}  # values before the last ones: of how many steps ago, which state
+        self.begun: dict[tuple[int, int], set[Term]] = {}  # what these are before the loop
         self.data: dict[Any, Moving | Term | None] = {}
         self.used = {str(t.name) for t in postorder([root]) if t.op is SYMBOL or t.op is SIZE}
         self.used |= {n for t in postorder([root]) for n in t.shape if isinstance(n, str)}
@@ -256,29 +284,29 @@ class _Rolling:
     def made(self) -> Recurrence:
         """The recurrence."""
         firsts = self._at(self.start)
-        older, old, tops = (self._at(self.shown + at) for at in (-2, -1, 0))
+        values = [self._at(self.shown - ago) for ago in range(self.before + 1)]
+        tops = values[0]
         kinds = [(t.shape, t.dtype or np.dtype(float)) for t in tops]
         self.k = symbol(self.counter, (), kinds[0][1])
-        marks = [[symbol(f"@{n}@{mark}", *kind) for n, kind in enumerate(kinds)] for mark in range(3)]
-        stop = {
-            t: z for terms, at in zip((older, old, tops), marks, strict=True) for t, z in zip(terms, at, strict=True)
-        }
-        self.late = {t: set() for t in older}
+        marks = [[symbol(f"@{n}@{ago}", *kind) for n, kind in enumerate(kinds)] for ago in range(self.before + 1)]
+        stop = {t: z for terms, at in zip(values, marks, strict=True) for t, z in zip(terms, at, strict=True)}
+        self.late = {t: (ago, n) for ago in range(2, self.before + 1) for n, t in enumerate(values[ago])}
         bodies = [self._body(t, stop) for t in tops]
         rows = self._rows(stop)
-        late = [n for n, t in enumerate(older) if self.late[t]]
-        if any(len(self.late[older[n]]) > 1 for n in late):
+        late = sorted(self.begun)
+        if any(len(self.begun[at]) > 1 for at in late):
             raise _Unfit
-        firsts += [first for n in late for first in self.late[older[n]]]
-        kinds += [kinds[n] for n in late]
+        firsts += [first for at in late for first in self.begun[at]]
+        kinds += [kinds[n] for _, n in late]
         names = self._names(firsts)
         now, new, last = (
             [symbol(f"{name}@{mark}", *kind) for name, kind in zip(names, kinds, strict=True)]
             for mark in ("k", "next", "last")
         )
-        known = dict(zip([*marks[1], *(marks[0][n] for n in late)], now, strict=True))
-        known |= dict(zip(marks[2], new, strict=False))
-        bodies = [*replaced(bodies, known), *(now[n] for n in late)]
+        known = dict(zip([*marks[1], *(marks[ago][n] for ago, n in late)], now, strict=True))
+        bodies += [marks[ago - 1][n] for ago, n in late]
+        known |= dict(zip(marks[0], new, strict=False))
+        bodies = replaced(bodies, known)
         ends = [(self.chains[c].nodes[-1], z) for c, z in zip(self.states, last, strict=False) if self._ends(c)]
         after = dict(ends)
         stacked = [
@@ -293,9 +321,15 @@ class _Rolling:
         states = [State(*each) for each in zip(names, now, new, last, firsts, bodies, strict=True)]
         if not all(_reads(s.body, now) for s in states):
             raise _Unfit  # data by another name
-        data = [d for d in self.data.values() if isinstance(d, Moving)]
+        # The last steps may read nothing: of two readers of one symbol that which reads longer knows its terms.
+        read = {t: sum(x is not None for x in t) for t in self.data}
+        data = {
+            d.symbol: d
+            for terms, d in sorted(self.data.items(), key=lambda item: read[item[0]])
+            if isinstance(d, Moving)
+        }
         rules = {d: terms for terms, d in self.data.items() if isinstance(d, Term)}
-        return Recurrence(_in_order(states), self.steps, self.k, data, result, self.root, rules, stacked)
+        return Recurrence(_in_order(states), self.steps, self.k, [*data.values()], result, self.root, rules, stacked)
 
     def _ends(self, c: int) -> bool:
         return self.level[c] + len(self.chains[c].nodes) - 1 == self.end
@@ -304,7 +338,7 @@ class _Rolling:
         """What stacks values of all steps: a symbol for it, itself, its row in a step, and what comes after them."""
         found = []
         for t in postorder([self.root]):
-            if t.op.name != "stack" or t.params["dim"] != 0 or t.args[-1] not in self.place:
+            if t.op.name != "stack" or t.args[-1] not in self.place:
                 continue
             more = len(t.args) - self.steps
             if more not in (0, 1):
@@ -348,7 +382,7 @@ class _Rolling:
             if at is None and args != t.args:
                 raise _Unfit  # what is the same in every step reads what the loop computes
             if at is not None and self.chains[at[0]].is_state and t is not top:
-                raise _Unfit  # a step that reads more than the step before it
+                raise _ReadsFurther
             image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
         return image[top]
 
@@ -358,11 +392,13 @@ class _Rolling:
         arg = chain.nodes[j].args[i]
         values = [n.args[i] for n in chain.computed]
         if arg in self.late and j >= self.before:
-            self.late[arg].add(chain.nodes[j - self.before].args[i])
+            ago, n = self.late[arg]
+            for back in range(2, ago + 1):
+                self.begun.setdefault((back, n), set()).add(chain.nodes[j - self.before + ago - back].args[i])
         if arg in self.place or all(v is arg for v in values):
             return image[arg]
         if not all(is_data(arg, v) for v in values):
-            raise _Unfit
+            raise _ReadsFurther
         first = 1 if chain.is_state else 0
         rows = range(j - self.before, j - self.before + self.steps)
         terms = tuple([chain.nodes[r].args[i] if first <= r < len(chain.nodes) else None for r in rows])

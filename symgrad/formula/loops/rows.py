@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.loops.adjoint import Adjoint, adjoint
-from symgrad.formula.loops.recurrence import Recurrence, State
+from symgrad.formula.loops.recurrence import Recurrence, State, Trajectory
 from symgrad.formula.printing.latex import Writer, written
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.printing.pieces import CROSS, brackets, signed
@@ -72,6 +72,11 @@ def _barred(text: str) -> str:
     return rf"\bar{{{stem}}}{mark}{rest}"
 
 
+def _place(t: Trajectory, step: str) -> str:
+    """The index of the value of a step in the stack of all."""
+    return f"_{{[{','.join([':'] * t.axis + [step])}]}}"
+
+
 class _Lines:
     """The lines of a recurrence, and of its adjoint where that is given."""
 
@@ -97,7 +102,7 @@ class _Lines:
         for t in loop.stacked:
             name = str(t.symbol.name)
             bar = _barred(self.names[name])
-            self.names |= {f"{name}@bar": f"{bar}_{{[{self.k}]}}", f"{name}@bar@last": f"{bar}_{{[{loop.steps}]}}"}
+            self.names |= {f"{name}@bar": bar + _place(t, self.k), f"{name}@bar@last": bar + _place(t, str(loop.steps))}
 
     def _call(self, name: str, stem: str) -> None:
         """The texts of a state and of its adjoint in every step."""
@@ -153,7 +158,7 @@ class _Lines:
         self._steps(rows, f"0, \\ldots, {loop.steps - 1}")
         for t in loop.stacked:
             if t.symbol in needed:
-                row = (f"{self.names[str(t.symbol.name)]}_{{[{self.k}]}}", self._text(t.row))
+                row = (self.names[str(t.symbol.name)] + _place(t, self.k), self._text(t.row))
                 self._steps([row], f"0, \\ldots, {loop.steps - (t.last is None)}")
         for s in sums:
             total = self._total(s.first, s.added)

@@ -63,15 +63,16 @@ def expanded(text: str) -> str:
 
 def _gathered(lines: list[str]) -> list[str]:
     """The lines with one for each array whose rows had lines, and with numbered names for the adjoints of arrays."""
-    rows: dict[str, list[str]] = {}
+    rows: dict[tuple[str, int], list[str]] = {}
     out: list[str] = []
     for line in lines:
         left, _, right = line.partition(" &= ")
-        found = re.fullmatch(r"(.*)_\{\[\d+\]\}", left)
+        found = re.fullmatch(r"(.*)_\{\[((?::, ?)*)\d+\]\}", left)
         if found is not None:
-            rows.setdefault(found[1], []).append(right)
+            rows.setdefault((found[1], found[2].count(":")), []).append(right)
             continue
-        out += [rf"{name} &= \operatorname{{stack}}_{{0}}\left({', '.join(row)}\right)" for name, row in rows.items()]
+        for (name, axis), row in rows.items():
+            out.append(rf"{name} &= \operatorname{{stack}}_{{{axis}}}\left({', '.join(row)}\right)")
         rows = {}
         out.append(line)
     text = "\n".join(out)

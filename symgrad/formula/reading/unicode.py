@@ -263,6 +263,15 @@ class PlainReader(_RatioReader):
     tokenize = staticmethod(tokenize)
 
 
+class _StepReader(_RatioReader):
+    """The same of the lines of a recurrence: numbered names in LaTeX, and those of the text as it spells them."""
+
+    def __init__(self, tokens: Tokens, table: dict[str, Term]):
+        super().__init__(tokens, table)
+        self.names += [name for name in PlainReader(tokens, table).names if name not in self.names]
+        self.names.sort(key=lambda entry: -len(entry[0]))
+
+
 def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tuple[Any, ...] | None = None) -> Term:
     """The term of Unicode text as this library prints it; arguments as for ``from_latex``.
 
@@ -272,7 +281,7 @@ def from_unicode(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: 
     table = symbol_table(symbols)
     lines = [line.strip() for line in unicodedata.normalize("NFC", text).strip().splitlines() if line.strip()]
     if any(_RANGE.search(line) for line in lines):
-        steps = _RatioReader(in_latex(expanded(_recurrence(lines))), table)
+        steps = _StepReader(in_latex(expanded(_recurrence(lines))), table)
         return settled(steps.whole(), shape)
     known: list[tuple[str, Term]] = []
     for line in lines[:-1]:
@@ -292,7 +301,7 @@ def _recurrence(lines: Iterable[str]) -> str:
     """A recurrence in LaTeX's signs; quotients keep their stroke."""
     rows = []
     for line in "\n".join(lines).replace(",\n", ", ").split("\n"):  # the steps may stand in a line of their own
-        names, right = re.fullmatch(r"((?:[^\s(∑]+ = )*)(.*)", line).groups()  # type: ignore[union-attr]
+        names, right = re.fullmatch(r"((?:[^\s(∑\[]+(?:\[[^\]]*\])? = )*)(.*)", line).groups()  # type: ignore[union-attr]
         left = " = ".join(map(_spelled, names.split(" = ")[:-1]))
         listed = re.fullmatch(r"[^,(]+(, [^,(…]+)+", right)
         value = r",\; ".join(map(_spelled, right.split(", "))) if listed else _spelled(right)

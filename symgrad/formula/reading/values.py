@@ -17,7 +17,7 @@ from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.canonical.matrices.kronecker import kron
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.term import Term, apply, full, number
+from symgrad.formula.term import NUMBER, Term, apply, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 
@@ -175,8 +175,14 @@ def divided(top: Any, bottom: Any) -> Any:
     return entrywise(lookup("div"), top, bottom)
 
 
+def _is_zero(a: Value) -> bool:
+    return a.kind == "s" and a.term.op is NUMBER and a.term.number == 0
+
+
 def scaled(a: Value, b: Value) -> Value:
-    """A scalar times anything."""
+    """A scalar times anything.  0 stays a scalar: it stands for an array of any shape, whose name is 0 in a list."""
+    if _is_zero(a):
+        return a
     return Value(b.kind, op("mul", a.term, b.term))
 
 
