@@ -87,7 +87,8 @@ class Op:
                 as the first operand does; those of entrywise ops lie as their operands do anyway
     mirrors     True where the gradient of a matrix lies column by column in memory if the matrix does, as torch's do
     copies      True where torch saves something made of the operands, so that these may change afterwards; or a
-                function of the operands that gives the positions of those of which it does
+                function of the bits of those that require grad, and of the operands, that gives the positions of
+                those of which it does
     decomposed  True where torch saves what it made of the first operand (its LU factors) beside that operand itself:
                 what changes through ``.data`` does not reach backward, and any other change is an error
     keeps       whether parameters count as saved (index arrays), as a function of the parameters

@@ -581,7 +581,7 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
         else:
             row[1:] = [None if -3 - position == i else v for i, v in enumerate(values)]
     if op.copies:
-        for k in range(len(values)) if op.copies is True else op.copies(*values):
+        for k in range(len(values)) if op.copies is True else op.copies(mask, *values):
             value = row[k + 1]
             if isinstance(value, np.ndarray):
                 row[k + 1] = value.copy() if part_of(op.kernel) is None else copy_of(value)

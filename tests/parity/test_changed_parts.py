@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,43 @@ def test_what_is_stale(name: str) -> None:
         return env["x"].grad.tolist()
 
     assert answer(sg) == answer(torch)
+
+
+LAID_OUT = {
+    "row by row": lambda x: x,
+    "turned matrices": lambda x: x.mT.contiguous().mT,
+    "turned batch": lambda x: x.transpose(0, 1).contiguous().transpose(0, 1),
+    "one for all": lambda x: x[:1].expand_as(x),
+}
+FACTORS = """4,2,3 3 | 3 4,3,2 | 4,2,3 3,5 | 2,3 4,3,5 | 4,2,3 4,3,5 | 4,2,3 1,3,5 | 1,2,3 4,3,5 | 2,4,2,3 4,3,5 |
+2,1,2,3 4,3,5 | 2,4,2,3 3 | 2,3 2,4,3,5 | 4,1,3 3,5 | 2,3 1,3,5 | 1,2,3 1,3,5"""
+
+
+@pytest.mark.parametrize("tracked", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("shapes", [pair.strip() for pair in FACTORS.split("|")])
+def test_factors_of_batches_that_torch_copies(shapes: str, tracked: Any) -> None:
+    """A factor that is brought into another shape by a copy may change afterwards."""
+
+    def outcomes(t: Any) -> Any:
+        found = []
+        for layouts in itertools.product(LAID_OUT.values(), repeat=2):
+            for which in (0, 1):
+                pair = []
+                for sizes, laid_out, grad in zip(shapes.split(), layouts, tracked, strict=True):
+                    x = t.ones(*map(int, sizes.split(",")), dtype=t.float64)
+                    x = laid_out(x) if x.ndim > 2 else x
+                    pair.append(x.requires_grad_().view_as(x) if grad else x)
+                out = (pair[0] @ pair[1]).sum()
+                with t.no_grad():
+                    pair[which][(0,) * pair[which].ndim].fill_(2.0)
+                try:
+                    out.backward()
+                    found.append("as before")
+                except RuntimeError as error:
+                    found.append("stale" if "modified" in str(error) else str(error))
+        return found
+
+    assert outcomes(sg) == outcomes(torch)
 
 
 @pytest.mark.parametrize(

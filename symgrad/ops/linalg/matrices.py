@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -88,11 +89,28 @@ def _matmul_node(a: Any, b: Any) -> str:
     return kinds.get((len(a), len(b)), "UnsafeView")
 
 
-def _folded(a: Any, b: Any) -> tuple[int, ...]:
-    """The batch that torch folds into the rows of a matrix, where it has to be copied for that."""
-    if a.ndim > 2 >= b.ndim:
-        return () if a.flags.c_contiguous else (0,)
-    return (1,) if a.ndim <= 2 < b.ndim and not b.swapaxes(-1, -2).flags.c_contiguous else ()
+def _copied(mask: int, a: Any, b: Any) -> tuple[int, ...]:
+    """The factors that torch has to copy to bring their batch into the rows of a matrix, or into one axis."""
+    factors = [a, b]
+    if a.ndim <= 2 >= b.ndim:
+        return ()
+    if a.ndim == b.ndim == 3:  # it takes a batch of one whose gradient is asked as a matrix
+        batches = (a.shape[0], b.shape[0])
+        factors = [x[0] if mask >> k & 1 and len(x) == 1 != batches[1 - k] else x for k, x in enumerate(factors)]
+    small, large = sorted((0, 1), key=lambda k: factors[k].ndim)
+    x = factors[large] if large == 0 else factors[large].swapaxes(-1, -2)
+    if factors[small].ndim <= 2 < x.ndim:
+        copied = _has_to_copy(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+        if mask >> small & 1 or not (copied or factors[0].ndim == 2):
+            return (large,) if copied else ()
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors))
+    spread = [np.broadcast_to(x, (*batch, *x.shape[-2:])) if x.ndim > 1 else x for x in factors]
+    return tuple(k for k, x in enumerate(spread) if _has_to_copy(x, (math.prod(batch), *x.shape[-2:])))
+
+
+def _has_to_copy(x: Any, shape: tuple[int, ...]) -> bool:
+    """Whether no strides show the entries of ``x`` in another shape."""
+    return x.ndim > 2 and not x.flags.c_contiguous and not np.may_share_memory(x.reshape(shape), x)
 
 
 def _seen_through_views(node: Any) -> tuple[bool, bool]:
@@ -112,7 +130,7 @@ matmul_op: Op = multilinear(
     infer=_matmul_shape,
     node=_matmul_node,
     mirrors=True,
-    copies=_folded,
+    copies=_copied,
     indirect=_seen_through_views,
     code=lambda a, b: f"{closed(a)} @ {closed(b)}",
     example=("matrix", "vector", {}),
