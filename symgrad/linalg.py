@@ -20,15 +20,17 @@ from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.calls.still import plain_number, still
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.linalg.matrices import diagonal as _diagonal
+from symgrad.ops.reductions import sums
 from symgrad.ops.reductions.sums import cast
-from symgrad.ops.reductions.sums import norm as entries_norm
 from symgrad.ops.shapes.shaping import unsqueeze
 from symgrad.tensor import FUNCTIONS
 from symgrad.tensor.calls import with_out
+from symgrad.tensor.labelling import rewriting
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]
 matmul = FUNCTIONS["matmul"]
+_entries_norm = rewriting("norm", sums.norm)
 
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -54,7 +56,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
     ord = plain_number("linalg_vector_norm", "ord", ord)
     if not isinstance(ord, (int, float)):
         raise ArgumentError(f"linalg.vector_norm: ord is a number or inf, not {ord!r}.")
-    return entries_norm(x if dtype is None else cast(x, dtype), ord, dim, keepdim)
+    return _entries_norm(x if dtype is None else cast(x, dtype), ord, dim, keepdim)
 
 
 matrix_norm = SPACES["linalg"]["matrix_norm"]

@@ -381,7 +381,7 @@ def _as_claimed(cls: Any, op: Op, out: Any, args: Any, values: Any, params: Any,
     with as_leaves(arg for i, arg in enumerate(args) if claimed >> i & 1):
         made = _made(cls, op, out, args, values, params, mask | claimed, True)
     if all(map(inferred, args)):
-        Labelled.on(made._node, "CopyBackwards")
+        Labelled.on(made._node, "CopyBackwards", (None, made._node.args[0]))
     return made
 
 

@@ -197,6 +197,19 @@ def test_copies_of_inference_tensors_that_claim_to_require_grad(clone):
     alike(program, "(y.requires_grad, y.is_leaf)")
 
 
+@pytest.mark.parametrize("shape", ["()", "(2,)"])
+@pytest.mark.parametrize("made", ["x.clone()", "x + 0", "x.pow(1)", "x * 1", "x.to(t.float64)"])
+def test_gradients_of_inference_tensors_that_claim_to_require_grad(made, shape):
+    program = f"""
+with t.inference_mode(): x = t.full({shape}, 2.0, requires_grad=True)
+y = {made}
+(g,) = t.autograd.grad((y * y).sum(), x, create_graph=True)
+found = [g, *t.autograd.grad((g * g).sum(), x, create_graph=True), *t.autograd.grad((g * g).sum(), x)]
+"""
+    alike(program, "[(type(f).__name__, f) for f, _ in y.grad_fn.next_functions][0][0]")
+    alike(program, "[(h._version, None if h.grad_fn is None else h.grad_fn.name(), h.tolist()) for h in found]")
+
+
 def test_what_is_taken_along_an_axis_may_not_change():
     take = "y = t.take_along_dim(x, t.zeros(2, 2, dtype=t.int64), 1)"
     program = f"{take}\nwith t.no_grad(): x.mul_(2)\ny.sum().backward()"

@@ -50,7 +50,7 @@ def _norm(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
 
 
 def _norm_along(out: Any, x: Any, p: Any = 2, dim: Any = None, *_: Any, **__: Any) -> int | None:
-    return 0 if dim is not None and not x.ndim else None
+    return 0 if dim is not None and dim != () and not x.ndim else None
 
 
 def _none_left(out: Any, x: Any, *_: Any, **__: Any) -> int:

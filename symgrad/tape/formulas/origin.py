@@ -66,7 +66,8 @@ OWN: tuple[Any, ...] = ()
 def attach(tensor: Any, origin: Origin, target: Any) -> Any:
     """Note that ``origin``'s gradient for ``target`` was added to ``tensor``; returns the tensor."""
     extra = tensor.more()
-    edge = target._node if target._node is not None else target if target._requires_grad else target.source()
+    leaf = target._requires_grad or (target._extra is not None and target._extra.claims)
+    edge = target._node if target._node is not None else target if leaf else target.source()
     extra.origin_at = next(sequence)
     if not origin.known or extra.origin == OWN:
         extra.origin = OWN
