@@ -406,3 +406,38 @@ def test_autograd_inplace_view_of_view(t):
     after = hidden.t()
     with pytest.raises(RuntimeError, match="created in inference mode and is being modified inplace"):
         after.mul_(2)
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_a_view_told_to_require_grad_beside_a_base_that_does_not(t, mode):
+    """It is a leaf, whatever mode it was cut in: a change of the base leaves it one."""
+    base = t.ones(2) * 1
+    with getattr(t, mode)():
+        view = base[...]
+    view.requires_grad = True
+    base.mul_(3)
+    assert view.is_leaf and view.grad_fn is None and view._version == 1
+    (view * view).sum().backward()
+    assert view.grad.tolist() == [6.0, 6.0]
+    base.requires_grad_()
+    with pytest.raises(RuntimeError, match="A view was created in"):
+        view.grad_fn  # noqa: B018
+
+
+def test_a_view_told_to_require_grad_becomes_a_view_again(t):
+    """Once its base requires grad and was changed meanwhile, its history is that of the base."""
+    for when in ("before", "after"):
+        base = t.ones(2) * 1
+        view = base[...]
+        view.requires_grad = True
+        assert view.is_leaf
+        if when == "before":
+            base.mul_(3)
+        base.requires_grad_()
+        if when == "after":
+            assert view.is_leaf
+            with t.no_grad():
+                base.mul_(3)
+        assert view.grad_fn.name() == "AsStridedBackward0"
+        (view * 2).sum().backward()
+        assert base.grad.tolist() == [2.0, 2.0] and view.is_leaf is False

@@ -22,9 +22,9 @@ def views_follow(root: Any) -> None:
         alive = ref()
         if alive is not None and root._requires_grad and alive._node.__class__ is Node and not alive._node.mask:
             alive._node = None  # it says how the values came about, and no gradient goes that way
-        if alive is not None and out_of_reach(alive):
+        view = None if alive is None else alive._extra.view
+        if view is not None and (out_of_reach(alive) or (view.changed and root._requires_grad)):
             alive._requires_grad = root._requires_grad
-            view = alive._extra.view
             if alive._requires_grad and view.changed:
                 if view.kind:
                     alive._node = Invalid(alive)
@@ -118,19 +118,22 @@ def _follow(root: Any) -> None:
         view = None if alive is None else alive._extra.view
         if view is None or not (root._requires_grad or alive._requires_grad):
             continue
-        if alive._node.__class__ is Node or (out_of_reach(alive) and not view.kind and root._requires_grad):
+        if alive._node.__class__ is Node or (not view.kind and root._requires_grad):
             with inference_mode(False):
                 retake(alive, root)
 
 
 def spoil(root: Any) -> None:
-    """After an unrecorded change: views that may not change have no node any more, as in torch."""
+    """After an unrecorded change: views that may not change have no node any more, as in torch.
+
+    What was told to require grad beside a base that does not is no view to anybody who asks for its history.
+    """
     for ref in (root._extra.views if root._extra is not None else None) or ():
         alive = ref()
         view = None if alive is None else alive._extra.view
         if view is not None:
             view.changed = True
-            if view.kind and alive._requires_grad:
+            if view.kind and alive._requires_grad and (root._requires_grad or alive._node is not None):
                 alive._node = Invalid(alive)
 
 
