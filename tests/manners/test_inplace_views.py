@@ -416,7 +416,7 @@ def test_a_view_told_to_require_grad_beside_a_base_that_does_not(t, mode):
         view = base[...]
     view.requires_grad = True
     base.mul_(3)
-    assert view.is_leaf and view.grad_fn is None and view._version == 1
+    assert (view.is_leaf, view.grad_fn, view._version) == (True, None, 1)
     (view * view).sum().backward()
     assert view.grad.tolist() == [6.0, 6.0]
     base.requires_grad_()
@@ -440,4 +440,4 @@ def test_a_view_told_to_require_grad_becomes_a_view_again(t):
                 base.mul_(3)
         assert view.grad_fn.name() == "AsStridedBackward0"
         (view * 2).sum().backward()
-        assert base.grad.tolist() == [2.0, 2.0] and view.is_leaf is False
+        assert (base.grad.tolist(), view.is_leaf) == ([2.0, 2.0], False)
