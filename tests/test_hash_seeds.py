@@ -143,7 +143,7 @@ def printed(hash_seed: int, program: str, *args: str) -> str:
     return made.stdout
 
 
-def same_in_all(program: str, *args: str, seeds: tuple[int, ...] = (0, 1, 987654321)) -> None:
+def same_in_all(program: str, *args: str, seeds: tuple[int, ...] = (0, 987654321)) -> None:
     texts = [printed(seed, program, *args) for seed in seeds]
     assert len(texts[0]) > 1000
     for other in texts[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from typing import Any
@@ -29,6 +30,12 @@ GRADIENTS = [
 ]
 
 
+@functools.cache
+def formula(f: Any, args: Any, wrt: str | None = None) -> Any:
+    """The formula of a program or of its gradient, which several tests ask for."""
+    return sg.formula(f, *args, wrt=wrt)
+
+
 def point(f: Any, args: Any, found: Any, seed: int) -> tuple[dict[str, Any], dict[str, int]]:
     """Values of the arguments, and the letters of their sizes."""
     rng = np.random.default_rng(seed)
@@ -50,7 +57,7 @@ def loop_of(found: Any) -> Recurrence:
 
 @pytest.mark.parametrize(("f", "args"), KINDS)
 def test_recurrences_unroll_to_the_program(f: Any, args: Any) -> None:
-    found = sg.formula(f, *args)
+    found = formula(f, args)
     loop = loop_of(found)
     assert unrolled(loop) is loop.root
     values, sizes = point(f, args, found, 1)
@@ -68,7 +75,7 @@ def printed(found: Any) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize(("f", "args"), KINDS)
 def test_printed_recurrences_read_back(f: Any, args: Any) -> None:
-    found = sg.formula(f, *args)
+    found = formula(f, args)
     for text, read in printed(found):
         assert r", \ldots, " in text or ", …, " in text
         back = read(text, found.symbols, found.shape)
@@ -79,8 +86,8 @@ def test_printed_recurrences_read_back(f: Any, args: Any) -> None:
 
 @pytest.mark.parametrize(("f", "args", "wrt"), GRADIENTS)
 def test_adjoint_recurrences_give_the_gradient(f: Any, args: Any, wrt: str) -> None:
-    whole = sg.formula(f, *args)
-    found = sg.formula(f, *args, wrt=wrt)
+    whole = formula(f, args)
+    found = formula(f, args, wrt)
     target = next(s for s in found.symbols if s.name == wrt)
     loop = loop_of(whole)
     values, sizes = point(f, args, found, 3)
@@ -99,7 +106,7 @@ def test_adjoint_recurrences_give_the_gradient(f: Any, args: Any, wrt: str) -> N
 
 @pytest.mark.parametrize(("f", "args", "wrt"), GRADIENTS)
 def test_printed_adjoint_recurrences_read_back(f: Any, args: Any, wrt: str) -> None:
-    found = sg.formula(f, *args, wrt=wrt)
+    found = formula(f, args, wrt)
     by_entry = re.search(rf"\\bar\{{{wrt}\}}_\{{\[(:,)?k\]\}}", found.latex(loops=True))
     for text, read in printed(found):
         if by_entry:

@@ -1,4 +1,7 @@
-"""Compiled code = the tape, for every op of the table: value, gradient, shape and dtype."""
+"""Compiled code = the tape, for every op of the table: value, gradient, shape and dtype.
+
+In float64, it is a law of the table.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from symgrad.op import TABLE
 from symgrad.proving.laws import differentiable, is_data
 from symgrad.proving.samples import cases, make_case, samples
 
-DTYPES = {"float64": np.float64, "float32": np.float32, "complex128": np.complex128}
+DTYPES = {"float32": np.float32, "complex128": np.complex128}
 CASES = [(dtype, name) for dtype in DTYPES for name in dict.fromkeys(n for n, _ in cases(dtype == "complex128"))]
 
 
