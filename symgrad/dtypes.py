@@ -435,7 +435,7 @@ def result_type(da: np.dtype[Any], db: np.dtype[Any]) -> np.dtype[Any]:
     >>> result_type(int64, float32)
     dtype('float32')
     """
-    if da == db:
+    if da is db or da == db:
         return da
     oa, ob = kind_order(da), kind_order(db)
     if oa != ob and max(oa, ob) >= 2:

@@ -45,7 +45,7 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     def publish(call: F) -> F:
         @functools.wraps(call)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            found = [arg.dtype for arg in args if getattr(arg, "dtype", None) is not None]
+            found = [dtype for arg in args if (dtype := getattr(arg, "dtype", None)) is not None]
             if found:
                 dtype = functools.reduce(result_type, found)
                 if dtype.kind in table:

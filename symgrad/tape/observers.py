@@ -32,6 +32,11 @@ def may_step_aside(switch: Callable[[bool], None]) -> None:
             switch(False)
 
 
+def stepped_aside() -> bool:
+    """Whether every op takes the general path now."""
+    return _count > 0
+
+
 def step_aside() -> None:
     """Lead every op over the general path, until :func:`step_back` was called as often."""
     global _count

@@ -153,7 +153,7 @@ def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(self: Any, other: Any) -> Any:
         try:
-            return inplace(self, function, (other,), {})
+            return inplace(self, function, (other,), {}, table=True)
         except NotAnOperand:
             return NotImplemented
 

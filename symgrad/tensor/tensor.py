@@ -393,7 +393,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
         """``op`` with the result put back into this tensor's memory and history."""
-        return inplace(self, op, args, kwargs)  # type: ignore[no-any-return]
+        return inplace(self, op, args, kwargs, table=True)  # type: ignore[no-any-return]
 
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""

@@ -387,3 +387,31 @@ def test_read_only_memory(change):
     with pytest.raises(ValueError, match="read-only.*Change a clone"):
         change(symgrad.from_numpy(array))
     assert array.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("dtype", "shape"), [("float32", (3, 3)), ("float64", (5,)), ("float32", ())])
+def test_what_changes_alone_gets_the_bits_that_it_gets_before_the_eyes_of_a_view(dtype, shape):
+    """A tensor that nothing follows is changed by arrays alone; one that has a view by tensors."""
+    rng = np.random.default_rng(0)
+    others = [symgrad.tensor(rng.uniform(0.2, 0.9, shape).astype(dtype)) for _ in range(2)]
+    start = rng.uniform(0.2, 0.9, shape).astype(dtype)
+    changed = set()
+    names = [name for name in dir(symgrad.Tensor) if name.endswith("_") and not name.startswith("_")]
+    for name in names:
+        for args in ((), (0.5,), (2,), tuple(others[:1]), tuple(others), (others[0], 0.5), (0.25, 0.5)):
+            alone, seen = symgrad.tensor(start), symgrad.tensor(start)
+            view = seen[...]
+            outcomes = []
+            for tensor in (alone, seen):
+                symgrad.manual_seed(0)
+                try:
+                    getattr(tensor, name)(*args)
+                    outcomes.append((tensor.dtype, tensor.shape, tensor.detach().numpy().tobytes()))
+                except Exception as error:  # noqa: BLE001  (both raise the same)
+                    outcomes.append((type(error), str(error), start.tobytes()))
+            assert outcomes[0] == outcomes[1], (name, args)
+            if outcomes[0][2] != start.tobytes():
+                changed.add(name)
+            del view
+    assert len(changed) > 100

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import is_real_floating
 from symgrad.op import Op, elementwise
 from symgrad.ops.elementwise.arithmetic import div, ratio, static_number
 from symgrad.precision import halves, single
@@ -16,7 +16,7 @@ from symgrad.precision import halves, single
 
 def fits(*xs: Any) -> bool:
     """Whether operands are arrays of real floats, which is where a last digit can be saved."""
-    return all(getattr(x, "dtype", None) is not None and x.dtype.kind != "c" and is_floating(x.dtype) for x in xs)
+    return all((dtype := getattr(x, "dtype", None)) is not None and is_real_floating(dtype) for x in xs)
 
 
 def times(x: Any, factor: Any) -> Any:

@@ -116,6 +116,8 @@ def _joint(*operands: Any) -> Any:
 @refusing("b")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value · tensor1 · tensor2."""
+    if fused.fits(input, tensor1, tensor2):
+        return fused.addcmul(input, tensor1, tensor2, value)
     whole = [kind_of(t) in "ui" and hasattr(t, "dtype") for t in (tensor1, tensor2)]
     if sum(whole) == 1 and fused.fits(input, tensor1 if whole[1] else tensor2):  # which reads it as it is by backward
         return fused.addcmul(input, tensor1, tensor2, value)

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import float32, float64
 from symgrad.tape.memory.mirrors import mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, shown, twins
 from symgrad.tape.modes import MODE, recording
-from symgrad.tape.observers import NODES
+from symgrad.tape.observers import NODES, stepped_aside
 
 WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
 """Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
@@ -50,3 +51,28 @@ def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
         elif kind is not float and kind is not int:
             return None
     return target
+
+
+def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of the table makes of the arrays of a tensor that changes alone, and of those beside it.
+
+    None where a tensor would be made in another way: recorded or looked at, of several dtypes, in other shapes, or with
+    an error, which is raised in words about tensors.
+    """
+    old = tensor._value
+    dtype, kind, open_ = old.dtype, tensor.__class__, recording()
+    if (dtype is not float64 and dtype is not float32) or stepped_aside():
+        return None
+    row = []
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if arg.__class__ is kind:
+            if arg._value.dtype is not dtype or (open_ and arg._requires_grad):
+                return None
+            arg = arg._value
+        row.append(arg)
+    try:
+        value = op(old, *row[: len(args)], **dict(zip(kwargs, row[len(args) :], strict=True)))
+    except Exception:  # noqa: BLE001  (whatever it is, it is raised again)
+        return None
+    fits = isinstance(value, (np.ndarray, np.generic)) and value.dtype is dtype and value.shape == old.shape
+    return value if fits else None

@@ -26,7 +26,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node, sequence
 from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, twins_follow
-from symgrad.tape.memory.alone import WATCHERS, alone
+from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
@@ -48,23 +48,28 @@ _SMALL = 4096
 # ------------------------------------------------------------------------------------------ the operation
 
 
-def inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: bool = False) -> Any:
+def inplace(
+    tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: bool = False, table: bool = False
+) -> Any:
     """``op(tensor, …)`` with the result put into ``tensor``: its memory, its history and that of its aliases.
 
-    ``even``: all entries of the result are equal, so that they may also share their memory.
+    ``even``: all entries of the result are equal, so that they may also share their memory.  ``table``: ``op`` is a
+    function of the table, which takes arrays as it takes tensors.
     """
     others = (*args, *kwargs.values())
     refuse(tensor, others, op)
     target = alone(tensor, others)
     if target is None:
         return _carefully(tensor, op, args, kwargs, even)
-    began, before = next(sequence), tensor._value
-    new = op(tensor, *args, **kwargs)
-    if new.__class__ is Dual:
-        return MOVED[0](tensor, new)
-    value = _fitting(tensor, new)
-    if new._requires_grad and recording():
-        return _take(tensor, new, value, tensor, target, Change(began, before, Others(), []))
+    value = by_arrays(tensor, op, args, kwargs) if table else None
+    if value is None:
+        began, before = next(sequence), tensor._value
+        new = op(tensor, *args, **kwargs)
+        if new.__class__ is Dual:
+            return MOVED[0](tensor, new)
+        value = _fitting(tensor, new)
+        if new._requires_grad and recording():
+            return _take(tensor, new, value, tensor, target, Change(began, before, Others(), []))
     target[...] = value
     note_change(target)
     return tensor
