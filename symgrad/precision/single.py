@@ -121,7 +121,7 @@ def _kept(e: Any, dim: int) -> Any:
         return in_turn(e[None].swapaxes(0, dim % e.ndim + 1))
     count = e.shape[-1]
     vectors = np.zeros((-(-count // lanes) * lanes, *e.shape[:-1]), e.dtype)
-    vectors[:count] = np.moveaxis(e, -1, 0)
+    vectors[:count] = e.transpose(-1, *range(e.ndim - 1))
     parts = in_turn(vectors.reshape(-1, lanes, *e.shape[:-1]))
     while len(parts) > 1:
         parts = parts[: len(parts) // 2] + parts[len(parts) // 2 :]
@@ -239,7 +239,8 @@ def product_plus(a: Any, b: Any, c: Any) -> Any:
     """a b + c of float32, rounded once; a number is rounded first."""
     if a.dtype.kind == "c" or c.dtype.kind == "c":
         return a * b + c
-    return (a.astype(np.float64) * (b if isinstance(b, np.ndarray) else np.float32(b)) + c).astype(np.float32)
+    wide = np.multiply(a, b if isinstance(b, np.ndarray) else np.float32(b), dtype=np.float64)
+    return (wide + c).astype(np.float32)
 
 
 def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:

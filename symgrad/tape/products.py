@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.dtypes import float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import Op
-from symgrad.ops.linalg.contraction import pulls
+from symgrad.ops.linalg.contraction import by_columns, pulls
 from symgrad.tape.explaining import explain
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import laid_out
@@ -73,9 +73,9 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
         node.mask = mask
         node.shape = v.shape
         node.dtype = dtype
-        # A gradient lies as its factor does, and not every rule sees to that.
-        plain = x.flags.c_contiguous and y.flags.c_contiguous
-        node.rules = pulls(op, mask, x.shape, y.shape, dtype is float32) if plain else None
+        turned = (by_columns(x), by_columns(y))  # a gradient lies as its factor does
+        plain = (turned[0] or x.flags.c_contiguous) and (turned[1] or y.flags.c_contiguous)
+        node.rules = pulls(op, mask, x.shape, y.shape, dtype is float32, turned) if plain else None
         node.sequence_nr = next(sequence)
         node.extra = None
         out = new(cls)

@@ -75,7 +75,7 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
                 if name in SCALING and name != "lerp" and args[1].__class__ in NUMBERS:
                     inputs = (*inputs, None)
-                if out._node not in inputs:
+                if not [place for place in inputs if place is out._node]:
                     text = label if isinstance(label, str) else label(out, *args, **kwargs)
                     if text is not None:
                         places = positions(*args, **kwargs) if callable(positions) else positions

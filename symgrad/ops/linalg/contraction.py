@@ -310,13 +310,14 @@ def multilinear_vjp(op: Op) -> Rule:
             rest = [x for k, x in enumerate(inputs) if k != i]
             if not [x for x in rest if x.__class__ is not np.ndarray or x.dtype is not dtype]:
                 shapes = tuple([shape_of(x) for x in inputs])
-                found = _pull(op, i, shapes, tuple(params.items()) if params else (), dtype is float32)
-                if found is not None and not (op.mirrors and _by_columns(inputs[i])):
-                    return found(g, *rest, shapes[i])
+                turned = bool(op.mirrors and by_columns(inputs[i]))
+                found = _pull(op, i, shapes, tuple(params.items()) if params else (), dtype is float32, turned)
+                if found is not None:
+                    return found(g, *rest, shapes[i][::-1]).T if turned else found(g, *rest, shapes[i])
         labels, output = op.einsum(*(shape_of(x) for x in inputs), **params)
         others = [conj(x) for k, x in enumerate(inputs) if k != i]
         other_labels = tuple(x for k, x in enumerate(labels) if k != i)
-        if op.mirrors and isinstance(g, np.ndarray) and _by_columns(inputs[i]):
+        if op.mirrors and isinstance(g, np.ndarray) and by_columns(inputs[i]):
             shape = shape_of(inputs[i])
             return contract((g, *others), (output, *other_labels), labels[i][::-1], shape[::-1]).T
         return contract((g, *others), (output, *other_labels), labels[i], shape_of(inputs[i]))
@@ -328,15 +329,18 @@ _ARRAYS = (np.ndarray, np.generic)
 
 
 @functools.lru_cache(maxsize=4096)
-def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any, single: bool) -> Callable[..., Any] | None:
+def _pull(
+    op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any, single: bool, turned: bool
+) -> Callable[..., Any] | None:
     """How an op of one or two arrays is pulled back to operand ``i``: the compiled contraction, looked up by shapes.
 
-    It takes the cotangent, the other operand and the shape of this one.  None where that is no single plan.
+    It takes the cotangent, the other operand and the shape of this one; ``turned``: it gives the transpose, and takes
+    the shape of that.  None where that is no single plan.
     """
     if len(shapes) > 2:
         return None
     labels, output = op.einsum(*shapes, **dict(params))
-    wanted, others = labels[i], labels[:i] + labels[i + 1 :]
+    wanted, others = labels[i][::-1] if turned else labels[i], labels[:i] + labels[i + 1 :]
     if _repeats(wanted) or (not others and wanted == output):
         return None
     return _compiled((output, *others), wanted, None, single)
@@ -344,26 +348,27 @@ def _pull(op: Op, i: int, shapes: tuple[tuple[int, ...], ...], params: Any, sing
 
 @functools.lru_cache(maxsize=4096)
 def pulls(
-    op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...], single: bool
+    op: Op, mask: int, a: tuple[int, ...], b: tuple[int, ...], single: bool, turned: tuple[bool, bool]
 ) -> tuple[Rule | None, Rule | None] | None:
     """The rules ``(g, out, x, y)`` of a product of two arrays of these shapes, by the factors in ``mask``.
 
-    They are float64, or all of them in ``single`` precision.
+    They are float64, or all of them in ``single`` precision; those ``turned`` lie column by column, as their gradients
+    do then.
     """
-    first, second = _pull(op, 0, (a, b), (), single), _pull(op, 1, (a, b), (), single)
+    first, second = (_pull(op, i, (a, b), (), single, turned[i]) for i in (0, 1))
     if first is None or second is None:
         return None
 
     def by_first(g: Any, _out: Any, _x: Any, y: Any) -> Any:
-        return first(g, y, a)
+        return first(g, y, a[::-1]).T if turned[0] else first(g, y, a)
 
     def by_second(g: Any, _out: Any, x: Any, _y: Any) -> Any:
-        return second(g, x, b)
+        return second(g, x, b[::-1]).T if turned[1] else second(g, x, b)
 
     return (by_first if mask & 1 else None, by_second if mask & 2 else None)
 
 
-def _by_columns(matrix: Any) -> bool:
+def by_columns(matrix: Any) -> bool:
     """Whether an operand is a matrix that lies column by column; one whose values are not kept tells it itself."""
     if isinstance(matrix, np.ndarray):
         return matrix.ndim == 2 and matrix.flags.f_contiguous and not matrix.flags.c_contiguous

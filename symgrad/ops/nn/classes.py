@@ -214,13 +214,12 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = _class_axis(input)
-    classes = size(input, (axis,))
     if not label_smoothing and axis == len(shape_of(input)) - 1 and _plainly(target, weight, ignore_index):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)
         return reduced(surprise_of_label(input, _one_label(input, target)), reduction)
-    logs = log_softmax(input, axis)
+    classes, logs = size(input, (axis,)), log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
         if ignore_index >= 0:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, Spec, front, lookup, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
@@ -211,7 +212,7 @@ squeeze_op: Op = multilinear(
 )
 unsqueeze_op: Op = multilinear(
     "unsqueeze",
-    lambda x, dim: np.expand_dims(x, dim),
+    lambda x, dim: np.asarray(x)[(*(slice(None),) * dim, None)],
     _unsqueeze_spec,
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim:]),
     code=lambda x, dim: f"{closed(x)}[{':, ' * dim}None]",
@@ -231,7 +232,7 @@ def _permute_spec(shape: Any, *, dims: tuple[int, ...]) -> Spec:
 
 permute_op: Op = multilinear(
     "permute",
-    lambda x, dims: np.transpose(x, dims),
+    lambda x, dims: np.asarray(x).transpose(dims),
     _permute_spec,
     infer=lambda shape, dims: tuple(shape[k] for k in dims),
     code=lambda x, dims: f"{closed(x)}.T" if dims == (1, 0) else f"np.transpose({x}, {dims})",
@@ -327,7 +328,7 @@ def _once(whole: Any, part: Any, *, shape: Any) -> Any:
 
 expand_op: Op = multilinear(
     "expand",
-    lambda x, shape: np.broadcast_to(x, shape),
+    kernels.spread,
     _expand_spec,
     infer=lambda _, shape: tuple(shape),
     size_params=("shape",),

@@ -15,6 +15,7 @@ from symgrad.op import Op
 from symgrad.ops.rules.fitting import fit
 from symgrad.tape.graph import FREED, Labelled, Node, landing
 
+_ARRAYS = (np.ndarray, np.generic)
 _plain: dict[Op, bool] = {}
 """Whether the rules of an op may be called as they are; found out once for each."""
 
@@ -31,12 +32,16 @@ def straight(sweep: Any, node: Node, g: Any) -> bool:
         return False
     if saved.__class__ is not tuple or saved is FREED:
         return False
-    if args.__class__ is Labelled and (args.siblings is not None or args.role == "overlap" or op.kind == "elementwise"):
-        return False
+    others = "cV"
+    if args.__class__ is Labelled:
+        if args.siblings is not None or args.role == "overlap":
+            return False
+        if op.kind == "elementwise":  # whose operands may have been saved as they were given
+            others = "fcV"
     if not (_plain[op] if op in _plain else _is_plain(op)):
         return False
     for value in saved:
-        if value.__class__ is np.ndarray and value.dtype is not dtype and value.dtype.kind in "cV":
+        if isinstance(value, _ARRAYS) and value.dtype is not dtype and value.dtype.kind in others:
             return False
     rules, params, mask = op.vjps, node.params, node.mask
     read = sweep.arguments(node, saved)

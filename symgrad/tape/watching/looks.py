@@ -54,15 +54,16 @@ class Look:
         while stack:
             item = stack.pop()
             if isinstance(item, Node):
-                if id(item) not in found:
-                    found[id(item)] = item
-                    stack.extend(item.args)
-            elif hasattr(item, "raw_shape"):
+                if id(item) in found:
+                    continue
+                found[id(item)] = item
+                if len(found) > SEARCHED:
+                    break
+                if self.rows is not None and (len(found) > NODES or _opaque(item)):
+                    self.rows = None
+                stack.extend(item.args)
+            elif id(item) not in leaves and hasattr(item, "raw_shape"):
                 leaves[id(item)] = item if isinstance(item, Source) else weakref.ref(item)
-            if isinstance(item, Node) and (len(found) > NODES or _opaque(item)):
-                self.rows = None
-            if len(found) > SEARCHED:
-                break
         self.leaves = list(leaves.values())
         if self.rows is None:
             return
@@ -116,7 +117,9 @@ def _opaque(node: Node) -> bool:
     """Whether an operation cannot be noted without its own data: a custom function, or an index of many entries."""
     if node.op.define_symbolic is not None:
         return True
-    index = (node.params or {}).get("index")
+    index = node.params.get("index") if node.params else None
+    if index is None:
+        return False
     parts = (
         index.value if isinstance(index, Index) and isinstance(index.value, tuple) else (getattr(index, "value", 0),)
     )
