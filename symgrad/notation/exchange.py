@@ -9,7 +9,6 @@ from symgrad.errors import ArgumentError, FormulaError, NameProblem
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.term import SYMBOL, Term, postorder, symbol
 from symgrad.notation.functions import FormulaFunction
-from symgrad.tape.record import Recorded
 
 __all__ = ["SympyFunction", "from_sympy", "to_matexpr"]
 
@@ -113,8 +112,8 @@ def _declared(symbols: Iterable[Any]) -> dict[str, Term]:
 def to_matexpr(value: Any) -> Any:
     """A formula as SymPy's ``MatrixExpr``: vectors are columns, entry by entry products ``HadamardProduct``.
 
-    ``value`` is a tensor, a term, or an expression that symgrad made; its canonical form is converted.  Scalars become
-    plain SymPy.  Raises ``FormulaError`` for what SymPy has no node for: more than two axes, broadcasting other than by
+    ``value`` is a tensor, a formula, a term, or an expression that symgrad made; its canonical form is converted.
+    Scalars become plain SymPy.  Raises ``FormulaError`` for what SymPy has no node for: more than two axes, broadcasting other than by
     scalars, columns and rows, and ops such as ``softmax``.
 
     >>> import symgrad as sg
@@ -123,15 +122,18 @@ def to_matexpr(value: Any) -> Any:
     >>> ((A @ x) @ (A @ x)).backward()
     >>> sg.to_matexpr(x.grad)
     2*A.T*A*x
+    >>> sg.to_matexpr(sg.formula("tr(inv(X) @ S)", wrt="X"))
+    -X.T**(-1)*S.T*X.T**(-1)
     """
     from symgrad.formula.sympy.matrices import matrix_expression
 
-    if isinstance(value, Recorded):
-        value = value.term  # type: ignore[attr-defined]
-    elif not isinstance(value, Term):
+    value = getattr(value, "term", value)  # of a tensor, of a formula, of a function made by from_sympy or from_latex
+    if not isinstance(value, Term):
         from symgrad.formula.sympy.terms import from_sympy_expr
 
         if not hasattr(value, "free_symbols"):
-            raise FormulaError(f"to_matexpr() takes a tensor, a term or an expression, not {type(value).__name__}.")
+            raise FormulaError(
+                f"to_matexpr() takes a tensor, a formula, a term or an expression, not {type(value).__name__}."
+            )
         value = from_sympy_expr(value)
     return matrix_expression(canonical(value))
