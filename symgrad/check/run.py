@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array, as_written, is_differentiable, require_floating
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import METHODS, Derivative
-from symgrad.check.asking.frameworks import derivative_of, in_library
+from symgrad.check.asking.frameworks import derivative_of, in_library, wants_torch
 from symgrad.check.asking.jax_calls import jax_followed
 from symgrad.check.asking.kinds import filled, kind_of, known_kind, signature_text, takes, vjp_function
 from symgrad.check.asking.nested import Arguments, Given, parts, take_apart
@@ -166,10 +166,7 @@ def _checked(
         f, grad = partial(f, **kwargs), partial(grad, **kwargs) if callable(grad) else grad
     grad = filled(grad, args) if kind in (None, "gradient") else grad
     asked = grad if isinstance(grad, str) else None
-    if isinstance(grad, str):
-        if kind not in (None, "vjp"):
-            raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
-        args, grad, kind = in_library(grad, args), derivative_of(grad, f), "vjp"
+    args, grad, kind = _in_its_library(f, grad, args, kind)
     written_for = jax_followed(followable(f), asked, args)
     question = Question(written_for, grad, args, argnums, Arguments(f, args, names), label, rtol, method)
     f = question.f
@@ -193,6 +190,15 @@ def _checked(
     if kind == "jvp":
         return check_jvp(question, out, tangents)
     return (_check_jacobian if kind == "jacobian" else _check_elementwise)(question, out)
+
+
+def _in_its_library(f: Any, grad: Any, args: tuple[Any, ...], kind: str | None) -> tuple[Any, Any, str | None]:
+    """Arguments, derivative and its kind for a function that is written for another library."""
+    if not isinstance(grad, str):
+        return in_library("torch", args) if wants_torch(f, args) else args, grad, kind
+    if kind not in (None, "vjp"):
+        raise ArgumentError(f"the derivative of {grad} is asked for as a vjp; leave out kind={kind!r}.")
+    return in_library(grad, args), derivative_of(grad, f), "vjp"
 
 
 def _require_calls(f: Any, grad: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

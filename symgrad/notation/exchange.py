@@ -113,8 +113,8 @@ def to_matexpr(value: Any) -> Any:
     """A formula as SymPy's ``MatrixExpr``: vectors are columns, entry by entry products ``HadamardProduct``.
 
     ``value`` is a tensor, a formula, a term, or an expression that symgrad made; its canonical form is converted.
-    Scalars become plain SymPy.  Raises ``FormulaError`` for what SymPy has no node for: more than two axes, broadcasting other than by
-    scalars, columns and rows, and ops such as ``softmax``.
+    Scalars become plain SymPy.  Raises ``FormulaError`` for what SymPy has no node for: more than two axes,
+    broadcasting other than by scalars, columns and rows, and ops such as ``softmax``.
 
     >>> import symgrad as sg
     >>> A = sg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="A")

@@ -55,6 +55,21 @@ def test_torch():
 
 
 @pytest.mark.peer
+def test_functions_for_torch_are_given_its_tensors_in_place_of_arrays():
+    torch = pytest.importorskip("torch")
+
+    def f(p, y):
+        return ((torch.tanh(p["w"]) - torch.as_tensor(y)) ** 2).sum()
+
+    def by_hand(p, y, power=2):
+        t = torch.tanh(p["w"])
+        return {"w": 2 * (t - torch.as_tensor(y)) * (1 - t**power)}, 2 * (torch.as_tensor(y) - t)
+
+    assert check(f, by_hand, {"w": X}, X[::-1])
+    assert not check(f, lambda p, y: by_hand(p, y, 1), {"w": X}, X[::-1])
+
+
+@pytest.mark.peer
 def test_jax():
     jax = pytest.importorskip("jax")
     jnp = jax.numpy

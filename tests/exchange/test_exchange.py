@@ -249,5 +249,5 @@ def test_to_matexpr_refuses():
         sg.to_matexpr(symbol("T", ("n", "m", "p")))
     with pytest.raises(FormulaError, match="nothing for softmax"):
         sg.to_matexpr(sg.softmax(symbol("s", ("n",)), 0))
-    with pytest.raises(FormulaError, match="tensor, a term or an expression"):
+    with pytest.raises(FormulaError, match="a formula, a term or an expression"):
         sg.to_matexpr(3.0)

@@ -5,14 +5,15 @@ Each is ``vjp(cotangent, *args)``.  Backward passes that users wrote for the lib
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from symgrad.check.asking.arrays import as_array, is_differentiable
-from symgrad.check.asking.calling import is_jax, is_torch
+from symgrad.check.asking.arrays import as_array, is_array_like, is_differentiable
+from symgrad.check.asking.calling import copied, is_jax, is_torch
 from symgrad.check.asking.nested import leaves, parts, rebuilt
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.errors import ArgumentError
@@ -32,7 +33,7 @@ def in_library(library: str, args: Sequence[Any]) -> tuple[Any, ...]:
 
     def held(value: Any) -> Any:
         if library == "torch" and is_differentiable(value) and not is_torch(value):
-            return module.tensor(as_array(value))
+            return module.tensor(np.array(as_array(value)))  # a copy, since torch refuses what runs backwards
         if library == "jax" and is_differentiable(value) and not is_jax(value):
             return module.numpy.asarray(as_array(value))
         return value
@@ -40,6 +41,23 @@ def in_library(library: str, args: Sequence[Any]) -> tuple[Any, ...]:
     if library not in ("torch", "jax"):
         return tuple(args)
     return tuple(rebuilt(arg, iter([held(leaf) for _, leaf in leaves(arg, "")])) for arg in args)
+
+
+def wants_torch(f: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Whether a function that was given arrays takes torch's tensors alone, as torch's words say when it is tried."""
+    if "torch" not in sys.modules or any(is_torch(leaf) for arg in args for _, leaf in leaves(arg, "")):
+        return False
+
+    def of_own(arg: Any) -> Any:
+        return rebuilt(arg, iter([copied(leaf) if is_array_like(leaf) else leaf for _, leaf in leaves(arg, "")]))
+
+    try:
+        f(*map(of_own, args))
+    except TypeError as error:
+        return "must be Tensor, not" in str(error)
+    except Exception:  # noqa: BLE001  (the check calls it again, and has words for what it raises)
+        return False
+    return False
 
 
 def _loaded(library: str) -> Any:
