@@ -37,6 +37,7 @@ class ImportedModule:
         self.weights = dict(weights)
         self.parameters = parameters
         self.names = pure.names[len(self.weights) :]
+        self.examples = pure.examples[len(self.weights) :]
         self.__name__ = pure.__name__
         signature = pure.__signature__
         self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[len(self.weights) :])
@@ -185,10 +186,10 @@ class _Reader:
                 raise UnsupportedFunction(f"{_described(node)} is not known here.")
         result = self._result(next(n for n in self.nodes if n.op == "output"))
         shapes: list[Any] = [tuple(v.shape) for v in weights.values()] + [_shape_of(n) for n in inputs]
-        if not self.graph.sized:  # nobody asked for sizes, so that they may be others
-            shapes = [None] * len(shapes)
         arguments = [*weights, *labels.values()]
         pure = ImportedFunction(name, arguments, shapes, self.steps, [result], False, entering=_entering)
+        if not self.graph.sized:  # nobody asked for sizes, so that they may be others
+            pure.shapes = [None] * len(shapes)
         return ImportedModule(pure, weights, self.parameters)
 
     def _path(self, node: Any) -> str | None:

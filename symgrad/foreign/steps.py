@@ -38,7 +38,8 @@ class ImportedFunction:
     """A function of arrays and tensors that runs the steps of a program.
 
     ``names`` are its arguments, ``shapes`` theirs; ``steps`` is what it runs.  It takes arrays, numbers and tensors of
-    these shapes (None: of any), and raises ``ShapeError`` for others.  ``entering`` makes values of the arguments.
+    these shapes (None: of any), and raises ``ShapeError`` for others.  ``examples`` are the shapes that it was read
+    with, which its formula is asked about.  ``entering`` makes values of the arguments.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class ImportedFunction:
     ):
         self.__name__ = name
         self.names = list(names)
-        self.shapes = list(shapes)
+        self.shapes: list[tuple[int, ...] | None] = list(shapes)
+        self.examples = list(shapes)
         self.steps = needed(steps, results)
         self.results = list(results)
         self.several = several

@@ -11,7 +11,7 @@ from symgrad.tensor.creation import empty
 
 
 class Parameter(Tensor):
-    """A leaf in the memory of ``data`` that requires grad: ``Parameter(torch.randn(3))``.
+    """A leaf in the memory of ``data`` that requires grad, and has its name: ``Parameter(torch.randn(3))``.
 
     >>> import symgrad as sg
     >>> Parameter(sg.tensor([1.0]))
@@ -30,7 +30,8 @@ class Parameter(Tensor):
                 f"Parameter() takes a tensor, not {type(data).__name__}: Parameter(symgrad.tensor(...))."
             )
         made = cls._make_subclass(cls, empty(0) if data is None else data, requires_grad)
-        made.more().site = call_site(1)
+        extra = made.more()
+        extra.site, extra.name = call_site(1), getattr(getattr(data, "_extra", None), "name", None)
         return made
 
     def __repr__(self) -> str:

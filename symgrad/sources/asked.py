@@ -169,6 +169,8 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     if isinstance(getattr(of, "term", None), Term) and not args and not known:  # SymPy's, with the shapes stated there
         letters = {s for t in of.symbols for s in t.shape}
         return Source(one_entry(of.term) if scalar else of.term, of.symbols, of.__name__, given=letters)
+    examples = () if args or known else getattr(of, "examples", ())  # of a program of JAX or torch
+    args = args if None in examples else examples or args
     reading, term = run_on(of, tuple(args)) if args else run_on_examples(of, known, scalar)
     term = one_entry(term) if scalar else term
     name = getattr(of, "__name__", "")

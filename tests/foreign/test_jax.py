@@ -101,6 +101,13 @@ def test_functions_of_jax_go_everywhere(rng):
     np.testing.assert_allclose(sg.func.hessian(f, argnums=1)(*map(sg.tensor, (X, w, y))).numpy(), 2 * X.T @ X)
 
 
+def test_formulas_need_no_examples_but_those_that_the_program_was_read_with(rng):
+    f = sg.from_jax(lambda w, X, y: jnp.mean((jnp.tanh(X @ w) - y) ** 2), np.ones(3), np.ones((4, 3)), np.ones(4))
+    assert sg.latex(f, wrt="y") == r"\frac{1}{2} \left(y - \tanh\left(X w\right)\right)"
+    assert sg.judge("(y - tanh(X@w))/2", of=f, wrt="y")
+    assert "X.T @" in str(sg.derive(f, wrt="w"))
+
+
 def test_containers_and_several_results():
     def f(params, x):
         return {"out": params["W"] @ x + params["b"], "norm": jnp.sum(x**2)}

@@ -218,6 +218,15 @@ def test_recurrent_layers_by_way_of_an_exported_program(kind):
     compare(First(), sg.from_fx(torch.export.export(First(), (x,))), [x])
 
 
+def test_formulas_need_no_examples_but_those_that_the_program_was_read_with():
+    net = nn.Sequential(nn.Linear(3, 2), nn.Tanh()).double()
+    f = sg.from_fx(lambda x: net(x).sum(), normal(5, 3))
+    assert f.examples == [(5, 3)]
+    want = sg.latex(f, (5, 3), wrt="x")
+    assert sg.latex(f, wrt="x") == want
+    assert r"\mathrm{net}_{0,\mathrm{weight}}" in want
+
+
 def test_functions_of_torch_go_everywhere(rng):
     net = nn.Linear(3, 1).double()
     penalty = torch.full((3,), 0.5, dtype=torch.float64, requires_grad=True)
@@ -230,6 +239,7 @@ def test_functions_of_torch_go_everywhere(rng):
     assert f.names == ["x", "y"]
     assert set(f.parameters) == {"net", "penalty"}
     assert sg.latex(f.pure, (1, 3), (1,), (3,), (5, 3), (5, 1), wrt="penalty") == r"0.2 \mathrm{penalty}"
+    assert sg.latex(f, (5, 3), (5, 1), wrt="y") == r"2 \left(y - x W^{\top} - b\right)"
     x, y = rng.normal(size=(5, 3)), rng.normal(size=(5, 1))
     tensors = [sg.tensor(v.numpy(force=True), requires_grad=True) for v in f.weights.values()]
     tensors += [sg.tensor(v, requires_grad=True) for v in (x, y)]

@@ -270,3 +270,16 @@ def test_an_identity_of_a_size_that_is_a_number_makes_the_size_one():
     found = sg.formula(deviator, S, wrt="S")
     assert found.latex() == r"2 S - \frac{2 \operatorname{tr}\left(S\right)}{3} I"
     np.testing.assert_allclose(found.evaluate(S=S), sg.func.grad(deviator)(S).numpy(), rtol=1e-12)
+
+
+def test_a_function_that_holds_an_array_has_its_sizes():
+    """The shapes that are tried fit that array by chance; at others the function has no value."""
+    H = sg.tensor(np.arange(12.0).reshape(4, 3), name="H")
+    found = sg.formula(lambda x: ((H @ x) ** 2).sum(), wrt="x")
+    assert found.latex() == r"2 H^{\top} H x"
+    np.testing.assert_allclose(found.evaluate(x=np.ones(3), H=H.numpy()), 2 * H.numpy().T @ H.numpy().sum(1))
+
+
+def test_a_parameter_is_called_like_what_it_was_made_of():
+    W = sg.nn.Parameter(sg.tensor([1.0, 2.0], name="K"))
+    assert str((2 * W).expr) == "2*K"
