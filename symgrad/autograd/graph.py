@@ -295,7 +295,7 @@ def inner_class_named(name: str) -> type[InnerFn]:
 
 def handle(node: tape.Node) -> GradFn:
     """The one :class:`GradFn` of a node."""
-    if node.op.name == "output":
+    while node.op.name == "output" or (node.args.__class__ is Labelled and node.args.role == "apart"):
         node = node.args[0]
     keeper = siblings_of(node) or node.more()
     found: GradFn | None = keeper.handle() if keeper.handle is not None else None

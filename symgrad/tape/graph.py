@@ -102,7 +102,8 @@ class Labelled(tuple[Any, ...]):
     origin  the recorded pass whose result the node gave, if it is one
     role    what a change of a view made the node: "put" where the changed part was put back into its base, "change" for
             the operation itself, "overlap" for one on a view that shows entries twice; "scaling" for a product with a
-            number that is part of a function, "empty" for strides that read nothing; else empty
+            number that is part of a function, "empty" for strides that read nothing, "apart" for the place of a result
+            that got another shape without grad, which to users is that of the result before; else empty
     now     of a change of a view: a reference to the node of the view since
     siblings  of one output of several: the whole that it belongs to (:mod:`symgrad.tape.backward.siblings`)
     given   the function and what it was given, with ``...`` for tensors: ``(function, arguments, arguments by name)``

@@ -21,7 +21,7 @@ from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
-from symgrad.tape.memory.aliases import views_follow
+from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
@@ -228,8 +228,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         counted, self._value = changes(former), apart(new._array())
         extra.renewed = note_replaced(former, place, self._value)
         if (former.shape, former.dtype) != (self._value.shape, self._value.dtype):
-            extra.formed = extra.formed or []
-            extra.formed.append((extra.renewed, former.shape, former.dtype))
+            extra.formed = [*(extra.formed or ()), (extra.renewed, former.shape, former.dtype)]
+            stands_apart(self)
         extra.counted += counted
         extra.strides = None if self._value.size else new.stride()
         extra.former = (*extra.former, weakref.ref(former))[-8:]

@@ -488,3 +488,12 @@ def test_grad_fn_settings(t):
     assert plain.as_strided((3,), (1,)).grad_fn._saved_storage_offset is None
     with pytest.raises(AttributeError, match="_saved_nothing"):
         _ = leaky._saved_nothing
+
+
+def test_places_in_memory_are_not_saved(t):
+    """``as_strided`` keeps sizes and strides, which backward does not free."""
+    x = t.ones(2, 3, requires_grad=True)
+    view = x.as_strided((2,), (1,))
+    (view * view).sum().backward()
+    view.sum().backward()
+    assert x.grad.tolist() == [[3.0, 3.0, 0.0], [0.0, 0.0, 0.0]]

@@ -132,3 +132,40 @@ def test_each_graph_knows_the_shape_that_a_leaf_had_for_it() -> None:
     for shape, made in graphs:
         assert former(x, made._node) == (shape, np.float32)
     assert former(x, (x * 2)._node) is None
+
+
+BEFORE = """v.mul_(2) | v[0] = 0.5 | v[1:].mul_(2) | v[v > 0] = 0.25 | v[[0]] = 0.5 | v.cumsum_(0) | v.sin_()
+v.masked_fill_(v > 0, 1.0)""".replace("\n", " | ").split(" | ")
+TURNED = {
+    "an axis before": "with t.no_grad(): v.unsqueeze_(0)",
+    "an axis behind": "with t.no_grad(): v.unsqueeze_(-1)",
+    "data with an axis before": "v.data = v.data[None]",
+    "data more often": "v.data = t.stack([v.data, v.data * 2])",
+    "data in single precision": "v.data = v.data.float()",
+}
+AFTER = ["v.sin()", "v * v", "v[0]", "v @ v.mT", "v", "(v + 1).exp() * 2", "v.sum(-1).square()"]
+
+
+@pytest.mark.parametrize("turn", TURNED)
+@pytest.mark.parametrize("before", BEFORE)
+def test_results_that_are_used_in_another_shape(before: str, turn: str) -> None:
+    """The gradient of a result is summed to the shape that it had when it got its history, or does not fit."""
+
+    def outcomes(t: Any) -> Any:
+        found: list[Any] = []
+        for after in AFTER:
+            x = t.tensor([1.0, -2.0, 3.0], dtype=t.float64, requires_grad=True)
+            env = {"t": t, "v": x * 1}
+            exec(f"{before}\nnode = v.grad_fn\n{TURNED[turn]}", env)  # noqa: S102
+            try:
+                out = eval(after, env).sum()  # noqa: S307
+                (g,) = t.autograd.grad(out, x, create_graph=True)
+                out.backward()
+            except RuntimeError:
+                found.append("refused")
+                continue
+            assert env["v"].grad_fn is env["node"]
+            found.append((tuple(x.grad.shape), np.round(x.grad.tolist(), 5).tolist(), np.round(g.tolist(), 5).tolist()))
+        return found
+
+    assert outcomes(sg) == outcomes(torch)

@@ -309,7 +309,7 @@ getitem_op: Op = primitive(
     code=lambda x, *places, index: f"{closed(x)}[{index.text(places)}]",
     view=_indexed_view,
     put_back=lambda whole, part, index: index_put_op(whole, part, index=index),
-    keeps=lambda index: index.fancy,
+    keeps=lambda index: index.fancy and index.steps is None,  # sizes and strides are no tensors
     digits="kernel",
     numbers="within",
     example=("vector", {"index": Index(slice(1, None))}),

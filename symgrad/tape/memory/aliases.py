@@ -6,7 +6,8 @@ import weakref
 from typing import Any
 
 from symgrad.errors import AutogradError
-from symgrad.tape.graph import Labelled, Node
+from symgrad.op import lookup
+from symgrad.tape.graph import Labelled, Node, new_node
 from symgrad.tape.memory.overlap import blank
 from symgrad.tape.memory.putting import Chain
 from symgrad.tape.memory.views import base_of, out_of_reach, twins
@@ -135,6 +136,22 @@ def spoil(root: Any) -> None:
             view.changed = True
             if view.kind and alive._requires_grad and (root._requires_grad or alive._node is not None):
                 alive._node = Invalid(alive)
+
+
+def stands_apart(tensor: Any) -> None:
+    """After a result got another shape or dtype without grad: its place in the graph, which looks like it.
+
+    What comes there is summed and cast to what the result was when its node was made, as torch does, or does not fit.
+    """
+    node, value = tensor._node, tensor._array()
+    if not tensor._requires_grad or node.__class__ is not Node:
+        return
+    shape, wide = (1,) * (value.ndim - node.ndim) + node.shape, value.shape
+    if (node.shape, node.dtype) != (wide, value.dtype):
+        fits = len(shape) == len(wide) and all(size in (1, other) for size, other in zip(shape, wide, strict=True))
+        op, params = (lookup("expand"), {"shape": wide}) if fits else (lookup("clone"), {})
+        tensor._node = new_node(op, (node,), params, 1, wide, value.dtype, (None, None))
+        Labelled.cast(tensor._node, "apart")
 
 
 def cut(root: Any, chain: Chain) -> Any:

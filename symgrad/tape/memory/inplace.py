@@ -25,7 +25,7 @@ from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node, sequence
-from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, twins_follow
+from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, stands_apart, twins_follow
 from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
@@ -389,6 +389,8 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
         tensor.more().strides = made.stride()
     if not recording() and not _traced(root):
         tensor._value = made._value  # the history stays what it was
+        if view is None:
+            stands_apart(tensor)
         step = view_of(made)
         if view is not None and step is not None and step is not view:  # but it is another part of its base
             tensor._extra.view = view.then(step)
