@@ -15,7 +15,7 @@ from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
-from symgrad.formula.reading.people.text import is_numpy
+from symgrad.formula.reading.people.text import is_latex, is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute
 from symgrad.judging.differentials import derivative_stated, without_vec
 from symgrad.judging.mistakes import explained, undefined
@@ -177,7 +177,7 @@ def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
         try:
             verdict = Case(side, about, wrt, ours).verdict()
         except SymgradError:
-            if k or "=" in side:
+            if k or ("=" in side and is_latex(side)):
                 raise
             continue  # what stands on the left is a name for the derivative
         if not verdict:

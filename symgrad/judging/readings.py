@@ -15,7 +15,7 @@ from symgrad.formula.reading.people.clauses import sides
 from symgrad.formula.reading.people.names import stand_ins
 from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
-from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, split_definition
+from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, sides_of, split_definition
 from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import Term, postorder, symbol
@@ -84,7 +84,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         return _of_sympy(given, table, shape)
     if is_latex(given):
         return _of_latex(given, table, shape)
-    text = split_definition(given.replace("⁄", "/").replace("∕", "/"))  # the signs of fractions and of division
+    text = split_definition(_plain(given))
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
@@ -97,9 +97,28 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
             words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * said) if n])
             also_starred = also or ((inverse or open_star) and starred)
             ways.append(_in_paper(read, f"{words}." if words else "", also_starred, starred and not inverse))
+    indexed = _with_indices(text, table)
+    if indexed != text:
+        ways += _of_latex(indexed, table, shape)
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
+
+
+def _plain(given: str) -> str:
+    """A text with one sign for quotients: there are others for fractions and for division."""
+    return given.replace("⁄", "/").replace("∕", "/")
+
+
+def _with_indices(text: str, table: dict[str, Term]) -> str:
+    """A text with ``A_{ij}`` for ``A[i, j]``, where the letters are neither symbols nor sizes."""
+    taken = {*table, *(str(size) for s in table.values() for size in s.shape)}
+
+    def written(found: re.Match[str]) -> str:
+        letters = re.findall(r"[a-z]", found[1])
+        return found[0] if taken & set(letters) else f"_{{{''.join(letters)}}}"
+
+    return re.sub(r"(?<=[\w)\]])\[\s*([a-z](?:\s*,\s*[a-z])*)\s*\]", written, text)
 
 
 def _in_paper(read: Callable[[], Term], note: str, also: bool, starred: bool) -> Reading:
@@ -240,10 +259,14 @@ def _weight(error: Exception) -> tuple[bool, bool, int, bool]:
 
 def chained(given: Any, symbols: Sequence[Term]) -> list[str]:
     """The sides of a chain ``header = a = b`` but for the last, each with the definitions; empty without a chain."""
-    if not isinstance(given, str) or not is_latex(given):
+    if not isinstance(given, str):
         return []
     try:
-        return sides(tokenize(given), table_of(symbols))
+        return sides(tokenize(given), table_of(symbols)) if is_latex(given) else sides_of(_plain(given), symbols)
+    except FormulaError:
+        if is_latex(given):
+            raise
+        return []  # reading says where
     except RecursionError:
         raise too_deep() from None
 

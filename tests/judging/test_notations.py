@@ -126,3 +126,31 @@ def test_they_end_in_an_error(text):
 def test_numbers_that_no_float_holds_are_not_zero(text):
     assert sg.judge(text, of="x@x", wrt="x", shapes="x=n").verdict == "UNDECIDED"
     assert sg.judge("2**70*x", of="2.0**69*x@x", wrt="x", shapes="x=n")
+
+
+@pytest.mark.parametrize("text", ["3*x = 2*x", "df/dx = 3*x = 2*x", "2*x + 1 = 2*x", "3x = 2x", "∇f = 3x = 2x"])
+def test_every_side_of_a_chain_in_plain_text_is_judged(text):
+    verdict = sg.judge(text, of="sum(x**2)", wrt="x", shapes="x=n")
+    assert verdict.verdict == "DIFFERENT"
+    assert verdict.notes == ["the text is a chain of equations, of which this one is judged."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["g = 2*x", "∇f(x) = 2x", "d/dx f = 2*x", "2*M with M = x", "M + x, where M = x", "x + x = 2*x", "g[i] = 2*x[i]"],
+)
+def test_headers_and_definitions_in_words_are_no_sides(text):
+    assert sg.judge(text, of="sum(x**2)", wrt="x", shapes="x=n")
+
+
+def test_what_stands_in_front_of_with_is_the_formula():
+    assert not sg.judge("3*x with M = 2*x", of="sum(x**2)", wrt="x", shapes="x=n")
+    assert sg.judge("-x @ M @ B @ M @ x with M = inv(A+t*B)", of="x@inv(A+t*B)@x", wrt="t", shapes="x=n A=n,n B=n,n t=")
+
+
+def test_letters_in_brackets_are_indices():
+    of, shapes = "norm(A@x-b)**2", "A=m,n x=n b=m"
+    assert sg.judge("df/dx[j] = 2*A[i,j]*(A[i,k]*x[k]-b[i])", of=of, wrt="x", shapes=shapes)
+    assert not sg.judge("2*A[i,j]*(A[j,k]*x[k]-b[i])", of=of, wrt="x", shapes=shapes)
+    with pytest.raises(sg.errors.FormulaError, match="'foo' is no index here"):
+        sg.judge("x[foo]", of=of, wrt="x", shapes=shapes)

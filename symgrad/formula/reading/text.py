@@ -383,6 +383,12 @@ class _Reader:
             if tokens.peek() != "]":
                 tokens.expect(",")
                 comma = True
+        unknown = next((part for part in parts if isinstance(part, str)), None)
+        if unknown is not None:
+            tokens.at -= 1
+            raise tokens.error(
+                f"{unknown!r} is no index here: a whole number, a slice or an array of whole numbers is one"
+            )
         return static_index(tuple(parts) if comma or len(parts) != 1 else parts[0])
 
     def index_part(self) -> Any:

@@ -8,6 +8,7 @@ Two readings of one text.  :func:`read_numpy` is NumPy's: vectors have one axis,
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
@@ -90,7 +91,8 @@ def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> li
 
 
 def split_definition(text: str) -> str:
-    """The right side of ``df/dx = …``; a text with further definitions stays whole."""
+    """The right side of ``df/dx = …``; a text with further definitions stays whole, with ``;`` before these."""
+    text = _INTRODUCED.sub("; ", text)
     parts = re.split(r"(?<![<>=!:])=(?!=)", text)
     outside = parts[0].count("(") == parts[0].count(")")
     flat = text
@@ -99,6 +101,32 @@ def split_definition(text: str) -> str:
         if flat == before:
             break
     return parts[1] if len(parts) == 2 and outside and not re.search(r"[,;\n]", flat.strip()) else text
+
+
+def sides_of(text: str, symbols: Iterable[Term]) -> list[str]:
+    """The sides of a chain ``header = a = b`` but for the last, with the definitions around it.
+
+    The first is empty where it is a header, without a sign that makes it a formula: ``g``, ``df/dx``, ``∇f(x)``.
+    """
+    line = re.sub("[∇∂]", "d", as_line(_INTRODUCED.sub("; ", text)))  # of the same length
+    table = dict(symbol_table(symbols))
+    pieces = [cut(piece, "=") for piece in cut(tokenize(line, table).items, ",", ";")]
+    main = pieces[main_piece(pieces, table)]
+    if len(main) < 2 or not all(main):
+        return []
+    starts = [side[0][2] for side in main]
+    end = next((item[2] for piece in pieces for item in piece[0][:1] if item[2] > starts[-1]), len(line))
+    before, after = line[: starts[0]], line[end:]
+    texts = [line[a:b].rstrip(" :=;,") for a, b in itertools.pairwise(starts)]
+    first = "" if _FORMULA.search(texts[0]) is None else texts[0]
+    return [side and before + side + ("; " + after if after else "") for side in (first, *texts[1:])]
+
+
+_FORMULA = re.compile(r"[*@+·⋅⊙]|(?<=[\w)\]])\s*[-−]|(?<![\w.])\d+\s*[^\W\d]")
+"""What a name for a derivative does not have: ``3*x``, ``a - b``, ``2x``."""
+
+_INTRODUCED = re.compile(r"[\s,;]+(?:where|with|for)\s+(?=\w+\s*:?=(?!=))")
+"""The words in front of definitions, as in ``2*M@x with M = A.T@A``."""
 
 
 # ---------------------------------------------------------------------------------------------- NumPy's notation
