@@ -21,12 +21,13 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 5, 2
+FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 4, 2
 """Seconds for running the gradient with one change after another: at first, while these are likely ones, where nothing
 else explains it, and where only a guess does."""
 
-EXPLAINING, LOCATING = 0.6, 0.15
-"""The parts of the time for finding what explains the mistakes (a quarter of it where a mend is known), and where."""
+KNOWN, SOON, EXPLAINING, LOCATING = 0.15, 0.3, 0.85, 0.15
+"""The parts of the time by which what explains the mistakes is found: where a mend is known, before more are tried, and
+after that; and the part for finding where they are."""
 
 UNEXPLAINED = (*UNNAMED, "precision")
 
@@ -51,14 +52,20 @@ class Inquiry:
         mend = self.mending.go_on(first, start + seconds, likely=min(LIKELY_MENDING, seconds / 4))
         with np.errstate(all="ignore"):
             cases = [Case(argument, i, self.subject, exact) for i, argument in enumerate(arguments)]
-            last = start + seconds * EXPLAINING / (1 if mend is None else 4)
+            last = start + seconds * (SOON if mend is None else KNOWN)
             self._explain(cases, last, seconds / 32)
             late = time.monotonic() > last
+            if self._unexplained and mend is None:
+                mend = self.mending.go_on(LONGEST_MENDING, start + seconds, two=True)
+                if mend is None and late:
+                    last = start + seconds * EXPLAINING
+                    for surgeon in exact.surgeons.values():
+                        surgeon.patience = 1.0
+                    self._explain(cases, last, 0)
+                    late = time.monotonic() > last
             exact.deadline = max(last, time.monotonic()) + seconds * LOCATING
             locate(cases)
-        if self._unexplained:
-            mend = self.mending.go_on(LONGEST_MENDING, start + seconds, two=True)
-        elif any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
+        if mend is None and any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
             mend = self.mending.go_on(min(DOUBTING, seconds / 4), start + seconds)
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)
@@ -72,11 +79,13 @@ class Inquiry:
 
     @property
     def _unexplained(self) -> bool:
-        return any(a.diagnosis and a.diagnosis.kind in UNEXPLAINED for a in self.arguments)
+        return any(_is_unexplained(self.arguments[i].diagnosis) for i in self.wrong)
 
     def _explain(self, cases: Sequence[Case], last: float, least: float) -> None:
         """Each wrong argument has half of the time that is left, and the last one all of it."""
         for i in self.wrong:
+            if not _is_unexplained(self.arguments[i].diagnosis):
+                continue
             now, share = time.monotonic(), 1 if i == self.wrong[-1] else 2
             self.exact.deadline = now + max((last - now) / share, least)
             self.arguments[i].diagnosis = (
@@ -89,6 +98,10 @@ class Inquiry:
             found = case.argument.diagnosis
             if self.exact.suspects and found is not None and found.kind in UNEXPLAINED:
                 case.argument.diagnosis = case.suspected() or found
+
+
+def _is_unexplained(found: Diagnosis | None) -> bool:
+    return found is None or found.kind in UNEXPLAINED
 
 
 PLACES = ("entry", "slice", "slice factors", "place", "order", "zeros", "operand")

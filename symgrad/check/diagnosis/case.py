@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ class Case:
     ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
     gradient, where there is but one.  Along the edges that are ``still`` nothing of a change is handed down, as where
     all cancels in the exact gradient (:attr:`Surgeon.idle`).  A ``strict`` case is met to all digits only.
+    Hypotheses that are ``refuted`` are not looked at again when there is more time.
     """
 
     argument: ArgumentReport
@@ -43,6 +44,7 @@ class Case:
     seeds: Any = None
     still: Edges = NONE
     strict: bool = False
+    refuted: set[Any] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.name = self.argument.name

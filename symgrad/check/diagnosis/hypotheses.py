@@ -41,9 +41,11 @@ def diagnose(case: Case) -> Diagnosis:
     if case.c.shape != case.g.shape:
         return explain_shape(case)
     for hypothesis in (Case.suspected, *_HYPOTHESES):
-        found = hypothesis(case)
+        found = None if hypothesis in case.refuted else hypothesis(case)
         if found is not None:
             return _with_cause(case, found) if found.kind in _OF_ENTRIES else found
+        if hypothesis in _HYPOTHESES and not case.is_late:
+            case.refuted.add(hypothesis)
     if case.surgeon is not None:
         case.surgeon.patience *= PATIENCE
     found = _past_still(case)
