@@ -373,6 +373,23 @@ def test_meanings_for_arrays_are_found_in_functions_that_are_called():
         agrees(f, X)
 
 
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda X: (X.transpose(0, 1) * A).sum(), np.eye(3)),
+        (lambda X: (X[0].var() + 1) ** 2 * X.sum(), np.ones((3, 3))),
+    ],
+    ids=["transpose", "var"],
+)
+def test_meanings_for_arrays_hold_where_entries_are_equal_by_chance(f, x):
+    assert np.allclose(func.grad(lambda X: f(X))(x), differences(f, x), atol=1e-8)
+    twice = func.hessian(lambda X: f(X))(x).numpy()
+    other = func.hessian(lambda X: f(X))(x + np.arange(9.0).reshape(3, 3) * 1e-7).numpy()
+    assert np.allclose(twice, other, atol=1e-5)
+    program = sg.compile(lambda X: f(X), x)
+    assert program(A) == pytest.approx(f(A))
+
+
 def test_lists_of_places_are_rows():
     for A_ in (A, A[::-1].copy()):
         agrees(lambda a: eliminated(a, np.array([1.0, 2.0, 3.0]) * a[0, 0]), A_)
