@@ -99,7 +99,7 @@ def _of_output(x: Any, of: Any, index: Any) -> Explanation:
     done = swept([(out.edge(), seed)], edge)
     if done.gradient is None:
         return _none(name, broken_before(x, name, out) if function is None else broken_in(x, name, function))
-    gradient = Rescue([out], [seed])(edge, done.gradient)
+    gradient = Rescue([out], [seed], [x])(edge, done.gradient)
     return _answer(Scene(done, lines, f"{name}.grad"), np.asarray(gradient), index)
 
 

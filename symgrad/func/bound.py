@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sweeps.rescue import VARIABLES
 from symgrad.compiler import trace as tracing
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, ChangedInPlace
@@ -89,6 +90,7 @@ def as_variable(tensor: Any, name: str, tie: bool, pulled: bool = True) -> tuple
         )
     if tie and tensor._requires_grad:
         made = recorded(Tensor, lookup("clone"), tensor._value, (tensor.edge(),), [tensor._value], {}, 1)
+        VARIABLES[made._node.sequence_nr] = made
         return made, made
     made = plain(Tensor, tensor._value)
     extra = made.more()

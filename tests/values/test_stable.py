@@ -128,3 +128,30 @@ def test_decimal_numbers_are_no_fractions():
     made = sg.compile(sg.func.grad(g), x)
     assert np.allclose(made(x), sg.func.grad(g)(sg.tensor(x)), rtol=1e-14, atol=1e-16)
     assert "5251973915934" not in next(iter(made.variants.values()))[0].program.source
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_second_answers_are_by_what_was_asked_for():
+    """They were by the leaves behind it: doubled where a leaf was read beside it, and no function of a variable."""
+
+    def f(u, x):
+        return sg.log(1 + sg.exp(u * x)).sum()
+
+    x = sg.tensor(np.array([0.5, 1.0, 1000.0]), requires_grad=True)
+    y = sg.tensor(np.array([2.0, 1.0, 1.0]), requires_grad=True)
+    plain = x.detach()
+    want = [0.5 / (1 + np.exp(-0.25)), 1 / (1 + np.exp(-1.0)), 1000]
+    h = x * 1
+    for create in (False, True):
+        (g,) = sg.autograd.grad(f(h, x), h, create_graph=create)
+        np.testing.assert_allclose(g.detach().numpy(), want, rtol=1e-14)
+    (twice,) = sg.autograd.grad(g.sum(), h)
+    slope = sg.func.grad(lambda u: f(u, x))
+    np.testing.assert_allclose(slope(x).detach().numpy(), want, rtol=1e-14)
+    np.testing.assert_allclose(twice.numpy(), sg.func.grad(lambda u: sg.func.grad(f)(u, plain).sum())(plain).numpy())
+
+    def mixed(x, y):
+        return sg.func.grad(lambda y: sg.func.grad(f)(x, y).sum())(y).detach().numpy()
+
+    np.testing.assert_allclose(mixed(x, y), mixed(plain, y.detach()), rtol=1e-14)
+    assert np.all(mixed(x, y) > 0.9)

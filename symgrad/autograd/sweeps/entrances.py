@@ -342,7 +342,7 @@ def backward(
     allowed = None if targets is None else {id(root_of(t)) for t in targets}
     seeds = [turned(seed) for seed in seeds]
     origin.taken.update(map(id, seeds))
-    rescue = Rescue(outputs, seeds)
+    rescue = Rescue(outputs, seeds, targets or ())
     finish = giving_to_leaves(origin, rescue, allowed, create_graph)
     wanted = None if targets is None else [root_of(t) for t in targets]
     sweep = run_sweep(outputs, seeds, wanted, keep, create_graph, origin, finish, run_wanted=True)
@@ -463,7 +463,7 @@ def _pulled(
     wanted = [root_of(t) for t in targets]
     origin.wanted, origin.recorded = frozenset(map(id, wanted)), create_graph
     seeds = [turned(seed) for seed in seeds]
-    rescue = Rescue(outs, seeds)
+    rescue = Rescue(outs, seeds, targets)
 
     def finish(leaf: Any, g: Any) -> Any:
         return leaf_hooks(leaf, None if g is None else turned(rescue(leaf, g)), origin)

@@ -7,6 +7,7 @@ spelling.  The check for nan is one pass over each finished gradient; nothing el
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ from symgrad.tape.record import Recorded, root_of, value_of
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
 
+VARIABLES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+"""Variables of transforms that are tied to a tensor, by the number of the node that ties them."""
+
 
 def has_nan(value: Any) -> bool:
     """Whether an array or NumPy scalar holds a nan; quick where it does not."""
@@ -37,13 +41,14 @@ def has_nan(value: Any) -> bool:
 
 
 class Rescue:
-    """Second answers for the gradients of one backward pass from ``outputs`` with ``seeds``."""
+    """Second answers for the gradients of one backward pass from ``outputs`` with ``seeds`` by ``targets``."""
 
-    __slots__ = ("_program", "outputs", "seeds")
+    __slots__ = ("_program", "outputs", "seeds", "targets")
 
-    def __init__(self, outputs: Sequence[Any], seeds: Sequence[Any]):
+    def __init__(self, outputs: Sequence[Any], seeds: Sequence[Any], targets: Sequence[Any] = ()):
         self.outputs = outputs
         self.seeds = seeds
+        self.targets = targets
         self._program: _Program | bool | None = False  # not looked at yet
 
     def __call__(self, edge: Any, g: Any) -> Any:
@@ -53,7 +58,7 @@ class Rescue:
         if value.dtype.kind not in "fc" or not has_nan(value) or keeps_nan("composed"):
             return g
         if self._program is False:
-            self._program = _program(self.outputs, self.seeds)
+            self._program = _program(self.outputs, self.seeds, self.targets)
         if not isinstance(self._program, _Program):
             return g
         lost = np.isnan(value)
@@ -68,7 +73,7 @@ class Rescue:
 def rescued_block(block: Any, out: Any, argument: Any) -> Any:
     """The Jacobian of ``out`` by ``argument``, an array that has nan, with finite entries where a spelling has them."""
     units = np.eye(out._value.size, dtype=out.dtype).reshape(-1, *out._value.shape)
-    program = _program([out], [units[0]])
+    program = _program([out], [units[0]], [argument])
     edge = argument.edge()
     if program is None:
         return block
@@ -141,14 +146,20 @@ def _respelled(root: Term) -> Term:
     return rebuilt([root], change)[0]  # type: ignore[no-any-return]
 
 
-def _program(outputs: Sequence[Any], seeds: Sequence[Any]) -> _Program | None:
-    """The program behind ``outputs`` where it can be run again and has something to spell in another way."""
+def _program(outputs: Sequence[Any], seeds: Sequence[Any], targets: Sequence[Any] = ()) -> _Program | None:
+    """The program behind ``outputs`` where it can be run again and has something to spell in another way.
+
+    It begins at what is differentiated by, and at the variables of transforms around: their gradients are other ones
+    than those of the tensors behind them.
+    """
     roots = [root_of(t) for t in outputs]
     nodes, _ = nodes_below(roots)
+    ends = {id(node): v for node in nodes if (v := VARIABLES.get(node.sequence_nr)) is not None}
+    ends.update({id(t._node): t for t in targets if t._node is not None})
     if len(nodes) > _MOST_NODES or not any(node.op.name in CANDIDATES for node in nodes) or _hooked(nodes):
         return None
     try:
-        reading = Reading(roots)
+        reading = Reading(roots, ends=ends)
         terms = [reading[root] for root in roots]
         values = {name: _known(leaf) for name, leaf in reading.sources.items()}
         if any(v is None for v in values.values()) or not any(map(respelled, postorder(terms))):

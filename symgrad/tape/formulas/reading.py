@@ -10,7 +10,7 @@ import copy
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,19 +34,26 @@ from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
 from symgrad.timing import timed
 
+NO_ENDS: Mapping[int, Any] = {}
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
 
 
 def nodes_below(
-    roots: Sequence[Any], args_of: Callable[[Node], tuple[Any, ...]] = operator.attrgetter("args")
+    roots: Sequence[Any],
+    args_of: Callable[[Node], tuple[Any, ...]] = operator.attrgetter("args"),
+    ends: Mapping[int, Any] = NO_ENDS,
 ) -> tuple[list[Node], list[Any]]:
-    """All nodes below the roots, oldest first, and the leaves and constants in order of first use."""
+    """All nodes below the roots, oldest first, and the leaves and constants in order of first use.
+
+    ``ends`` has, by their identity, nodes below which nothing is looked at, and the tensors that are leaves instead.
+    """
     seen: set[int] = set()
     nodes: list[Node] = []
     leaves: list[Any] = []
     stack = list(reversed(roots))
     while stack:
         item = stack.pop()
+        item = ends.get(id(item), item)
         if id(item) in seen:
             continue
         if isinstance(item, Node):
@@ -73,7 +80,7 @@ class Reading:
 
     ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
     letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones; those of arrays in
-    indices only with ``counts``, for programs keep such arrays as they are.
+    indices only with ``counts``, for programs keep such arrays as they are.  ``ends`` as in :func:`nodes_below`.
     """
 
     def __init__(
@@ -84,16 +91,20 @@ class Reading:
         fixed: Collection[int] = (),
         local: bool = False,
         counts: bool = True,
+        ends: Mapping[int, Any] = NO_ENDS,
     ):
         self.local = local
         self.terms: dict[int, Term] = {}
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
-        self.nodes, leaves = nodes_below(roots, with_places)
+        self.nodes, leaves = nodes_below(roots, with_places, ends)
         self.recipes: dict[int, Recipe] = {}  # by the identity of constants
         unmade = self._unmade(leaves, names or {})
         self.again = _repeated(unmade, names or {})
-        """Constants that are one with another leaf, by identity."""
+        """Constants that are one with another leaf, and nodes that are leaves here, by identity."""
         self.leaves = [leaf for leaf in unmade if id(leaf) not in self.again]
+        if ends:
+            reached = set(map(id, self.leaves))
+            self.again.update({node: tensor for node, tensor in ends.items() if id(tensor) in reached})
         # Arrays without a name here.
         self.taken = any(leaf.raw_shape and not _given(leaf, names or {}) for leaf in unmade)
         self.letters: dict[int, str] = dict(letters or {})
