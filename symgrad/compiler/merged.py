@@ -54,6 +54,15 @@ def masked(term: Term, args: tuple[Any, ...]) -> Term | None:
     return make(lookup("where"), (keep, x, number(0)), {}, term.shape, term.dtype)
 
 
+def chosen(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """A choice in a branch of one by the same condition: where(c, a, where(c, b, d)) is where(c, a, d)."""
+    keep, *branches = args
+    row = [x.args[k] if x.op is term.op and x.args[0] is keep else x for k, x in enumerate(branches, 1)]
+    if row == branches or broadcast_shapes(keep.shape, *(x.shape for x in row)) != term.shape:
+        return None
+    return make(term.op, (keep, *row), {}, term.shape, term.dtype)
+
+
 def _never_negative(term: Term) -> bool:
     return term.op.bounds is not None and term.op.bounds[0] >= 0
 

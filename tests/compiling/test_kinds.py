@@ -145,3 +145,26 @@ def test_zero_times_infinity_is_nan_in_programs_of_every_precision(dtype):
     x = np.array([1, np.inf, 0], dtype)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(sg.compile(lambda x: sg.stack([x * 0, x]), x)(x)[0], x * 0)
+
+
+SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    "name", ["hardtanh", "softshrink", "hardsigmoid", "relu6", "elu", "selu", "celu", "leaky_relu"]
+)
+def test_activations_at_their_kinks_and_beyond_numbers(name):
+    """Slopes of whole numbers were whole numbers, nan was 0, and elu bent at 0 in programs alone."""
+    function = getattr(sg.nn.functional, name)
+    slope = sg.func.grad(lambda x: function(x).sum())
+    for f in (function, slope, sg.func.grad(lambda x: slope(x).sum())):
+        with np.errstate(invalid="ignore"):
+            want, got = f(sg.tensor(SPECIAL)).numpy(), sg.compile(f)(SPECIAL)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-15)
+
+
+def test_choices_by_one_condition_are_made_once():
+    f = sg.compile(lambda x: sg.where(x > 0, x, sg.where(x > 0, sg.sin(x), sg.exp(x))), np.ones(3))
+    assert f.source.count("where") == 1
+    assert "sin" not in f.source
