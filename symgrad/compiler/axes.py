@@ -43,8 +43,13 @@ def reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 
 def expand(term: Term, args: tuple[Any, ...]) -> Term | None:
-    """What has that shape already."""
-    return args[0] if args[0].shape == term.shape else None
+    """What has that shape already; new axes in front come with the others."""
+    (x,) = args
+    while x.op.name == "unsqueeze" and x.params["dim"] == 0 and x.shape != term.shape:
+        x = x.args[0]
+    if x.shape == term.shape:
+        return x  # type: ignore[no-any-return]
+    return None if x is args[0] else make(term.op, (x,), term.params, term.shape, term.dtype)
 
 
 def _new_axes(term: Term, ndim: int) -> tuple[int, ...] | None:

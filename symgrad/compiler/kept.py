@@ -37,12 +37,14 @@ def without_kept_axes(outputs: Sequence[Term], order: Sequence[Term]) -> list[Te
         return make(x.op, known, x.params, shape, x.dtype) if len(known) == len(args) else None
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
-        found = without(args[0], term.params["dim"], BETWEEN)
+        found = without(args[0], term.params["dim"], BETWEEN) if term.op.name == "squeeze" else None
         if found is not None:
             return found
+        if args[0].op.name == "neg" and term.op.name == "neg":  # where only the axes stood between two signs
+            return args[0].args[0]  # type: ignore[no-any-return]
         return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
 
-    return rebuilt(outputs, change, order, only=("squeeze",))
+    return rebuilt(outputs, change, order, only=("squeeze", "neg"))
 
 
 def kept_sum(term: Term, args: tuple[Any, ...]) -> Term | None:

@@ -434,6 +434,21 @@ def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
     return _contraction(term, args, term.params["inputs"], term.params["output"]) if found is None else found
 
 
+def _sum(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """The sum of a matrix that is zero off its diagonal, along one of its axes, is that diagonal."""
+    (x,) = args
+    if x.op is einsum_op and len(x.args) == 1:
+        labels, gone = x.params["output"], {d % x.ndim for d in term.params["dim"]}
+        output = tuple(label for k, label in enumerate(labels) if k not in gone)
+        if set(labels) == set(output) and x.dtype == term.dtype:
+            shape = tuple(size for k, size in enumerate(x.shape) if k not in gone)
+            found = make(einsum_op, x.args, {**x.params, "output": output, "shape": shape}, shape, term.dtype)
+            for k in sorted(gone) if term.params["keepdim"] else ():
+                found = unsqueeze_op(found, dim=k)
+            return found
+    return _negated(term, args)
+
+
 def _matmul(term: Term, args: tuple[Any, ...]) -> Term | None:
     """A product with a broadcast, constant or diagonal matrix; any other product stays ``a @ b``."""
     if not any(a.op.name in ("full", "expand") or _is_delta(a) for a in args):
@@ -527,7 +542,7 @@ def _norm(term: Term, args: tuple[Any, ...]) -> Term | None:
 
 _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "pow": _pow, "square": _square, "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg,
-    "sigmoid": _sigmoid, "sum": _negated, "permute": axes.permute, "reshape": axes.reshape, "expand": axes.expand,
+    "sigmoid": _sigmoid, "sum": _sum, "permute": axes.permute, "reshape": axes.reshape, "expand": axes.expand,
     "flip": merged.flip, "masked": merged.masked, "where": merged.chosen, "beside": _beside,
     "getitem": axes.getitem, "inv": _inv, "put": axes.put,
     "gather": axes.gather, "scatter_into": axes.scatter,

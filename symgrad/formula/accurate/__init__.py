@@ -84,7 +84,7 @@ def accurate(
                 if part.known:
                     done = _computed(part, readers, found, roots) if derived else 0
                     own = _functions(part.terms) - done if done else None
-                    written = _written(part.scalar(), part.price(readers), own)
+                    written = _written(part.scalar(), part.price(readers), own, part.bounds())
                 if written is not None:
                     found[term] = part, written
                     if first:
@@ -283,6 +283,11 @@ class _Part:
             image[term] = args[0] if term.op.name == "guard" else term.op(*args, **term.params)
         return image[self.end]  # type: ignore[no-any-return]
 
+    def bounds(self) -> tuple[tuple[str, float, float], ...]:
+        """The variables that never leave an interval, such as a logarithm of softmax, and its ends."""
+        bounded = ((mark, t.op.bounds) for t, mark in self.leaves.items() if mark.op is SYMBOL and t.op.bounds)
+        return tuple((str(mark.name), *ends) for mark, ends in bounded)
+
     def price(self, readers: Mapping[Term, Sequence[Term]]) -> int:
         """What its formula costs; functions that others read are computed anyway."""
         return _price([t for t in self.terms if t.op.name in WRITTEN or self.terms.issuperset(readers.get(t, ()))])
@@ -379,11 +384,13 @@ def _functions(terms: Iterable[Term]) -> int:
 
 
 @functools.lru_cache(maxsize=512)
-def _written(scalar: Term, price: int, functions: int | None = None) -> Term | None:
+def _written(
+    scalar: Term, price: int, functions: int | None = None, bounds: tuple[tuple[str, float, float], ...] = ()
+) -> Term | None:
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
 
     ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
-    there are such.
+    there are such; ``bounds``: variables that stay in an interval.
     """
     for expands in (True, False):
         reader = Reader(expands)
@@ -394,7 +401,7 @@ def _written(scalar: Term, price: int, functions: int | None = None) -> Term | N
         if found is not None and found is not scalar:
             terms = postorder([found])
             further = functions is not None and _functions(terms) > functions
-            if loses(scalar, found, _price(terms) > DEAR * price, further):
+            if loses(scalar, found, _price(terms) > DEAR * price, further, bounds):
                 return found
         if not reader.expanded:  # another reading would be the same
             return None

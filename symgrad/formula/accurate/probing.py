@@ -82,7 +82,24 @@ def _one_far(count: int, small: bool = False) -> Any:
     return np.concatenate(columns, axis=1)
 
 
-def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False) -> bool:
+def _inside(values: dict[str, Any], bounds: Sequence[tuple[str, float, float]]) -> dict[str, Any]:
+    """The values, those beyond the bounds of their variable mirrored at these, and at the other end at last."""
+    found = dict(values)
+    for name, low, high in bounds:
+        v = found[name]
+        for end, beyond in ((low, v < low), (high, v > high)):
+            v = np.where(beyond, 2 * end - v, v) if np.isfinite(end) else v
+        found[name] = np.clip(v, low, high)
+    return found
+
+
+def loses(
+    scalar: Term,
+    better: Term,
+    dear: bool = False,
+    further: bool = False,
+    bounds: Sequence[tuple[str, float, float]] = (),
+) -> bool:
     """Whether ``better``, which is equal to a formula of scalars in exact arithmetic, is nearer to the exact values.
 
     Where they agree up to a few roundings, it is not asked which of them is.  At ordinary places it must not be worse.
@@ -90,7 +107,8 @@ def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False)
     far out independently, or where the value is: 1e-310 · e^720 is an ordinary number, and a · e^-x / b a tiny one at
     x = 720, but nobody pays for these digits with further exponentials per entry.  ``further``: of
     the functions in the formula some are computed for others anyway, and ``better`` has new ones in their place; of
-    three or more variables it then has to be nearer where one of them is small.
+    three or more variables it then has to be nearer where one of them is small.  ``bounds``: variables that stay
+    between two numbers.
     """
     order = postorder([scalar])
     marks = [t for t in order if t.op is SYMBOL]
@@ -99,7 +117,7 @@ def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False)
     names = [str(mark.name) for mark in marks]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
-    ordinary = _ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES])
+    ordinary = _inside(_ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES]), bounds)
     if _has_holes(rows, names) or _oversteps(rows, names):
         return False
     if min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
@@ -107,7 +125,7 @@ def loses(scalar: Term, better: Term, dear: bool = False, further: bool = False)
     dear, further = dear and len(names) > 2, further and len(names) > 2
     far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
     within, tolerance = NORMAL if dear or further else None, WORTH if further else TOLERANCE
-    values = dict(zip(names, far, strict=True))
+    values = _inside(dict(zip(names, far, strict=True)), bounds)
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from symgrad import kernels
@@ -116,6 +117,7 @@ log_softmax_op: Op = primitive(
     example=("vector", {"dim": 0}),
     work=work.per_entry(5),
     samples=sampling.along(),
+    bounds=(-math.inf, 0),
     doc="x - log Σ e^x along an axis.",
 )
 log_softmax_slope: Op = primitive(
