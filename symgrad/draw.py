@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from symgrad.autograd.graph import node_name
 from symgrad.errors import ArgumentError
 from symgrad.tape.folding import unfolded
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.names import name_of, site_name
-from symgrad.tape.formulas.reading import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
 

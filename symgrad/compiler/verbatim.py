@@ -13,7 +13,7 @@ import numpy as np
 
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, Term, make, symbol
-from symgrad.tape.formulas.reading import nodes_below
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.operands import as_operand
 from symgrad.tape.record import Recorded

@@ -18,7 +18,7 @@ from symgrad.errors import SymgradError
 from symgrad.explaining.answer import Cause
 from symgrad.explaining.scene import leaf_name, lines_noted
 from symgrad.notices import Line, line_text
-from symgrad.tape.formulas.reading import nodes_below
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.record import Recorded, root_of

@@ -18,7 +18,7 @@ from symgrad.errors import AutogradError, FormulaError, SymgradError
 from symgrad.ops.rules.kinks import under
 from symgrad.tape.backward.engine import QuietSweep
 from symgrad.tape.folding import unfolded
-from symgrad.tape.formulas.reading import nodes_below
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
 from symgrad.tape.memory.versions import renewed
 from symgrad.tape.observers import PackedRow, unpacked

@@ -19,7 +19,8 @@ from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.ops.rules.kinks import keeps_nan
-from symgrad.tape.formulas.reading import Reading, nodes_below
+from symgrad.tape.formulas.below import nodes_below
+from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, root_of, value_of
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.origin import origin_of
-from symgrad.tape.formulas.reading import Reading, nodes_below, read
+from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node
 from symgrad.tape.watching.looks import Look, looks
 
