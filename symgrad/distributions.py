@@ -6,7 +6,7 @@ A log-density is a formula of ops, whose derivatives and LaTeX come by themselve
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__: list[str] = []
 
@@ -24,6 +24,8 @@ _INSTEAD = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    words = _INSTEAD.get(name, "write the log-density with ops (lgamma, log, …)")
-    raise AttributeError(f"module 'symgrad.distributions' has no attribute {name!r}: {words}.")
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name: str) -> Any:
+        words = _INSTEAD.get(name, "write the log-density with ops (lgamma, log, …)")
+        raise AttributeError(f"module 'symgrad.distributions' has no attribute {name!r}: {words}.")

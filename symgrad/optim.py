@@ -5,7 +5,7 @@ A step is a line of code under ``no_grad``; SciPy's minimisers take a function t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__: list[str] = []
 
@@ -22,6 +22,8 @@ _INSTEAD = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    step = _INSTEAD.get(name, "with no_grad(): p -= rate * p.grad for every parameter, and then p.grad = None")
-    raise AttributeError(f"module 'symgrad.optim' has no attribute {name!r}: take the step yourself: {step}.")
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name: str) -> Any:
+        step = _INSTEAD.get(name, "with no_grad(): p -= rate * p.grad for every parameter, and then p.grad = None")
+        raise AttributeError(f"module 'symgrad.optim' has no attribute {name!r}: take the step yourself: {step}.")

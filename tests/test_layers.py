@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import symgrad as sg
+from tests.typed import stubs
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "symgrad"
@@ -61,6 +63,28 @@ def public_names() -> list[str]:
     names = {n for n in dir(sg) if not n.startswith("_") and (n in lazy or not isinstance(vars(sg).get(n), ModuleType))}
     names -= {"Any", "FUNCTIONS", "annotations", "importlib"}
     return sorted({*names, *(f"Tensor.{n}" for n in dir(sg.Tensor) if not n.startswith("_"))})
+
+
+def test_stubs_are_those_of_the_functions():
+    """What editors and type checkers are told of names that are bound when the package is loaded.  After a change of a
+    public function, its parameters or the first line of its docstring: ``python -m tests.typed.stubs``."""
+    texts = stubs.texts()
+    assert sorted(texts) == sorted(PACKAGE.rglob("*.pyi"))
+    changed = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    assert changed == []
+
+
+def test_stubs_tell_of_all_public_names_and_no_others():
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    tensor = ast.parse((PACKAGE / "tensor" / "tensor.pyi").read_text(encoding="utf-8")).body[-1]
+    told = set(filter(None, (getattr(node, "name", None) for node in tree.body)))
+    for node in tree.body:
+        told |= {
+            t.id for t in [*getattr(node, "targets", ()), getattr(node, "target", None)] if isinstance(t, ast.Name)
+        }
+        told |= {a.name for a in getattr(node, "names", ()) if a.name == a.asname}
+    told |= {f"Tensor.{node.name}" for node in getattr(tensor, "body", ()) if hasattr(node, "name")}
+    assert sorted(n for n in told if not n.startswith(("_", "Tensor._"))) == sorted({*public_names(), "errors"})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from symgrad.compiler.exports.stored import load
 from symgrad.compiler.jit import jit
@@ -30,6 +30,12 @@ def is_compiling() -> bool:
 is_exporting = is_compiling
 
 
+@overload
+def compile(
+    target: Recorded | Sequence[Any] | dict[Any, Any], /, *args: Any, name: str | None = None, stable: bool = True
+) -> Compiled: ...
+@overload
+def compile(target: Callable[..., Any], /, *args: Any, name: str | None = None, stable: bool = True) -> Specialised: ...
 def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = True) -> Any:
     """A NumPy function of a tensor's graph, or of a function on tensors.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -164,6 +164,10 @@ def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:
     return function if callable(function) else lambda f: f
 
 
+@overload
+def jit(function: Callable[..., Any], *, after: int = 3, exact: bool = True) -> Jitted: ...
+@overload
+def jit(function: None = None, *, after: int = 3, exact: bool = True) -> Callable[[Callable[..., Any]], Jitted]: ...
 def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bool = True) -> Any:
     """Compile a function once it has been called ``after`` times with one signature.
 

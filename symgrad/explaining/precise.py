@@ -151,6 +151,7 @@ def _leaves(reading: Any, wrt: Any) -> list[Any]:
 def _engine(y: Any, leaves: Sequence[Any]) -> list[Any]:
     """The gradients of a backward pass, zeros where nothing arrives; run again where the graph has been freed."""
     ones = np.ones(y._value.shape, y._value.dtype)
+    made: Sequence[Any]
     try:
         made = grad([y], leaves, [as_tensor(ones, type(y))], retain_graph=True, allow_unused=True) if leaves else ()
     except AutogradError:

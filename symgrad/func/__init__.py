@@ -7,7 +7,7 @@ any order, and ``symgrad.compile`` derives through them on formulas.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgrad.func.batching import vmap
 from symgrad.func.forward import jvp, linearize
@@ -33,11 +33,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("functional_call", "stack_module_state", "replace_all_batch_norm_modules_"):
-        why = "there are no modules here: write f(weights, x) with nn.functional, and take func.grad(f)(weights, x)"
-    else:
-        why = f"it has {', '.join(__all__)}"
-    raise AttributeError(
-        f"module 'symgrad.func' has no attribute {name!r}: {why}.", name=name, obj=sys.modules[__name__]
-    )
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name: str) -> Any:
+        if name in ("functional_call", "stack_module_state", "replace_all_batch_norm_modules_"):
+            why = "there are no modules here: write f(weights, x) with nn.functional, and take func.grad(f)(weights, x)"
+        else:
+            why = f"it has {', '.join(__all__)}"
+        raise AttributeError(
+            f"module 'symgrad.func' has no attribute {name!r}: {why}.", name=name, obj=sys.modules[__name__]
+        )

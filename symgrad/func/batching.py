@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import sharing
 from symgrad.tensor import Tensor
 
+Result = TypeVar("Result")
+
 __all__ = ["vmap"]
 
 _CARRIED = (Recorded, Dual, Bundle)
@@ -39,13 +41,13 @@ _TENSORS = (*_CARRIED, np.ndarray)
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[..., Result],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., Result]:
     """The function that maps ``func`` over an axis of its arguments and stacks the results.
 
     ``in_dims`` says which axis of each argument is the batch: one int for all, or a tuple nested like the arguments

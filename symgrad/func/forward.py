@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -42,6 +42,24 @@ from symgrad.tensor import Tensor
 from symgrad.tensor.moving import settle
 
 
+@overload
+def jvp(
+    func: Callable[..., Tensor],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    strict: bool = False,
+    has_aux: Literal[False] = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def jvp(
+    func: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any: ...
 def jvp(
     func: Callable[..., Any],
     primals: Sequence[Any],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -42,6 +42,11 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import zeros
+
+if TYPE_CHECKING:
+    # What a function is differentiated by, and what its gradient is like; lambdas are taken as they are.
+    Argument = TypeVar("Argument", bound=Any)
+    Scalar: TypeAlias = Callable[Concatenate[Argument, ...], Any]
 
 # ---------------------------------------------------------------------------------------------- reverse mode
 
@@ -99,6 +104,12 @@ def _scalar(out: Any) -> Any:
     return out
 
 
+@overload
+def grad(
+    func: Scalar[Argument], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[..., Argument]: ...
+@overload
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any: ...
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the gradient of a scalar function by its arguments ``argnums``.
 
@@ -122,6 +133,12 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return transformed(gradient, "grad", func, argnums, has_aux)
 
 
+@overload
+def value_and_grad(
+    func: Scalar[Argument], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Tensor, Argument]]: ...
+@overload
+def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any: ...
 def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives ``(value, gradient)``; with ``has_aux`` it gives ``((value, aux), gradient)``.
 
@@ -149,6 +166,12 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return transformed(both, "value_and_grad", func, argnums, has_aux)
 
 
+@overload
+def grad_and_value(
+    func: Scalar[Argument], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Argument, Tensor]]: ...
+@overload
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any: ...
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives ``(gradient, value)``, torch's order; with ``has_aux``, ``(gradient, (value, aux))``.
 
@@ -167,6 +190,12 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return swapped
 
 
+@overload
+def jacobian(
+    func: Scalar[Argument], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[..., Argument]: ...
+@overload
+def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any: ...
 def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the Jacobian: axes (output…, input…), nested as outputs of arguments.
 
@@ -205,6 +234,14 @@ def _pulled_back(
     return transformed(rows, "jacobian", func, argnums, has_aux)
 
 
+@overload
+def jacrev(
+    func: Scalar[Argument], argnums: Literal[0] = 0, *, has_aux: Literal[False] = False, chunk_size: int | None = None
+) -> Callable[..., Argument]: ...
+@overload
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Any: ...
 def jacrev(
     func: Callable[..., Any],
     argnums: Argnums = 0,
@@ -224,6 +261,14 @@ def jacrev(
     return _pulled_back(func, argnums, has_aux, "jacrev", chunk_size)
 
 
+@overload
+def jacfwd(
+    func: Scalar[Argument], argnums: Literal[0] = 0, has_aux: Literal[False] = False, *, randomness: str = "error"
+) -> Callable[..., Argument]: ...
+@overload
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Any: ...
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
@@ -322,6 +367,10 @@ def _rows(out: Any, variables: Sequence[Any], create: bool, chunk_size: int | No
     return found
 
 
+@overload
+def hessian(func: Scalar[Argument], argnums: Literal[0] = 0) -> Callable[..., Argument]: ...
+@overload
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Any: ...
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that gives the Hessian of a scalar function: axes (input…, input…).
 
@@ -339,6 +388,12 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     )
 
 
+@overload
+def vjp(
+    func: Callable[..., Tensor], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[Tensor, Callable[..., tuple[Tensor, ...]]]: ...
+@overload
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any: ...
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``(output, pull)``: the value, and the function that takes a cotangent of it to the cotangents of the primals.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgrad.nn import functional, init, utils
 from symgrad.nn.parameter import Parameter
@@ -25,13 +25,15 @@ _CONTAINERS = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    whole = name.lower()
-    spelled = (_SHORT.get(whole), whole, whole.removesuffix("loss"), whole.rstrip("d").rstrip("123"))
-    known = {function.replace("_", ""): function for function in functional.__all__}
-    found = next((known[s.replace("_", "")] for s in spelled if s and s.replace("_", "") in known), None)
-    instead = _CONTAINERS.get(name) or (f"this one is nn.functional.{found}" if found else "write it with ops")
-    raise AttributeError(
-        f"module 'symgrad.nn' has no attribute {name!r}: layers are functions here (nn.functional.linear(x, W, b)), "
-        f"and their weights are tensors that you keep, or nn.Parameter; {instead}."
-    )
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name: str) -> Any:
+        whole = name.lower()
+        spelled = (_SHORT.get(whole), whole, whole.removesuffix("loss"), whole.rstrip("d").rstrip("123"))
+        known = {function.replace("_", ""): function for function in functional.__all__}
+        found = next((known[s.replace("_", "")] for s in spelled if s and s.replace("_", "") in known), None)
+        instead = _CONTAINERS.get(name) or (f"this one is nn.functional.{found}" if found else "write it with ops")
+        raise AttributeError(
+            f"module 'symgrad.nn' has no attribute {name!r}: layers are functions here (nn.functional.linear(x, W, "
+            f"b)), and their weights are tensors that you keep, or nn.Parameter; {instead}."
+        )

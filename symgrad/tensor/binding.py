@@ -34,7 +34,7 @@ from symgrad.tensor.labelling import labelling, rewriting
 from symgrad.tensor.plain import OF_NUMBERS, of_numbers, plain_losses, writing
 from symgrad.tensor.turned import read_as, unlinked
 
-_BITS = {
+BITS = {
     "and": "bitwise_and",
     "or": "bitwise_or",
     "xor": "bitwise_xor",
@@ -404,6 +404,7 @@ def _bind_inplace(cls: Any) -> None:
             call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
         call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
+        call.__wrapped__ = getattr(cls, name)  # type: ignore[attr-defined]  # whose signature it has
         setattr(cls, f"{name}_", call)
 
 
@@ -451,7 +452,7 @@ def _bind_operators(cls: Any) -> None:
             setattr(cls, f"__i{name}__", _assigning(function))
     for name in COMPARISONS:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
-    for name, public in _BITS.items():
+    for name, public in BITS.items():
         function = rewriting(public, FRONTS[public].call)
         setattr(cls, f"__{name}__", _forward(cls, function))
         setattr(cls, f"__r{name}__", _reflected(function))

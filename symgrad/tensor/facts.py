@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from symgrad.tensor.storage import Storage
 from symgrad.tensor.strides import steps_by_base, steps_of
 
 
-class Shape(tuple):  # type: ignore[type-arg]
+class Shape(tuple[int, ...]):
     """The sizes of a tensor (torch.Size): a tuple whose ints stay recognisable as sizes in formulas.
 
     >>> import symgrad as sg
@@ -35,17 +35,21 @@ class Shape(tuple):  # type: ignore[type-arg]
         """Product of the sizes."""
         return math.prod(self, start=Size(1))
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Shape: ...
     def __getitem__(self, index: Any) -> Any:
         part = super().__getitem__(index)
         return Shape(part) if index.__class__ is slice else part
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Shape:
         return Shape(super().__add__(other))
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Any) -> Shape:
         return Shape(other + tuple(self))
 
-    def __mul__(self, count: Any) -> Any:
+    def __mul__(self, count: Any) -> Shape:
         return Shape(super().__mul__(count))
 
     __rmul__ = __mul__
@@ -60,7 +64,7 @@ class Facts(Recorded):
     __slots__ = ()
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Shape:
         """The sizes, as a tuple."""
         return Shape(Size(n) for n in self._value.shape)
 
@@ -144,6 +148,10 @@ class Facts(Recorded):
         """Number of axes."""
         return int(self._value.ndim)
 
+    @overload
+    def size(self, dim: None = None) -> Shape: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one axis.
 
@@ -155,7 +163,7 @@ class Facts(Recorded):
 
     def numel(self) -> int:
         """Number of entries."""
-        return self.shape.numel()  # type: ignore[no-any-return]
+        return self.shape.numel()
 
     nelement = numel
 
@@ -241,6 +249,10 @@ class Facts(Recorded):
             raise ArgumentError("The tensor does not have unique dim order.")
         return tuple(order)
 
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """How many entries apart neighbours along each axis lie in memory, or along one axis.
 
@@ -291,6 +303,16 @@ class Facts(Recorded):
         6
         """
         return self.untyped_storage().ravel(order="K")
+
+    @overload
+    def type(self, dtype: None = None) -> str: ...
+    @overload
+    def type(self, dtype: Any) -> Any: ...
+    def type(self, dtype: Any = None) -> Any:
+        """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
+        if dtype is None:
+            return dtypes.type_name(self.dtype)
+        return self.to(dtypes.from_type_name(dtype))  # type: ignore[attr-defined]
 
     def type_as(self, other: Any) -> Any:
         """In the dtype of another tensor.

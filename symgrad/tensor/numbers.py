@@ -48,7 +48,7 @@ class Numbers(Recorded):
             note_value()
         return self._value.tolist()
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The value as an array sharing memory; refused while grad is required unless ``force``, or under no_grad.
 
         >>> import symgrad as sg
@@ -61,7 +61,7 @@ class Numbers(Recorded):
             note_read(self, "numpy()")
         if self.requires_grad and not force and MODE.local.asked:  # type: ignore[attr-defined]
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return self._array()
+        return self._array()  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if WATCH.count:

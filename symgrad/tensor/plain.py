@@ -71,6 +71,10 @@ def writing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"``{function.__name__}`` in place."
+    signature = inspect.signature(function)
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[p for p in signature.parameters.values() if p.name != "inplace"]
+    )
     return call
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,10 @@ from symgrad.tensor.sharing import Sharing
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.turned import Turned
 from symgrad.tensor.writes import Writes
+
+if TYPE_CHECKING:
+    from symgrad.sparse import SparseTensor
+    from symgrad.tensor.kinds import Index
 
 
 class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=TensorType):
@@ -310,7 +314,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             raise ArgumentError("len() of a 0-d tensor")
         return int(self._value.shape[0])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
         return iter(FUNCTIONS["unbind"](self))
@@ -332,12 +336,12 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
     # -------------------------------------------------------------------------------------- indexing and in-place
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         index = plain_index(self, index)
         first, rest = parted(index)
         return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Any) -> None:
         if WATCH.count and fills(self, index, value):
             inplace(self, lambda x: filled(x, index, value), (), {}, even=True)
             return
@@ -508,13 +512,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             made = cast(self, dtype)
         return made if memory_format in (None, preserve_format) else made.contiguous(memory_format)
 
-    def type(self, dtype: Any = None) -> Any:
-        """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
-        if dtype is None:
-            return dtypes.type_name(self.dtype)
-        return self.to(dtypes.from_type_name(dtype))
-
-    def to_sparse(self, sparse_dim: int | None = None) -> Any:
+    def to_sparse(self, sparse_dim: int | None = None) -> SparseTensor:
         """The entries that are not zero, as a sparse tensor; see :mod:`symgrad.sparse`."""
         from symgrad.sparse import from_dense
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgrad.utils import _pytree as _pytree
 from symgrad.utils import checkpoint, dlpack, hooks
@@ -10,8 +10,10 @@ from symgrad.utils import checkpoint, dlpack, hooks
 __all__ = ["checkpoint", "dlpack", "hooks"]
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint, dlpack, hooks and "
-        "_pytree are here; data sets are arrays and loops."
-    )
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(
+            f"module 'symgrad.utils' has no attribute {name!r}: of torch.utils only checkpoint, dlpack, hooks and "
+            "_pytree are here; data sets are arrays and loops."
+        )

@@ -388,7 +388,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """Gradients of the sum of ``outputs`` (weighted by ``grad_outputs``) with respect to ``inputs``.
 
     Returns one tensor per input, None for an unused one with ``allow_unused``; ``materialize_grads`` gives zeros

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from symgrad.op import front
 from symgrad.ops.elementwise.select import where as select
@@ -10,6 +10,10 @@ from symgrad.ops.elementwise.select import where_op
 from symgrad.ops.rules.kinks import keeps_nan
 
 
+@overload
+def where(condition: Any) -> tuple[Any, ...]: ...
+@overload
+def where(condition: Any, input: Any, other: Any) -> Any: ...
 @front("where", op=where_op, method=False)
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere; shapes broadcast.

@@ -5,7 +5,7 @@ The weights of ``bincount`` have one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -24,6 +24,10 @@ def _indices(input: Any, values: Any) -> Any:
     return np.asarray(values, _INT) if wrap is None else wrap(values, dtype=_INT)
 
 
+@overload
+def nonzero(input: Any, *, as_tuple: Literal[False] = False) -> Any: ...
+@overload
+def nonzero(input: Any, *, as_tuple: Literal[True]) -> tuple[Any, ...]: ...
 @front("nonzero")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.

@@ -6,7 +6,7 @@ The entries that ``unique`` gives are picked from the input, so gradients go to 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -119,6 +119,18 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------ equal entries
 
 
+@overload
+def unique(
+    input: Any,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Any: ...
+@overload
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Any, ...]: ...
 @front("unique")
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
@@ -136,6 +148,17 @@ def unique(
     return _answer(input, axis, first, return_inverse and inverse, return_counts and counts)
 
 
+@overload
+def unique_consecutive(
+    input: Any,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Any: ...
+@overload
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Any, ...]: ...
 @front("unique_consecutive")
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None

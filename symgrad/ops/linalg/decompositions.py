@@ -273,7 +273,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
 
 
 @front("qr")
-def old_qr(input: Any, some: bool = True) -> Any:
+def old_qr(input: Any, some: bool = True) -> Named:
     """Q and R with input = Q R, reduced if ``some``."""
     notice_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"

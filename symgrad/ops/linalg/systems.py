@@ -53,7 +53,7 @@ def _system(solver: Any, A: Any, B: Any) -> Any:
 
 
 @front("triangular_solve", words={"input": "b"})
-def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Named:
     """The pair (X, A) with A X = b for a triangular A."""
     notice_once(
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "

@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.results import named
+from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import glanced, values_of, wrapped_like
 from symgrad.ops.indexing.getitem import gather_op
 from symgrad.ops.linalg import sharing
@@ -135,7 +135,7 @@ def _permutation(order: Any, like: Any) -> Any:
 
 
 @within("linalg")
-def lu(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
+def lu(A: Any, *, pivot: bool = True) -> Named:
     """P, L and U with A = P L U."""
     packed, order = _factor(A, pivot)
     place = _permutation(values_of(order), A) if pivot else wrapped_like(A, np.zeros(0, A.dtype))
@@ -147,17 +147,17 @@ def _pivots(A: Any, order: Any) -> Any:
 
 
 @within("linalg")
-def lu_factor(A: Any, *, pivot: bool = True) -> tuple[Any, ...]:
+def lu_factor(A: Any, *, pivot: bool = True) -> Named:
     """L and U in one array, and LAPACK's pivots.  Raises torch's error where a pivot is 0."""
     return _checked("lu_factor", _factored(A, pivot))
 
 
-def _factored(A: Any, pivot: bool) -> tuple[Any, ...]:
+def _factored(A: Any, pivot: bool) -> Named:
     packed, order = _factor(A, pivot)
     return named("linalg_lu_factor")((packed, _pivots(A, order)))
 
 
-def _checked(name: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked(name: str, found: Named) -> Named:
     """The results, unless a pivot is 0; formulas have no values to look at."""
     packed = glanced(found[0])
     if isinstance(packed, np.ndarray):
@@ -174,7 +174,7 @@ def _checked(name: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @within("linalg")
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> tuple[Any, ...]:
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Named:
     """``lu_factor`` and the number of the first pivot that is 0, or 0 where none is; ``check_errors`` raises then."""
     found = _factored(A, pivot)
     if check_errors:
@@ -220,7 +220,7 @@ def _order(name: str, pivots: Any, packed: Any) -> Any:
 
 
 @front("lu_unpack", method=False)
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, ...]:
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Named:
     """P, L and U from the results of ``lu_factor``."""
     nothing = wrapped_like(LU_data, np.zeros(0, LU_data.dtype))
     place = _permutation(_order("lu_unpack", LU_pivots, LU_data), LU_data) if unpack_pivots else nothing

@@ -148,8 +148,8 @@ def _max_pool(rank: int) -> Any:
 
     _published(call, name, f"Largest entries of windows over the last {rank} axes; the first of equal ones.")
 
-    def with_indices(input: Any, *args: Any, **options: Any) -> Any:
-        return call(input, *args, **{**options, "return_indices": True})
+    def with_indices(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
+        return call(input, *args, **{**options, "return_indices": True})  # type: ignore[no-any-return]
 
     front(name, method=False)(call)
     _published(with_indices, f"{name}_with_indices", f"``{name}`` and the flat places of the entries.")
@@ -273,8 +273,8 @@ def _adaptive_max(rank: int) -> Any:
         flat = reshape(getitem(x, (slice(None), 0, *grid)), shape_of(x)[0], *target, count)
         return _largest(flat, lead, (grid, have) if return_indices else None)
 
-    def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-        return call(input, output_size, True)
+    def with_indices(input: Any, output_size: Any, return_indices: bool = False) -> tuple[Any, Any]:
+        return call(input, output_size, True)  # type: ignore[no-any-return]
 
     _published(with_indices, f"{name}_with_indices", f"``{name}`` and the flat places of the entries.")
     return _published(call, name, "Largest entries of cells, as many as asked for.")

@@ -38,7 +38,9 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 def _pair(name: str, spread: Any) -> Any:
-    def call(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, **options: Any) -> Any:
+    def call(
+        input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, **options: Any
+    ) -> tuple[Any, Any]:
         along = None if isinstance(dim, bool) else dim
         return spread(input, dim, unbiased, keepdim, **options), mean(input, along, keepdim)
 

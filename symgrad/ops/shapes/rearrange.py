@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -197,6 +197,10 @@ def _atleast(x: Any, rank: int) -> Any:
 
 
 def _atleast_front(rank: int) -> Any:
+    @overload
+    def call(tensor: Any, /) -> Any: ...
+    @overload
+    def call(*tensors: Any) -> tuple[Any, ...]: ...
     def call(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
             return _atleast(tensors[0], rank)
