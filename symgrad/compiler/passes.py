@@ -29,7 +29,7 @@ from symgrad.ops.linalg.contraction import einsum_op
 from symgrad.ops.shapes.shaping import unsqueeze_op
 
 
-def optimise(outputs: Sequence[Term], derived: bool = False, order: Sequence[Term] | None = None) -> list[Term]:
+def optimise(outputs: Sequence[Term], derived: bool, order: Sequence[Term] | None) -> list[Term]:
     """The outputs with every pass applied; dead code is what no output reaches, sharing is identity of terms.
 
     ``derived`` programs are nobody's order of operations, so products in them may also be regrouped where that is

@@ -400,7 +400,7 @@ def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = Tr
     return name, assembled(name, text, writer, constants, silent, trace, helpers), constants
 
 
-def optimised(trace: Trace, stable: bool = True) -> tuple[list[Any], list[Any]]:
+def optimised(trace: Trace, stable: bool) -> tuple[list[Any], list[Any]]:
     """All terms of a trace as they are computed, and its results after all passes."""
     terms = [o.term for o in trace.outputs]
     order = target.order_of(terms)

@@ -49,9 +49,7 @@ def in_mpmath(root: Term, values: dict[str, Any], sizes: dict[str, int] | None =
     return all_in_mpmath([root], values, sizes, n)[0]
 
 
-def all_in_mpmath(
-    roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15
-) -> list[Any]:
+def all_in_mpmath(roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None, n: int) -> list[Any]:
     """The same of several formulas, whose common parts are evaluated once."""
 
     def walk(digits: int, rounding: str) -> list[Any]:

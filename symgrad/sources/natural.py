@@ -17,7 +17,7 @@ def asked_about(of: Any, shapes: Any, derived: bool) -> Source:
     return next(likelier(of, shapes)) if derived else source(of, (), shapes)
 
 
-def likelier(of: Any, shapes: Any = None) -> Iterator[Source]:
+def likelier(of: Any, shapes: Any) -> Iterator[Source]:
     """The value as a number and as an array, the likelier one first; an impossible one is left out.
 
     Values of derivatives are numbers where that is possible, as in textbooks.  But ``W @ x`` is a number only if ``W``

@@ -206,7 +206,7 @@ def _suffixes(t: Any, values: Any) -> list[str]:
     return found
 
 
-def tensor_text(t: Any, more: tuple[str, ...] = ()) -> str:
+def tensor_text(t: Any, more: tuple[str, ...]) -> str:
     """``repr`` of a tensor, with ``more`` to be said at its end.
 
     >>> import symgrad as sg

@@ -68,7 +68,7 @@ def pulled_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = Non
     ]
 
 
-def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None = None) -> list[Any] | None:
+def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None) -> list[Any] | None:
     """The Jacobian of ``out`` by each of the variables as a tensor with history, of shape output + input.
 
     None where the rows have to be pulled back one by one.  Every axis of ``out`` has a bundle of its own, so that the

@@ -243,7 +243,7 @@ class Surgeon:
         with np.errstate(all="ignore"):
             return [self._brought(sweep, leaf, edges - still, change, still) for sweep in self.sweeps]
 
-    def added_up(self, leaf: Any, edges: Edges, change: Change, still: Edges = NONE) -> list[Any] | None:
+    def added_up(self, leaf: Any, edges: Edges, change: Change, still: Edges) -> list[Any] | None:
         """About the same: what each change brings where the others are not made; None where no Jacobians are known."""
         if self._known(leaf, still) is None:
             return None

@@ -67,7 +67,7 @@ def _ordinary(names: Sequence[str], constants: Sequence[float]) -> dict[str, Any
     return dict(zip(names, np.concatenate(columns, axis=1), strict=True))
 
 
-def _one_far(count: int, small: bool = False) -> Any:
+def _one_far(count: int, small: bool) -> Any:
     """Values of all variables of which one is far out and the others are of ordinary sizes, or all are close.
 
     ``small``: those of which one is small.

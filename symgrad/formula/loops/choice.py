@@ -19,7 +19,7 @@ _OF_GRADIENTS = 6
 
 
 def rolled(
-    root: Term, target: Term | None, name: str | None, bold: bool, column: float | None, always: bool = False
+    root: Term, target: Term | None, name: str | None, bold: bool, column: float | None, always: bool
 ) -> list[Row] | None:
     """The lines of a program with a loop, or of its gradient by ``target``; None where it is better written out."""
     loop = recurrence(root)

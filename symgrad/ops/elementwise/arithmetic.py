@@ -436,7 +436,7 @@ def _integral(x: Any) -> bool:
     return isinstance(x, int) if dtype is None else dtype.kind in "bui"
 
 
-def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str, c: str | None = None) -> Op:
+def _rounded_quotient(name: str, kernel: Any, half: Any, in_digits: Any, doc: str, c: str) -> Op:
     return elementwise(
         name,
         kernel,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Run = Callable[[], Any]
+_TURN = 0.005
+"""Seconds that a function has before it is another one's turn."""
 
 
 def took(run: Run, number: int = 1, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -17,9 +19,7 @@ def took(run: Run, number: int = 1, clock: Callable[[], float] = time.perf_count
     return (clock() - start) / number
 
 
-def interleaved(
-    runs: Sequence[Run], seconds: float, turn: float = 0.005, clock: Callable[[], float] = time.perf_counter
-) -> list[float]:
+def interleaved(runs: Sequence[Run], seconds: float, clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """The least time of each function, over turns of some milliseconds that they take one after the other.
 
     ``clock``: ``time.process_time`` for what runs in one thread, as it stands still while others have the processor.
@@ -29,7 +29,7 @@ def interleaved(
     """
     for run in runs:
         run()  # traces and compiles, if it has to
-    numbers = [max(1, int(turn / max(took(run), 1e-9))) for run in runs]
+    numbers = [max(1, int(_TURN / max(took(run), 1e-9))) for run in runs]
     best = [float("inf")] * len(runs)
     end = time.perf_counter() + seconds
     rounds = 0

@@ -41,7 +41,7 @@ def numbers_made() -> int:
     return _MADE.count
 
 
-def take_back(count: int, read: int = 0) -> None:
+def take_back(count: int, read: int) -> None:
     """The last ``count`` of them were made by a run that nobody uses; it ``read`` values, too."""
     _MADE.count -= count
     _MADE.read -= read
