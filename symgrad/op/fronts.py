@@ -121,6 +121,7 @@ def of_operands(name: str, op: Op) -> Callable[..., Any]:
     return call
 
 
+@functools.cache
 def names_in_order(call: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments that may be given by position; ``inplace`` is passed on by name all the same."""
     taken = inspect.signature(call).parameters.values() if not hasattr(call, "vjps") else ()

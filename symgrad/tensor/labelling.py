@@ -56,12 +56,12 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     label = LABELS.get(name)
     if label is None:
         return function
-    positions, operators, order = KEPT.get(name, ()), name in _OPERATORS, names_in_order(function)
+    positions, operators = KEPT.get(name, ()), name in _OPERATORS
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            args = by_place(order, args, kwargs)
+            args = by_place(names_in_order(function), args, kwargs)
         if MODE.inferred and name not in _COPIED_FIRST and not (operators and _numbered(args[:2])):
             made = _unclaimed(function, args, kwargs)
         else:
@@ -125,13 +125,12 @@ def rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     entry = OF_FUNCTIONS.get(name)
     if entry is None:
         return function
-    order = names_in_order(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if MODE.inferred:
-            args = by_place(order, args, kwargs)
+            args = by_place(names_in_order(function), args, kwargs)
             flat = args[1] if name == "einsum" and len(args) > 1 and isinstance(args[1], (list, tuple)) else None
             given = args if flat is None else (args[0], *flat)
             record.count_rewrites(name, entry, made if isinstance(made, tuple) else (made,), given, kwargs)
