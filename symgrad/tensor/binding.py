@@ -253,6 +253,17 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _adjoining(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The conjugate transpose, which is a view as ``mH`` is."""
+
+    @functools.wraps(function)
+    def call(input: Any) -> Any:
+        ndim = input.ndim if isinstance(input, Recorded) else 1
+        return input.mH if ndim > 1 else function(input) if ndim else input.conj()  # type: ignore[attr-defined]
+
+    return call
+
+
 def _copying_as(function: Callable[..., Any]) -> Callable[..., Any]:
     """``clone``, also with the order in memory that the method takes."""
 
@@ -280,7 +291,7 @@ def _striding(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_SHARING = {"conj": _conjugating, "as_strided": _striding, "clone": _copying_as}
+_SHARING = {"conj": _conjugating, "adjoint": _adjoining, "as_strided": _striding, "clone": _copying_as}
 """Functions whose results lie in memory as their ops do not say: views where these give copies, other orders."""
 
 

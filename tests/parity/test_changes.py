@@ -141,7 +141,8 @@ def test_a_recorded_view_of_what_is_no_leaf_any_more_may_not_change(change):
 @pytest.mark.parametrize(
     "change",
     ["v = x.conj(); x.mul_(2)", "v = x.conj(); v.mul_(2j)", "v = x.conj()[0]; v.zero_()", "v = x[0].conj(); x.zero_()",
-     "v = x.conj().conj(); v.add_(1j)", "v = x.mH; v[0, 1] = 5j", "v = x.conj(); x.detach().mul_(2)",
+     "v = x.conj().conj(); v.add_(1j)", "v = x.mH; v[0, 1] = 5j", "v = x.adjoint(); v[0, 1] = 5j",
+     "v = x.conj(); x.detach().mul_(2)",
      "v = x.conj().real; x.mul_(1j)", "y = x.conj(); v = y * y; x.mul_(2)", "v = x * x; x.conj().mul_(2)",
      "v = x.conj(); x.mul_(v)", "v = x.conj(); v.mul_(x)", "v = x[0, 0].conj(); v.mul_(2j)",
      "with t.no_grad(): v = x.conj()\nx.mul_(2)"],
@@ -292,3 +293,10 @@ m.data = {data}
 (y * y).sum().backward()
 """
     alike(program, "x.grad.tolist()")
+
+
+@pytest.mark.parametrize("change", ["v = v.conj_physical()", "v.conj_physical_()", "v.adjoint().mul_(1j)"])
+def test_names_of_conjugates(change):
+    program = f"v = x * 1; {change}\n(g,) = t.autograd.grad((v * v).real.sum(), x, create_graph=True)"
+    complexes = lambda t: t.tensor([[1 + 2j, 3], [4, 5j]], requires_grad=True)  # noqa: E731
+    alike(program, "(v.grad_fn.name(), v._version, v.tolist(), g.grad_fn.name(), g.tolist())", x=complexes)

@@ -116,7 +116,8 @@ View View(g) | UnsafeView View(g) | ReshapeAlias View(g) | Unsqueeze Squeeze:1(g
 Squeeze Unsqueeze(g) | Squeeze:1 Unsqueeze(g) | Squeeze:2 Unsqueeze(g) | Squeeze:3 Unsqueeze(g)
 Squeeze:4 Unsqueeze(g) | Squeeze:5 Unsqueeze(g) | Expand g | AsStrided AsStrided(CopySlices(_,g)+1)
 Real ViewAsComplex(SelectBackward(g)) | Imag ViewAsComplex(SelectBackward(g)) | ViewAsReal ViewAsComplex(g)
-ViewAsComplex ViewAsReal(g) | Conj g' | NegView Neg(g) | ConjPhysical ConjPhysical(g) | Complex ~ Select(ViewAsReal(g))
+ViewAsComplex ViewAsReal(g) | Conj g' | NegView Neg(g) | ConjPhysical ConjPhysical(g)
+ConjPhysical:1 ConjPhysical(g) | Complex ~ Select(ViewAsReal(g))
 Aminmax Mul@t(Div(View@k(g),_),_) | Angle Where(_,Mul:1(Div~(Mul(g,x),Pow#2(Abs(x)))))
 Sgn MaskedFill(Div~(Sub(g,Mul~(Mul(r,r),g')),Mul:1(Abs(x))))+1
 Fill 0 | Fill:2 0 | Fill:3 0 Sum(g) | Zero 0 | CopyBackwards 0 g

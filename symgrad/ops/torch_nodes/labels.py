@@ -409,6 +409,8 @@ _OTHERWISE: dict[str, Any] = {
     "clip": _clamp,
     "clamp_max": _overload("ClampMax", 1, "max", (0, 1)),
     "clamp_min": _overload("ClampMin", 1, "min", (0, 1)),
+    "conj_physical": lambda out, input: "ConjPhysicalBackward0" if input.dtype.kind == "c" else None,
+    "conj_physical_": lambda out, input: "ConjPhysicalBackward1" if input.dtype.kind == "c" else None,
     "copysign": _overload("Copysign", 1, "other"),
     "cross": "LinalgCrossBackward0",
     "diag": _diag,
