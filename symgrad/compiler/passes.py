@@ -420,11 +420,6 @@ def _inv(term: Term, args: tuple[Any, ...]) -> Term | None:
 # ---------------------------------------------------------------------------------------------- contractions
 
 
-def _beside(_: Term, args: tuple[Any, ...]) -> Term | None:
-    """A number beside what it does not depend on; its users know the dtype."""
-    return args[0] if is_weak(args[0]) else None
-
-
 def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
     found = kept_sum(term, args)
     if found is None and len(args) == 1:
@@ -543,7 +538,7 @@ def _norm(term: Term, args: tuple[Any, ...]) -> Term | None:
 _RULES: dict[str, Callable[[Term, tuple[Any, ...]], Term | None]] = {
     "pow": _pow, "square": _square, "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg,
     "sigmoid": _sigmoid, "sum": _sum, "permute": axes.permute, "reshape": axes.reshape, "expand": axes.expand,
-    "flip": merged.flip, "masked": merged.masked, "where": merged.chosen, "beside": _beside,
+    "flip": merged.flip, "masked": merged.masked, "where": merged.chosen,
     "getitem": axes.getitem, "inv": _inv, "put": axes.put,
     "gather": axes.gather, "scatter_into": axes.scatter,
     "unsqueeze": axes.unsqueeze, "squeeze": axes.squeeze, "einsum": _einsum, "matmul": _matmul, "mean": _mean,

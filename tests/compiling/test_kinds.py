@@ -150,11 +150,9 @@ def test_zero_times_infinity_is_nan_in_programs_of_every_precision(dtype):
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5])
 
 
-@pytest.mark.parametrize(
-    "name", ["hardtanh", "softshrink", "hardsigmoid", "relu6", "elu", "selu", "celu", "leaky_relu"]
-)
-def test_activations_at_their_kinks_and_beyond_numbers(name):
-    """Slopes of whole numbers were whole numbers, nan was 0, and elu bent at 0 in programs alone."""
+@pytest.mark.parametrize("name", ["hardtanh", "softshrink", "relu6", "leaky_relu"])
+def test_slopes_of_activations_are_floats(name):
+    """Slopes of whole numbers were whole numbers."""
     function = getattr(sg.nn.functional, name)
     slope = sg.func.grad(lambda x: function(x).sum())
     for f in (function, slope, sg.func.grad(lambda x: slope(x).sum())):

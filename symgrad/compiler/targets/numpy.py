@@ -171,6 +171,9 @@ class Writer:
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
             natural = np.result_type(*(np.asarray(sample(a)).dtype for a in term.args[1:]))
             return texts if natural == term.dtype else [texts[0], typed_number(texts[1], term.dtype), texts[2]]
+        if term.op.name == "beside" and term.args[0] in self.weak:
+            typed = term.dtype != np.float64 or isinstance(sample(term.args[0]), int)
+            return [typed_number(texts[0], term.dtype) if typed else texts[0], *texts[1:]]
         alone = term.op.kind != "elementwise" and all(a in self.weak for a in term.args)  # nothing else has the dtype
         if not alone and (term.op.kind == "elementwise" if term.op.weak is None else term.op.weak):
             wanted = [isinstance(a.number, complex) for a in term.args]

@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise
-from symgrad.ops.elementwise.arithmetic import detach, static_number
+from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.select import abs_, logical_not, masked, sign, where
 from symgrad.ops.elementwise.smooth import cosh, exp, expm1, sigmoid, softplus, sqrt, tanh
 from symgrad.ops.rules.constants import PI, exact
@@ -221,7 +221,7 @@ elu_slope: Op = _neuron(
     single=single.elu_slope,
     settings=(2, 3, 4),
     define=lambda g, x, alpha, scale, divisor: where(
-        x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x >= 0, 0, x) / divisor)
+        x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x > 0, 0, x) / divisor)
     ),
     samples=[lambda make: ((make("real", "n"), make("real", "n"), 2, 1.5, 2), {})],
     doc="A cotangent times the slope of elu.",
@@ -316,7 +316,7 @@ hardsigmoid: Op = _neuron(
     lambda out, x: where(_inside(x), exact(1) / 6, 0),
     dtypes="float",
     kinks=(-3, 3),
-    define=lambda x: where(_inside(x), (x + 3) / 6, where(x >= 3, 1, where(x <= -3, 0, detach(x)))),
+    define=lambda x: where(_inside(x), (x + 3) / 6, where(x >= 3, 1, where(x <= -3, 0, 0 * x))),
     doc="x/6 + 1/2, limited to [0, 1].",
 )
 hardsigmoid.vjps = hardsigmoid.jvps = (lambda g, out, x: where(_inside(x), g / 6, 0),)
