@@ -45,7 +45,6 @@ def of_another_result(x: sg.Tensor) -> None:
     x.shape[0].upper()
     sg.allclose(x, x).sum()
     sg.func.grad(norm)(1.0).bit_length()
-    sg.compile(norm).sorce
 
 
 def norm(x: sg.Tensor) -> sg.Tensor:
