@@ -169,7 +169,7 @@ def log_softmax(input: Operand, dim: int, dtype: DType | None = None, *, out: Te
     """x - log Σ e^x along the axis ``dim``, without overflow."""
 def logit(input: Operand, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
-def logsumexp(input: Operand, dim: int | Ints, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(input: Operand, dim: int | Ints = ..., keepdim: bool = False, *, axis: int | Ints = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
     """log Σ e^x over the axes ``dim``, without overflow."""
 def modified_bessel_i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the first kind, integer order n >= 0."""

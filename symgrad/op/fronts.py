@@ -88,6 +88,7 @@ def with_numpy_names(call: Callable[..., Any]) -> Callable[..., Any]:
                     _check_flag(name, args[k])
         return call(*args, **kwargs)
 
+    either.takes_axis = "dim" in taken and "axis" not in taken  # type: ignore[attr-defined]
     return either
 
 

@@ -70,19 +70,19 @@ class Tensor(Recorded):
         """``addr`` in place: the tensor is changed and returned."""
     def adjoint(self) -> Tensor:
         """Conjugate transpose of the last two axes: ``x.mH``."""
-    def all(self, dim: Ints | _int | None = None, keepdim: _bool = False) -> Tensor:
+    def all(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
         """Whether no entry along ``dim`` (of all, by default) is zero."""
     def allclose(self, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all entries are close; see :func:`isclose`."""
-    def amax(self, dim: _int | Ints | None = (), keepdim: _bool = False) -> Tensor:
+    def amax(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Largest entry over axes; ties share the gradient equally."""
-    def amin(self, dim: _int | Ints | None = (), keepdim: _bool = False) -> Tensor:
+    def amin(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Smallest entry over axes; ties share the gradient equally."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> return_types.aminmax:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = ..., keepdims: bool = ...) -> return_types.aminmax:
         """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
     def angle(self) -> Tensor:
         """The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0."""
-    def any(self, dim: Ints | _int | None = None, keepdim: _bool = False) -> Tensor:
+    def any(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
         """Whether some entry along ``dim`` (of all, by default) is not zero."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``."""
@@ -114,11 +114,11 @@ class Tensor(Recorded):
         """Inverse hyperbolic tangent."""
     def arctanh_(self) -> Tensor:
         """``arctanh`` in place: the tensor is changed and returned."""
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
         """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
         """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
-    def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
+    def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = ...) -> Tensor:
         """The places that sort an axis."""
     def argwhere(self) -> Tensor:
         """Places of the entries that are not zero: shape (count, ndim)."""
@@ -216,7 +216,7 @@ class Tensor(Recorded):
         """The inverse of L Lᴴ (Uᴴ U if ``upper``) from its Cholesky factor."""
     def cholesky_solve(self, L: Operand, upper: _bool = False) -> Tensor:
         """X with L Lᴴ X = B (Uᴴ U if ``upper``)."""
-    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """At most ``chunks`` ranges of an axis, all but the last of equal size."""
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """``input`` limited to [min, max]; either bound may be None, not both."""
@@ -262,7 +262,7 @@ class Tensor(Recorded):
         """Hyperbolic cosine."""
     def cosh_(self) -> Tensor:
         """``cosh`` in place: the tensor is changed and returned."""
-    def count_nonzero(self, dim: _int | Ints | None = None) -> Tensor:
+    def count_nonzero(self, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ...) -> Tensor:
         """How many entries along ``dim`` (of all, by default) are not zero."""
     def cov(self, *, correction: _int = 1, fweights: Operand | None = None, aweights: Operand | None = None) -> Tensor:
         """The covariance matrix of variables in rows; observations in columns may be counted or weighted."""
@@ -272,19 +272,19 @@ class Tensor(Recorded):
         """The cross product along an axis of size 3 (the first such one by default)."""
     def cuda(self, device: Device = 'cuda', non_blocking: _bool = False) -> Tensor:
         """On a GPU; raises ``DeviceError``, since there is none."""
-    def cummax(self, dim: _int) -> return_types.cummax:
+    def cummax(self, dim: _int = ..., *, axis: _int = ...) -> return_types.cummax:
         """The running maximum along ``dim`` and its places."""
-    def cummin(self, dim: _int) -> return_types.cummin:
+    def cummin(self, dim: _int = ..., *, axis: _int = ...) -> return_types.cummin:
         """The running minimum along ``dim`` and its places."""
-    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ...) -> Tensor:
         """Running product along the axis ``dim``."""
     def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """``cumprod`` in place: the tensor is changed and returned."""
-    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumsum(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ...) -> Tensor:
         """Cumulative sum along the axis ``dim``."""
     def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """``cumsum`` in place: the tensor is changed and returned."""
-    def cumulative_trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1) -> Tensor:
+    def cumulative_trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
         """The running integral along ``dim`` by the trapezoidal rule."""
     @property
     def data(self) -> Tensor:
@@ -318,7 +318,7 @@ class Tensor(Recorded):
         """The ``offset``-th diagonal of the axes ``dim1`` and ``dim2``, as the last axis."""
     def diagonal_scatter(self, src: Operand, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """``input`` with a diagonal of two axes replaced by ``src``."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Operand | None = None, append: Operand | None = None) -> Tensor:
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Operand | None = None, append: Operand | None = None, *, axis: _int = ...) -> Tensor:
         """Differences of neighbours along ``dim``, ``n`` times over."""
     def digamma(self) -> Tensor:
         """Derivative of log Γ."""
@@ -649,7 +649,7 @@ class Tensor(Recorded):
         """Bytes per entry."""
     def kron(self, other: Operand) -> Tensor:
         """Kronecker product: blocks input_ij · other."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> return_types.kthvalue:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.kthvalue:
         """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX, as a text without dollars; the options are those of :func:`symgrad.latex`."""
@@ -702,13 +702,13 @@ class Tensor(Recorded):
         """``log`` in place: the tensor is changed and returned."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Random | None = None) -> Tensor:
         """The exponential of normal samples in place."""
-    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ...) -> Tensor:
         """x - log Σ e^x along the axis ``dim``, without overflow."""
     def logaddexp(self, other: Operand) -> Tensor:
         """log(e^x + e^y) without overflow."""
     def logaddexp2(self, other: Operand) -> Tensor:
         """log2(2^x + 2^y) without overflow."""
-    def logcumsumexp(self, dim: _int) -> Tensor:
+    def logcumsumexp(self, dim: _int = ..., *, axis: _int = ...) -> Tensor:
         """log of the running sum of e^x along the axis ``dim``."""
     def logdet(self) -> Tensor:
         """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
@@ -734,7 +734,7 @@ class Tensor(Recorded):
         """``logit`` in place: the tensor is changed and returned."""
     def logsigmoid(self) -> Tensor:
         """log of the logistic function."""
-    def logsumexp(self, dim: _int | Ints, keepdim: _bool = False) -> Tensor:
+    def logsumexp(self, dim: _int | Ints = ..., keepdim: _bool = False, *, axis: _int | Ints = ..., keepdims: bool = ...) -> Tensor:
         """log Σ e^x over the axes ``dim``, without overflow."""
     def long(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int64."""
@@ -777,11 +777,11 @@ class Tensor(Recorded):
     @overload
     def max(self, other: Operand) -> Tensor: ...
     @overload
-    def max(self, dim: _int, keepdim: _bool = False) -> return_types.max:
+    def max(self, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.max:
         """Three forms, as torch: the max of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def maximum(self, other: Operand) -> Tensor:
         """The larger entry; a tie shares the gradient equally."""
-    def mean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def mean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
     @overload
     def median(self) -> Tensor: ...
@@ -793,13 +793,13 @@ class Tensor(Recorded):
     @overload
     def min(self, other: Operand) -> Tensor: ...
     @overload
-    def min(self, dim: _int, keepdim: _bool = False) -> return_types.min:
+    def min(self, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.min:
         """Three forms, as torch: the min of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def minimum(self, other: Operand) -> Tensor:
         """The smaller entry; a tie shares the gradient equally."""
     def mm(self, mat2: Operand) -> Tensor:
         """The matrix product of tensors with 2 and 2 axes."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
+    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.mode:
         """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
     def more(self) -> Extra:
         """The record of rare things, made on first use."""
@@ -836,16 +836,16 @@ class Tensor(Recorded):
         """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """``nan_to_num`` in place: the tensor is changed and returned."""
-    def nanmean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def nanmean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Mean of the entries that are numbers."""
     @overload
     def nanmedian(self) -> Tensor: ...
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
         """The (lower) median of the entries that are numbers."""
-    def nanquantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def nanquantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
         """The ``q``-quantiles of the entries that are numbers."""
-    def nansum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def nansum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Sum of the entries that are numbers."""
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """Entries ``start`` … ``start + length - 1`` of an axis."""
@@ -898,7 +898,7 @@ class Tensor(Recorded):
         """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
         """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer."""
-    def norm(self, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def norm(self, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Random | None = None) -> Tensor:
         """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
@@ -937,7 +937,7 @@ class Tensor(Recorded):
         """``pow`` in place: the tensor is changed and returned."""
     def prelu(self, weight: Operand) -> Tensor:
         """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
         """Product over one axis, or over all entries."""
     def psi(self) -> Tensor:
         """Derivative of log Γ."""
@@ -947,7 +947,7 @@ class Tensor(Recorded):
         """``put`` in place: the tensor is changed and returned."""
     def qr(self, some: _bool = True) -> return_types.qr:
         """Q and R with input = Q R, reduced if ``some``."""
-    def quantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def quantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
         """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees."""
@@ -991,7 +991,7 @@ class Tensor(Recorded):
         """``renorm`` in place: the tensor is changed and returned."""
     def repeat(self, *sizes: _int | Ints, repeats: Ints = ...) -> Tensor:
         """Tiled: axis k occurs ``repeats[k]`` times over (torch's ``repeat``, NumPy's ``tile``)."""
-    def repeat_interleave(self, repeats: Operand | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: Operand | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = ...) -> Tensor:
         """Every entry of the axis ``dim`` ``repeats`` times in a row; ``repeats`` may differ from entry to entry."""
     @property
     def requires_grad(self) -> _bool:
@@ -1087,19 +1087,19 @@ class Tensor(Recorded):
         """The shape, or the size of one axis."""
     def sizes(self, dim: tuple[_int, ...]) -> _int:
         """Number of entries along ``dim``, marked as a size for formulas."""
-    def slice_scatter(self, src: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    def slice_scatter(self, src: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int = ...) -> Tensor:
         """``input`` with a range of the axis ``dim`` replaced by ``src``."""
     def slogdet(self) -> return_types.slogdet:
         """Sign and log|det| of square matrices."""
-    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ...) -> Tensor:
         """e^x / Σ e^x along the axis ``dim``."""
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False) -> return_types.sort:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, axis: _int = ...) -> return_types.sort:
         """Sorted values along ``dim`` and the places they came from."""
     def source(self, saved: _bool | None = None) -> Source:
         """How this tensor appears as a constant of other tensors' graphs; ``saved``: with its value."""
-    def split(self, split_size_or_sections: _int | Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size_or_sections: _int | Ints, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
-    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """Ranges of an axis of the sizes listed."""
     def sqrt(self) -> Tensor:
         """Square root; the derivative at 0 is +inf."""
@@ -1109,13 +1109,13 @@ class Tensor(Recorded):
         """x squared."""
     def square_(self) -> Tensor:
         """``square`` in place: the tensor is changed and returned."""
-    def squeeze(self, dim: _int | Ints | None = None) -> Tensor:
+    def squeeze(self, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ...) -> Tensor:
         """Without the axes of size 1 (all of them, or those named)."""
     def squeeze_(self, dim: _int | Ints | None = None) -> Tensor:
         """``squeeze`` in place: the tensor is changed and returned."""
-    def std(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None) -> Tensor:
+    def std(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Standard deviation over axes; derivative 0 where all entries are equal.  ``correction`` is 1 by default (Bessel's), as torch."""
-    def std_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, **options: Any) -> tuple[Tensor, Tensor]:
+    def std_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
         """The pair (std, mean) over axes."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
@@ -1136,7 +1136,7 @@ class Tensor(Recorded):
         """input - alpha * other."""
     def subtract_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """``subtract`` in place: the tensor is changed and returned."""
-    def sum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def sum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1."""
     def sum_to_size(self, *sizes: _int | Ints, size: Ints = ...) -> Tensor:
         """Summed over the axes along which ``size`` would broadcast to the input's shape."""
@@ -1156,7 +1156,7 @@ class Tensor(Recorded):
         """``t`` in place: the tensor is changed and returned."""
     def take(self, index: Operand) -> Tensor:
         """Entries at flat places, in the shape of ``index``."""
-    def take_along_dim(self, indices: Operand, dim: _int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Operand, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor:
         """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
     def tan(self) -> Tensor:
         """Tangent (radians)."""
@@ -1166,7 +1166,7 @@ class Tensor(Recorded):
         """Hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """``tanh`` in place: the tensor is changed and returned."""
-    def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, **named: Any) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, *, axis: _int = ..., **named: Any) -> tuple[Tensor, ...]:
         """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
     @property
     def term(self) -> Any:
@@ -1189,9 +1189,9 @@ class Tensor(Recorded):
         """Two axes exchanged."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """``transpose`` in place: the tensor is changed and returned."""
-    def trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1) -> Tensor:
+    def trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
         """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
-    def trapz(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1) -> Tensor:
+    def trapz(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
         """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
     def triangular_solve(self, A: Operand, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> return_types.triangular_solve:
         """The pair (X, A) with A X = b for a triangular A."""
@@ -1218,7 +1218,7 @@ class Tensor(Recorded):
         """torch's name of the tensor's type ("torch.FloatTensor"), or the tensor as another type."""
     def type_as(self, other: Operand) -> Tensor:
         """In the dtype of another tensor."""
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unbind(self, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """All entries of an axis, as a tuple."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One axis split into several; one of the sizes may be -1."""
@@ -1227,22 +1227,22 @@ class Tensor(Recorded):
     def uniform_(self, a: _float = 0.0, b: _float = 1.0, *, generator: Random | None = None) -> Tensor:
         """Uniform samples from [a, b) in place; of complex numbers both parts."""
     @overload
-    def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor: ...
+    def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor: ...
     @overload
-    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> tuple[Tensor, ...]:
+    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = ...) -> tuple[Tensor, ...]:
         """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has."""
     @overload
-    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor: ...
+    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor: ...
     @overload
-    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> tuple[Tensor, ...]:
+    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = ...) -> tuple[Tensor, ...]:
         """The entries (with ``dim``: slices) that differ from the one before them."""
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """At most ``chunks`` ranges of an axis, all but the last of equal size."""
-    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split(self, split_size: _int, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """Ranges of an axis of the sizes listed."""
-    def unsqueeze(self, dim: _int) -> Tensor:
+    def unsqueeze(self, dim: _int = ..., *, axis: _int = ...) -> Tensor:
         """With a new axis of size 1 at ``dim``."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """``unsqueeze`` in place: the tensor is changed and returned."""
@@ -1251,9 +1251,9 @@ class Tensor(Recorded):
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives."""
-    def var(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None) -> Tensor:
+    def var(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Variance over axes: squared deviations over (n - correction).  ``correction`` is 1 by default (Bessel's), as torch."""
-    def var_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, **options: Any) -> tuple[Tensor, Tensor]:
+    def var_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
         """The pair (var, mean) over axes."""
     def vdot(self, other: Operand) -> Tensor:
         """Σ conj(input) · other of two vectors."""

@@ -138,6 +138,7 @@ class Stub:
         for k, way in enumerate(given):
             signature = way if isinstance(way, inspect.Signature) else inspect.signature(way)
             rows = list(self.rows(signature, place, words, inner.__module__, bool(indent)))
+            rows = with_axis(rows) if getattr(function, "takes_axis", False) else rows
             several = returned(place, signature).startswith(("tuple", "return_types"))
             if takes_out and "out" not in signature.parameters and (several or returned(place, signature) == "Tensor"):
                 out = self.use("Sequence[Tensor] | None" if several else "Tensor | None", "symgrad")
@@ -196,6 +197,19 @@ class Stub:
                 yield "*"
                 named = True
             yield f"{name}: {kind}" + ("" if p.default is p.empty else f" = {default(p.default)}")
+
+
+def with_axis(rows: list[str]) -> list[str]:
+    """The parameters of a function that takes NumPy's names, too: ``axis=`` in the place of ``dim``, and so on."""
+    kinds = {name: rest.partition(" = ")[0] for name, _, rest in (row.partition(": ") for row in rows)}
+    dim = next((k for k, row in enumerate(rows) if row.startswith("dim: ")), len(rows))
+    if any(" = " not in row and not row.startswith("*") for row in rows[dim + 1 :]) or dim == len(rows):
+        return rows  # what stands behind it has no default, so that it cannot have one
+    starred = [row for row in rows if row.startswith("**")]
+    given = [f"{row} = ..." if row.startswith("dim: ") and " = " not in row else row for row in rows]
+    given = [row for row in given if not row.startswith("**")]
+    more = [f"axis: {kinds['dim']} = ..."] + ["keepdims: bool = ..."] * ("keepdim" in kinds)
+    return [*given, *["*"] * (not any(row.startswith("*") for row in given)), *more, *starred]
 
 
 def kind_of(p: inspect.Parameter, torchs: Iterable[Torchs]) -> str:
