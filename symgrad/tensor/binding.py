@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import as_dtype
 from symgrad.errors import DtypeError, NotAnOperand, ShapeError
-from symgrad.op import FRONTS, Op, lookup, register_carrier
+from symgrad.op import FRONTS, Op, lookup, register_carrier, shape_of
 from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import CHANGES, INPLACE, SPACES, WORDS, by_name
@@ -258,8 +258,8 @@ def _adjoining(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(input: Any) -> Any:
-        ndim = input.ndim if isinstance(input, Recorded) else 1
-        return input.mH if ndim > 1 else function(input) if ndim else input.conj()  # type: ignore[attr-defined]
+        ndim = len(shape_of(input)) if isinstance(input, Recorded) else 1
+        return input.mH if ndim > 1 else function(input) if ndim else input.conj()
 
     return call
 
