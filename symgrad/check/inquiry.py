@@ -21,11 +21,11 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 4, 2
+FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 5, 2
 """Seconds for running the gradient with one change after another: at first, while these are likely ones, where nothing
 else explains it, and where only a guess does."""
 
-KNOWN, SOON, EXPLAINING, LOCATING = 0.15, 0.3, 0.85, 0.15
+KNOWN, SOON, EXPLAINING, LOCATING = 0.15, 0.5, 0.85, 0.15
 """The parts of the time by which what explains the mistakes is found: where a mend is known, before more are tried, and
 after that; and the part for finding where they are."""
 
