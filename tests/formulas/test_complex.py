@@ -210,3 +210,19 @@ def test_a_product_with_its_conjugate_is_the_square_of_a_modulus():
     read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
     want = sg.func.grad(fidelity)(sg.tensor(psi), sg.tensor(phi)).numpy()
     np.testing.assert_allclose(evaluate(read, {"psi": psi, "phi": phi}), want)
+
+
+def test_a_conjugate_sign_over_a_modulus_is_a_reciprocal():
+    def output(w, R, d):
+        return (w.conj() @ R @ w).real / abs(w.conj() @ d) ** 2
+
+    rng = np.random.default_rng(5)
+    w, R, d = (rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((3,), (3, 3), (3,)))
+    found = sg.formula(output, w, R, d, wrt="w")
+    assert found.latex() == (
+        r"\frac{1}{\left|w^{H} d\right|^{2}} \left(\left(R + R^{H}\right) w - \frac{2 \operatorname{Re}\left(w^{H} R w"
+        r"\right)}{w^{H} d} d\right)"
+    )
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    want = sg.func.grad(output)(sg.tensor(w), sg.tensor(R), sg.tensor(d)).numpy()
+    np.testing.assert_allclose(evaluate(read, {"w": w, "R": R, "d": d}), want)

@@ -113,6 +113,25 @@ PRINTED = {
         (r"-\frac{1}{v} \left(\frac{1}{v + \left(X \odot X S\right) \mathbf{1}}\right)^{\top} "
         r"\left(X \odot X S\right) \mathbf{1}"),
     ),
+    "the Hessian of log cosh": (
+        lambda w, X, v: sg.log(sg.cosh(X @ w - v)).sum(), ("w", "w"), (w, X, RNG.normal(size=5)),
+        r"X^{\top} \operatorname{diag}\left(1 - \tanh^{2}\left(X w - v\right)\right) X",
+    ),
+    "risk parity": (
+        lambda w, S: ((w * (S @ w) - (w @ S @ w) / len(w)) ** 2).sum(), ("w",), (w, S + S.T),
+        (r"2 \left(S^{\top} \operatorname{diag}\left(w^{\odot 2}\right) S - \frac{w^{\top} S w}{n} S^{\top} + "
+        r"\operatorname{diag}\left(w \odot S w - \frac{w^{\top} S w}{n}\right) S\right) w"),
+    ),
+    "the curvature of an alignment": (
+        lambda t, p, q: ((sg.stack([sg.stack([sg.cos(t), -sg.sin(t)]), sg.stack([sg.sin(t), sg.cos(t)])]) @ p - q) ** 2
+        ).sum(), ("t", "t"), (0.3, w[:2], m[:2]),
+        (r"2 \left(\sin\left(t\right) \left(p_{[0]} q_{[1]} - p_{[1]} q_{[0]}\right) + \cos\left(t\right) "
+        r"\left(p_{[1]} q_{[1]} + p_{[0]} q_{[0]}\right)\right)"),
+    ),
+    "a mixture of widths": (
+        lambda p, x, mu, s: sg.exp(-((x - mu) ** 2) / (2 * s**2)) @ p, ("p",), (v, w, 0.2, P[:3]),
+        r"e^{-\frac{\left(x - \mu\right)^{\odot 2}}{2 s^{\odot 2}}}",
+    ),
     "a number in front of a fraction": (
         lambda p, q: (p * sg.log(2 * p / (p + q)) + q * sg.log(2 * q / (p + q))).sum(), ("p",), (P, P[::-1]),
         r"\log\left(\frac{2 p}{p + q}\right)",

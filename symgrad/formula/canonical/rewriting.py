@@ -262,27 +262,45 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
     return p
 
 
-def _against_exponential(p: Product, run: Canonicaliser) -> Product:
-    """e^v·(1 - σ(v)) = σ(v), always, and the same with both signs turned."""
+def _complemented(f: Factor, run: Canonicaliser) -> tuple[Factor, Any] | None:
+    """σ(v) and c, when a factor is a power of c(1 - σ(v)) for c = ±1."""
+    inside = run.insides.get(f.base)
+    if inside is None or f.power < 1 or len(inside.terms) != 2:
+        return None
+    one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+    if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or len(other.factors) != 1:
+        return None
+    s = other.factors[0]
+    if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):
+        return None
+    return Factor(s.base, tuple(f.labels[other.out.index(x)] for x in s.labels)), one.coef
+
+
+def _beside_complements(p: Product, run: Canonicaliser) -> Product:
+    """e^v·(1 - σ(v)) = σ(v), the same with both signs turned, and 4σ(2v)·(1 - σ(2v)) = 1 - tanh²v, always."""
     for f in p.factors:
-        inside = run.insides.get(f.base)
-        if inside is None or f.power < 1 or len(inside.terms) != 2:
+        found = _complemented(f, run)
+        if found is None:
             continue
-        one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
-        if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or len(other.factors) != 1:
-            continue
-        s = other.factors[0]
-        if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):
-            continue
-        v = run.arguments[s.base][0]
-        here = Factor(s.base, tuple(f.labels[other.out.index(x)] for x in s.labels))
+        here, sign = found
+        v = run.arguments[here.base][0]
+        left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
         for g in p.factors:
             times = _multiple(g, here, v, run)
             if times >= 1 and times == int(times):
-                left = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power != 1 else []
                 more = [_function_factor(run, "exp", v.scaled(times - 1), f.labels, 1)] if times > 1 else []
-                return merged(without(p, [f, g], [here, *left, *more]).scaled(one.coef), run)
+                return merged(without(p, [f, g], [here, *left, *more]).scaled(sign), run)
+            if g == here and not left and p.coef % 4 == 0 and all(q.coef % 2 == 0 for q in v.terms):
+                slope = _tanh_slope(run, v.scaled(Fraction(1, 2)), here.labels)
+                return merged(without(p, [f, g], [slope]).scaled(Fraction(sign, 4)), run)
     return p
+
+
+def _tanh_slope(run: Canonicaliser, v: Form, labels: tuple[int, ...]) -> Factor:
+    """1 - tanh²v as a factor."""
+    square = run.power(run.elementwise(lookup("tanh"), [v], {}, v.shape), 2)
+    slope = run.atom(run.plus([constant_form(1), square], (1, -1), v.shape), inner=True)
+    return Factor(slope.base, tuple(labels[x] for x in slope.labels))
 
 
 def _signs(p: Product, run: Canonicaliser) -> Product:
@@ -311,6 +329,13 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
                 # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.
                 below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
                 return merged(without(p, [f, g], below), run)
+            turned = g.base.op.name == "conj" and g.base.args[0].op.name == "sign" and g.labels == f.labels
+            if turned and g.base.args[0].args[0] is f.base.args[0] and g.power == 1 and f.power < 0:
+                # conj(sign(z))/|z|ᵏ = 1/(z |z|ᵏ⁻¹) where z is not 0.
+                z = run.atom(run.arguments[f.base][0], inner=True)
+                below = [Factor(z.base, tuple(f.labels[x] for x in z.labels), -1)]
+                rest = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
+                return merged(without(p, [f, g], [*below, *rest]), run)
         if inner.elementwise and f.power % 2 == 0 and f.power > 0 and not f.base.args[0].complex_dtype:
             return merged(
                 without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
@@ -379,7 +404,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
 """Rewrites of products in which one of some ops stands."""
 
 _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
-    (frozenset({"exp"}), _against_exponential),
+    (frozenset({"exp", "sigmoid"}), _beside_complements),
     (frozenset({"sigmoid"}), _complements),
     (frozenset({"ratio"}), without_guards),
     (frozenset({"gt", "ge", "sign"}), lambda p, run: signed_powers(unmasked(p), run)),

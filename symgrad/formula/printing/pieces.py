@@ -28,7 +28,7 @@ class Piece:
     parts   the summands, when the core is a sum
     flip    the core of the transpose, when that is not just the core with a superscript
     power   (base text, exponent text), when the core is a matrix inverse
-    ratio   (numerator, text below it), when the core is a fraction
+    ratio   (numerator, denominator), when the core is a fraction
     call    (function text, argument text), when the core is a function that takes its exponent before the argument
     """
 
@@ -47,7 +47,7 @@ class Piece:
         flip: Item | None = None,
         power: tuple[str, str] | None = None,
         call: tuple[str, str] | None = None,
-        ratio: tuple[Item, str] | None = None,
+        ratio: tuple[Item, Item] | None = None,
     ):
         self.kind = kind
         self.core = core
@@ -150,6 +150,10 @@ def shown(piece: Piece) -> tuple[int, Item]:
     below = [_whole_item(size.denominator)] * (size.denominator != 1) + list(piece.bottom)
     if core and _over(piece, above):
         return sign, (rf"\frac{{{juxtaposed([*above, *core])[0]}}}{{{juxtaposed(below)[0]}}}", POWER)
+    if piece.ratio is not None and below and _may_have(piece.ratio, [*above, *below]):
+        over, under = piece.ratio
+        over = juxtaposed([*above, over] if over != _UNIT else above or [over])
+        return sign, (rf"\frac{{{over[0]}}}{{{juxtaposed([*below, under])[0]}}}", POWER)
     if below and all(_COUNT.fullmatch(text) for text, _ in below):
         core = [*filter(_is_tall, above), *core]  # half of what has fractions itself is ½ in front of it
         above = [item for item in above if not _is_tall(item)]
@@ -159,13 +163,18 @@ def shown(piece: Piece) -> tuple[int, Item]:
     else:
         lead = above
     if piece.ratio is not None and piece.ratio[0] == _UNIT and lead and not any(map(_is_tall, lead)):
-        return sign, (rf"\frac{{{juxtaposed(lead)[0]}}}{{{piece.ratio[1]}}}", POWER)
+        return sign, (rf"\frac{{{juxtaposed(lead)[0]}}}{{{piece.ratio[1][0]}}}", POWER)
     if piece.ratio is not None and len(lead) == 1 and lead[0][0].isdigit():
-        return sign, (rf"\frac{{{juxtaposed([*lead, piece.ratio[0]])[0]}}}{{{piece.ratio[1]}}}", POWER)
+        return sign, (rf"\frac{{{juxtaposed([*lead, piece.ratio[0]])[0]}}}{{{piece.ratio[1][0]}}}", POWER)
     if core and core[0][1] in (CROSS, HADAMARD) and lead:
         return sign, (juxtaposed([*lead, (core[0][0], ATOM)])[0], core[0][1])
     items = lead + core
     return sign, juxtaposed(items) if items else ("1", ATOM)
+
+
+def _may_have(ratio: tuple[Item, Item], numbers: Sequence[Item]) -> bool:
+    """Whether what stands before a fraction goes into it: whole numbers, where it has no fractions itself."""
+    return not any(map(_is_tall, ratio)) and all(text.isdigit() for text, _ in numbers)
 
 
 def _whole_item(value: int) -> Item:
@@ -274,7 +283,7 @@ def hadamard(kind: str, a: Piece, b: Piece) -> Piece:
     """An entrywise product of arrays of one shape, scalars in front; of x and 1/y it is one fraction."""
     for x, y in ((a, b), (b, a)):
         if y.ratio is not None and y.ratio[0] == _UNIT and x.core and not _is_tall((x.core, x.level)):
-            over = Piece(kind, y.ratio[1])
+            over = Piece(kind, *y.ratio[1])
             return fraction(kind, x, over).with_lead(y.coef, y.top, y.bottom)
     text = rf"{_before(closed((a.core, a.level), HADAMARD))} \odot {closed((b.core, b.level), HADAMARD)}"
     return Piece(kind, text, HADAMARD, coef=a.coef * b.coef, top=(*a.top, *b.top), bottom=(*a.bottom, *b.bottom))
@@ -289,18 +298,17 @@ def cross(a: Piece, b: Piece, kind: str = "c", sign: str = r"\times") -> Piece:
 def fraction(kind: str, a: Piece, b: Piece) -> Piece:
     """An entrywise quotient by an array."""
     if a.kind == "s":
-        lead, above = (
-            Piece("s", coef=Fraction((a.coef.numerator < 0 and -1) or 1)),
-            text_of(a.replaced(coef=abs(a.coef))),
-        )
+        lead = Piece("s", coef=Fraction(-1 if a.coef < 0 else 1, a.coef.denominator))
+        over = signed(a.replaced(coef=abs(a.coef) * a.coef.denominator))
     else:
-        lead, above = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), a.core
-    if a.kind == "s":
-        inside = (_UNIT, b.core) if above == "1" else None
-    else:
-        inside = ((a.core, max(a.level, MUL) if a.level == HADAMARD else a.level), b.core)
-    made = Piece(kind, rf"\frac{{{above}}}{{{b.core}}}", POWER, ratio=inside)
+        lead, over = Piece("s", coef=a.coef, top=a.top, bottom=a.bottom), _loose(a)
+    made = Piece(kind, rf"\frac{{{over[0]}}}{{{b.core}}}", POWER, ratio=(over, _loose(b)))
     return product(quotient(lead, Piece("s", coef=b.coef, top=b.top, bottom=b.bottom)), made)
+
+
+def _loose(a: Piece) -> Item:
+    """A core above or below a bar, where what stands in front of it leaves an entrywise product without brackets."""
+    return a.core, MUL if a.level == HADAMARD else a.level
 
 
 def matrix_product(kind: str, a: Piece, b: Piece) -> Piece:

@@ -47,11 +47,16 @@ def added(terms: Sequence[Product], run: Canonicaliser) -> list[Product] | None:
     if alike is None:
         return None
     of = [(terms[k], next(f.base for f in terms[k].factors if f.labels)) for k in alike]
-    entries = []
-    for column in zip(*(base.args for _, base in of), strict=True):
-        forms = [run.form_of(a).scaled(p.coef, p.decimal) for (p, _), a in zip(of, column, strict=True)]
-        entry = whole(run.term(run.plus(forms, [1] * len(forms), column[0].shape)), column[0].shape)
-        entries.append(entry if entry.shape == column[0].shape else lookup("expand")(entry, shape=column[0].shape))
+    shape = of[0][1].args[0].shape
+    columns = zip(*(base.args for _, base in of), strict=True)
+    forms = [
+        [run.form_of(a).scaled(p.coef, p.decimal) for (p, _), a in zip(of, column, strict=True)] for column in columns
+    ]
+    sums = [run.plus(column, [1] * len(column), shape) for column in forms]
+    if not any(entry.terms for entry in sums):
+        return [p for k, p in enumerate(terms) if k not in alike]
+    entries = [whole(run.term(entry), shape) for entry in sums]
+    entries = [entry if entry.shape == shape else lookup("expand")(entry, shape=shape) for entry in entries]
     (made,) = run.opaque(lookup("stack")(*entries, dim=of[0][1].params["dim"])).terms
     first = terms[alike[0]]
     joined = Product(made.coef, (*(f for f in first.factors if not f.labels), *made.factors), made.out, made.decimal)

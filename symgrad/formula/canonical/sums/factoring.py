@@ -33,12 +33,16 @@ WIDEST = 24
 
 
 class Handle(NamedTuple):
-    """How a factor stands in a product: its base, power, and per axis the output axes it is, or () when summed."""
+    """How a factor stands in a product: its base, power, and per axis the output axes it is, or () when summed.
+
+    ``scaled`` are those of its axes along which a sum over it is multiplied: z ⊙ Aw is no matrix times a vector.
+    """
 
     base: int
     power: Power
     places: tuple[tuple[int, ...], ...]
     out: tuple[int, ...]
+    scaled: frozenset[int]
 
 
 class Use(NamedTuple):
@@ -305,7 +309,9 @@ def _uses(form: Form, run: Canonicaliser) -> list[Use]:
                 powers = [f.power - step * k for k in reversed(range(math.ceil(abs(float(f.power)))))]
             # A scalar may be taken out of a matrix and out of a multiple of the identity, as one.
             shape = pattern if f.labels else ()
-            found += [Use(Handle(base, q, places, shape), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
+            met = {x for x in f.labels if counts[x] > 1} if summed else set()
+            scaled = frozenset(i for i, x in enumerate(p.out) if x in met)
+            found += [Use(Handle(base, q, places, shape, scaled), k, Factor(f.base, f.labels, q)) for q in powers[-12:]]
     return found
 
 
