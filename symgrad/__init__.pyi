@@ -64,7 +64,7 @@ def adjoint(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Conjugate transpose of the last two axes: ``x.mH``."""
 def alias_copy(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``alias`` shows of ``input``, in memory of its own, row by row."""
-def all(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def all(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
     """Whether no entry along ``dim`` (of all, by default) is zero."""
 def allclose(input: Operand, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all entries are close; see :func:`isclose`."""
@@ -72,15 +72,15 @@ def alpha_dropout(input: Operand, p: _float = 0.5, training: _bool = False, inpl
     """Dropout that keeps mean 0 and variance 1 of self-normalising networks (Klambauer et al. 2017)."""
 def alpha_dropout_(input: Operand, p: _float = 0.5, training: _bool = False, *, generator: Random | None = None) -> Tensor:
     """``alpha_dropout`` in place."""
-def amax(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def amax(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Largest entry over axes; ties share the gradient equally."""
-def amin(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def amin(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Smallest entry over axes; ties share the gradient equally."""
-def aminmax(input: Operand, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None) -> return_types.aminmax:
+def aminmax(input: Operand, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None, axis: _int | None = ..., keepdims: bool = ...) -> return_types.aminmax:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
 def angle(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0."""
-def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
     """Whether some entry along ``dim`` (of all, by default) is not zero."""
 from symgrad.tensor.ranges import arange as arange
 def arccos(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -110,11 +110,11 @@ def arctanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Operand) -> Tensor:
     """``arctanh`` in place: the tensor is changed and returned."""
 from symgrad.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
     """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
-def argmin(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def argmin(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
     """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
-def argsort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def argsort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The places that sort an axis."""
 def argwhere(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Places of the entries that are not zero: shape (count, ndim)."""
@@ -211,7 +211,7 @@ def bucketize(input: Operand, boundaries: Operand, *, out_int32: _bool = False, 
 from symgrad.tensor.questions import can_cast as can_cast
 def cartesian_prod(*tensors: Operand | Sequence[Operand], out: Tensor | None = None) -> Tensor:
     """All tuples with one entry from every vector, as rows."""
-def cat(tensors: Sequence[Operand], dim: _int = 0, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def cat(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors joined along the axis ``dim``; their other sizes must agree."""
 def cbrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Cube root."""
@@ -239,7 +239,7 @@ def cholesky_inverse(L: Operand, upper: _bool = False, *, out: Tensor | None = N
     """The inverse of L Lᴴ (Uᴴ U if ``upper``) from its Cholesky factor."""
 def cholesky_solve(input: Operand, L: Operand, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """X with L Lᴴ X = B (Uᴴ U if ``upper``)."""
-def chunk(input: Operand, chunks: _int, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def chunk(input: Operand, chunks: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
 def clamp(input: Operand, min: Operand | None = None, max: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` limited to [min, max]; either bound may be None, not both."""
@@ -269,9 +269,9 @@ def complex(real: Operand, imag: Operand, *, out: Tensor | None = None) -> Tenso
     """real + i·imag."""
 from symgrad.dtype_objects import complex128 as complex128
 from symgrad.dtype_objects import complex64 as complex64
-def concat(tensors: Sequence[Operand], dim: _int = 0, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def concat(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors joined along the axis ``dim``; their other sizes must agree."""
-def concatenate(tensors: Sequence[Operand], dim: _int = 0, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def concatenate(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors joined along the axis ``dim``; their other sizes must agree."""
 def conj(x: Operand, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; the input itself when it is real."""
@@ -314,7 +314,7 @@ def cosine_embedding_loss(input1: Operand, input2: Operand, target: Operand, mar
     """``nn.functional.cosine_embedding_loss`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def cosine_similarity(x1: Operand, x2: Operand, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
-def count_nonzero(input: Operand, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ..., out: Tensor | None = None) -> Tensor:
+def count_nonzero(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None, axis: _int | Ints | None = ...) -> Tensor:
     """How many entries along ``dim`` (of all, by default) are not zero."""
 def cov(input: Operand, *, correction: _int = 1, fweights: Operand | None = None, aweights: Operand | None = None, out: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables in rows; observations in columns may be counted or weighted."""
@@ -323,15 +323,27 @@ def cross(input: Operand, other: Operand, dim: _int | None = None, *, out: Tenso
 def ctc_loss(log_probs: Operand, targets: Operand, input_lengths: Ints | Operand, target_lengths: Ints | Operand, blank: _int = 0, reduction: _int = 0, zero_infinity: _bool = False) -> Tensor:
     """``nn.functional.ctc_loss`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 from symgrad import cuda as cuda
-def cummax(input: Operand, dim: _int = ..., *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> return_types.cummax:
+@overload
+def cummax(input: Operand, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummax: ...
+@overload
+def cummax(input: Operand, *, axis: _int, out: Sequence[Tensor] | None = None) -> return_types.cummax:
     """The running maximum along ``dim`` and its places."""
-def cummin(input: Operand, dim: _int = ..., *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> return_types.cummin:
+@overload
+def cummin(input: Operand, dim: _int, *, out: Sequence[Tensor] | None = None) -> return_types.cummin: ...
+@overload
+def cummin(input: Operand, *, axis: _int, out: Sequence[Tensor] | None = None) -> return_types.cummin:
     """The running minimum along ``dim`` and its places."""
-def cumprod(input: Operand, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def cumprod(input: Operand, dim: _int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def cumprod(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """Running product along the axis ``dim``."""
-def cumsum(input: Operand, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def cumsum(input: Operand, dim: _int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def cumsum(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """Cumulative sum along the axis ``dim``."""
-def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Number = 1, dim: _int = -1, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Number = 1, dim: _int = -1, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The running integral along ``dim`` by the trapezoidal rule."""
 from symgrad.random import default_generator as default_generator
 def deg2rad(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -360,7 +372,7 @@ def diagonal_copy(input: Operand, offset: _int = 0, dim1: _int = 0, dim2: _int =
     """A copy of what ``diagonal`` shows of ``input``, in memory of its own, row by row."""
 def diagonal_scatter(input: Operand, src: Operand, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """``input`` with a diagonal of two axes replaced by ``src``."""
-def diff(input: Operand, n: _int = 1, dim: _int = -1, prepend: Operand | None = None, append: Operand | None = None, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def diff(input: Operand, n: _int = 1, dim: _int = -1, prepend: Operand | None = None, append: Operand | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Differences of neighbours along ``dim``, ``n`` times over."""
 def digamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Derivative of log Γ."""
@@ -499,7 +511,10 @@ from symgrad.tensor.creation import full_like as full_like
 from symgrad import func as func
 def gammaln(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log|Γ(x)|."""
-def gather(input: Operand, dim: _int, index: Operand, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+@overload
+def gather(input: Operand, dim: _int, index: Operand, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def gather(input: Operand, *, axis: _int, index: Operand, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
 def gcd(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Greatest common divisor; no derivative."""
@@ -516,7 +531,7 @@ from symgrad.switches import get_float32_matmul_precision as get_float32_matmul_
 from symgrad.switches import get_num_threads as get_num_threads
 from symgrad.tensor.display import get_printoptions as get_printoptions
 from symgrad.random import get_rng_state as get_rng_state
-def gradient(input: Operand, *, spacing: Number | Sequence[Number] | Sequence[Operand] | None = 1, dim: Ints | _int | None = None, edge_order: _int = 1, axis: Ints | _int | None = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def gradient(input: Operand, *, spacing: Number | Sequence[Number] | Sequence[Operand] | None = 1, dim: Ints | _int | None = None, edge_order: _int = 1, out: Sequence[Tensor] | None = None, axis: Ints | _int | None = ...) -> tuple[Tensor, ...]:
     """Slopes along every axis (or those in ``dim``) by central differences; one-sided at the edges."""
 def greater(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """x > y entry by entry; no derivative."""
@@ -572,19 +587,34 @@ from symgrad.dtypes import iinfo as iinfo
 def imag(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part."""
 from symgrad import implicit as implicit
-def index_add(input: Operand, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+@overload
+def index_add(input: Operand, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_add(input: Operand, *, axis: _int, index: Operand, source: Operand, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
-def index_copy(input: Operand, dim: _int, index: Operand, source: Operand, *, out: Tensor | None = None) -> Tensor:
+@overload
+def index_copy(input: Operand, dim: _int, index: Operand, source: Operand, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_copy(input: Operand, *, axis: _int, index: Operand, source: Operand, out: Tensor | None = None) -> Tensor:
     """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
-def index_fill(input: Operand, dim: _int, index: Operand, value: Operand, *, out: Tensor | None = None) -> Tensor:
+@overload
+def index_fill(input: Operand, dim: _int, index: Operand, value: Operand, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_fill(input: Operand, *, axis: _int, index: Operand, value: Operand, out: Tensor | None = None) -> Tensor:
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
 def index_put(input: Operand, indices: Sequence[Operand], values: Operand, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
 def index_put_(input: Operand, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor:
     """``index_put`` in place: the tensor is changed and returned."""
-def index_reduce(input: Operand, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+@overload
+def index_reduce(input: Operand, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_reduce(input: Operand, *, axis: _int, index: Operand, source: Operand, reduce: str, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
-def index_select(input: Operand, dim: _int, index: Operand, *, out: Tensor | None = None) -> Tensor:
+@overload
+def index_select(input: Operand, dim: _int, index: Operand, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_select(input: Operand, *, axis: _int, index: Operand, out: Tensor | None = None) -> Tensor:
     """Entries ``index`` of the axis ``dim``."""
 from symgrad.tensor.creation import inf as inf
 from symgrad.autograd import inference_mode as inference_mode
@@ -641,7 +671,7 @@ def kl_div(input: Operand, target: Operand, reduction: _int = 0, log_target: _bo
     """``nn.functional.kl_div`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def kron(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Kronecker product: blocks input_ij · other."""
-def kthvalue(input: Operand, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None) -> return_types.kthvalue:
+def kthvalue(input: Operand, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: bool = ...) -> return_types.kthvalue:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
 from symgrad.notation import latex as latex
 def layer_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand | None = None, bias: Operand | None = None, eps: _float = 1e-05) -> Tensor:
@@ -685,13 +715,19 @@ def log2_(input: Operand) -> Tensor:
     """``log2`` in place: the tensor is changed and returned."""
 def log_(input: Operand) -> Tensor:
     """``log`` in place: the tensor is changed and returned."""
-def log_softmax(input: Operand, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def log_softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def log_softmax(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
 def logaddexp(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """log(e^x + e^y) without overflow."""
 def logaddexp2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """log2(2^x + 2^y) without overflow."""
-def logcumsumexp(input: Operand, dim: _int = ..., *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def logcumsumexp(input: Operand, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logcumsumexp(input: Operand, *, axis: _int, out: Tensor | None = None) -> Tensor:
     """log of the running sum of e^x along the axis ``dim``."""
 def logdet(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
@@ -710,7 +746,10 @@ def logit_(input: Operand, eps: _float | None = None) -> Tensor:
 def logsigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log of the logistic function."""
 from symgrad.tensor.ranges import logspace as logspace
-def logsumexp(input: Operand, dim: _int | Ints = ..., keepdim: _bool = False, *, axis: _int | Ints = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def logsumexp(input: Operand, dim: _int | Ints, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logsumexp(input: Operand, *, axis: _int | Ints, keepdims: bool = ..., keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
     """log Σ e^x over the axes ``dim``, without overflow."""
 from symgrad.dtype_objects import long as long
 def lstm_cell(input: Operand, hx: Sequence[Operand], w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
@@ -744,7 +783,9 @@ def max(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def max(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def max(input: Operand, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None) -> return_types.max:
+def max(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.max: ...
+@overload
+def max(input: Operand, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.max:
     """Three forms, as torch: the max of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
 def max_pool1d(input: Operand, kernel_size: _int | Ints, stride: _int | Ints | None = None, padding: _int | Ints = 0, dilation: _int | Ints = 1, ceil_mode: _bool = False, return_indices: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Largest entries of windows over the last 1 axes; the first of equal ones."""
@@ -754,7 +795,7 @@ def max_pool3d(input: Operand, kernel_size: _int | Ints, stride: _int | Ints | N
     """Largest entries of windows over the last 3 axes; the first of equal ones."""
 def maximum(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger entry; a tie shares the gradient equally."""
-def mean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def mean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
 @overload
 def median(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
@@ -769,13 +810,15 @@ def min(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def min(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def min(input: Operand, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None) -> return_types.min:
+def min(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.min: ...
+@overload
+def min(input: Operand, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.min:
     """Three forms, as torch: the min of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
 def minimum(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller entry; a tie shares the gradient equally."""
 def mm(input: Operand, mat2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix product of tensors with 2 and 2 axes."""
-def mode(input: Operand, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None) -> return_types.mode:
+def mode(input: Operand, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: bool = ...) -> return_types.mode:
     """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
 def moveaxis(input: Operand, source: _int | Ints, destination: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """Axes moved to new places, the others keeping their order."""
@@ -800,18 +843,21 @@ def nan_to_num(input: Operand, nan: _float | None = None, posinf: _float | None 
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
 def nan_to_num_(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
     """``nan_to_num`` in place: the tensor is changed and returned."""
-def nanmean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def nanmean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Mean of the entries that are numbers."""
 @overload
 def nanmedian(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def nanmedian(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.nanmedian:
     """The (lower) median of the entries that are numbers."""
-def nanquantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def nanquantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
     """The ``q``-quantiles of the entries that are numbers."""
-def nansum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def nansum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Sum of the entries that are numbers."""
-def narrow(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
+@overload
+def narrow(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def narrow(input: Operand, *, axis: _int, start: _int, length: _int, out: Tensor | None = None) -> Tensor:
     """Entries ``start`` … ``start + length - 1`` of an axis."""
 def narrow_copy(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``narrow`` shows of ``input``, in memory of its own, row by row."""
@@ -837,7 +883,7 @@ def nonzero(input: Operand, *, as_tuple: Literal[True], out: Sequence[Tensor] | 
     """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis."""
 def nonzero_static(input: Operand, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
     """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer."""
-def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
 def normal(mean: Operand, std: Operand = 1.0, size: Ints | None = None, *, generator: Random | None = None, dtype: DType | None = None, device: Device | None = 'cpu', layout: Layout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it."""
@@ -887,7 +933,7 @@ def pow(input: Operand, exponent: Operand, *, out: Tensor | None = None) -> Tens
 def prelu(input: Operand, weight: Operand, *, out: Tensor | None = None) -> Tensor:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
 from symgrad.devices import preserve_format as preserve_format
-def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
     """Product over one axis, or over all entries."""
 from symgrad.formula.structures import project as project
 from symgrad.tensor.questions import promote_types as promote_types
@@ -897,7 +943,7 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: _bool = Fal
     """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
 def qr(input: Operand, some: _bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.qr:
     """Q and R with input = Q R, reduced if ``some``."""
-def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
     """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
 def rad2deg(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
@@ -931,7 +977,7 @@ def renorm(input: Operand, p: _float, dim: _int, maxnorm: _float, *, out: Tensor
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
 def repeat(input: Operand, *repeats: _int | Ints, out: Tensor | None = None) -> Tensor:
     """Tiled: axis k occurs ``repeats[k]`` times over (torch's ``repeat``, NumPy's ``tile``)."""
-def repeat_interleave(input: Operand, repeats: Operand | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = ..., out: Tensor | None = None) -> Tensor:
+def repeat_interleave(input: Operand, repeats: Operand | None = None, dim: _int | None = None, *, output_size: _int | None = None, out: Tensor | None = None, axis: _int | None = ...) -> Tensor:
     """Every entry of the axis ``dim`` ``repeats`` times in a row; ``repeats`` may differ from entry to entry."""
 from symgrad.explaining.precise import replay as replay
 def reshape(input: Operand, *sizes: _int | Ints, shape: Ints = ..., out: Tensor | None = None) -> Tensor:
@@ -972,22 +1018,37 @@ def rsub(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | Non
     """other - alpha * input."""
 from symgrad.tensor.storing import save as save
 from symgrad.tensor.creation import scalar_tensor as scalar_tensor
-def scatter(input: Operand, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
+@overload
+def scatter(input: Operand, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter(input: Operand, *, axis: _int, index: Operand, src: Operand | None = None, value: Number | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """``input`` with ``src`` (or one ``value``) written along ``dim`` at ``index``; ``reduce`` "add" or "multiply"."""
-def scatter_add(input: Operand, dim: _int, index: Operand, src: Operand, *, out: Tensor | None = None) -> Tensor:
+@overload
+def scatter_add(input: Operand, dim: _int, index: Operand, src: Operand, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter_add(input: Operand, *, axis: _int, index: Operand, src: Operand, out: Tensor | None = None) -> Tensor:
     """``input`` with ``src`` added along ``dim`` at ``index``; repeated places add up."""
-def scatter_reduce(input: Operand, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+@overload
+def scatter_reduce(input: Operand, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter_reduce(input: Operand, *, axis: _int, index: Operand, src: Operand, reduce: str, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """``input`` combined with ``src`` along ``dim`` at ``index``: "sum", "mean", "prod", "amax" or "amin"."""
 def searchsorted(sorted_sequence: Operand, input: Operand, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Operand | None = None, out: Tensor | None = None) -> Tensor:
     """Places at which ``input`` could be put into the sorted last axis of ``sorted_sequence``."""
 from symgrad.random import seed as seed
 def segment_reduce(data: Operand, reduce: str, *, lengths: Operand | None = None, indices: Operand | None = None, offsets: Operand | None = None, axis: _int = 0, unsafe: _bool = False, initial: Number | None = None, out: Tensor | None = None) -> Tensor:
     """The "sum", "mean", "prod", "max" or "min" of ranges of an axis that follow each other, from ``initial`` on."""
-def select(input: Operand, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+@overload
+def select(input: Operand, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def select(input: Operand, *, axis: _int, index: _int, out: Tensor | None = None) -> Tensor:
     """Entry ``index`` of the axis ``dim``."""
 def select_copy(input: Operand, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``select`` shows of ``input``, in memory of its own, row by row."""
-def select_scatter(input: Operand, src: Operand, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+@overload
+def select_scatter(input: Operand, src: Operand, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def select_scatter(input: Operand, src: Operand, *, axis: _int, index: _int, out: Tensor | None = None) -> Tensor:
     """``input`` with the entry ``index`` of the axis ``dim`` replaced by ``src``."""
 def selu(input: Operand) -> Tensor:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
@@ -1029,24 +1090,27 @@ def sinh_(input: Operand) -> Tensor:
     """``sinh`` in place: the tensor is changed and returned."""
 def slice_copy(input: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``slice`` shows of ``input``, in memory of its own, row by row."""
-def slice_scatter(input: Operand, src: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def slice_scatter(input: Operand, src: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """``input`` with a range of the axis ``dim`` replaced by ``src``."""
 def slogdet(input: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.slogdet:
     """Sign and log|det| of square matrices."""
-def softmax(input: Operand, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def softmax(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """e^x / Σ e^x along the axis ``dim``."""
-def sort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> return_types.sort:
+def sort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> return_types.sort:
     """Sorted values along ``dim`` and the places they came from."""
 from symgrad import sparse as sparse
 from symgrad.devices import sparse_coo as sparse_coo
 from symgrad.sparse import sparse_coo_tensor as sparse_coo_tensor
 from symgrad.devices import sparse_csr as sparse_csr
 from symgrad import special as special
-def split(input: Operand, split_size_or_sections: _int | Ints, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def split(input: Operand, split_size_or_sections: _int | Ints, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
 def split_copy(input: Operand, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """A copy of what ``split`` shows of ``input``, in memory of its own, row by row."""
-def split_with_sizes(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """Ranges of an axis of the sizes listed."""
 def split_with_sizes_copy(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """A copy of what ``split_with_sizes`` shows of ``input``, in memory of its own, row by row."""
@@ -1058,15 +1122,15 @@ def square(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """x squared."""
 def square_(input: Operand) -> Tensor:
     """``square`` in place: the tensor is changed and returned."""
-def squeeze(input: Operand, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ..., out: Tensor | None = None) -> Tensor:
+def squeeze(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None, axis: _int | Ints | None = ...) -> Tensor:
     """Without the axes of size 1 (all of them, or those named)."""
 def squeeze_copy(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``squeeze`` shows of ``input``, in memory of its own, row by row."""
-def stack(tensors: Sequence[Operand], dim: _int = 0, *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def stack(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors of one shape joined along a new axis ``dim``."""
-def std(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def std(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Standard deviation over axes; derivative 0 where all entries are equal.  ``correction`` is 1 by default (Bessel's), as torch."""
-def std_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None, **options: Any) -> tuple[Tensor, Tensor]:
+def std_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
     """The pair (std, mean) over axes."""
 def stft(input: Operand, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None, *, out: Tensor | None = None) -> Tensor:
     """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
@@ -1075,7 +1139,7 @@ def sub(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None
     """input - alpha * other."""
 def subtract(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other."""
-def sum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def sum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1."""
 def svd(input: Operand, some: _bool = True, compute_uv: _bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.svd:
     """U, S and V (not its transpose) with input = U diag(S) Vᴴ."""
@@ -1091,7 +1155,7 @@ def t_copy(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``t`` shows of ``input``, in memory of its own, row by row."""
 def take(input: Operand, index: Operand, *, out: Tensor | None = None) -> Tensor:
     """Entries at flat places, in the shape of ``index``."""
-def take_along_dim(input: Operand, indices: Operand, dim: _int | None = None, *, axis: _int | None = ..., out: Tensor | None = None) -> Tensor:
+def take_along_dim(input: Operand, indices: Operand, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = ...) -> Tensor:
     """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
 def tan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Tangent (radians)."""
@@ -1102,7 +1166,7 @@ def tanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def tanh_(input: Operand) -> Tensor:
     """``tanh`` in place: the tensor is changed and returned."""
 from symgrad.tensor.borrowed import tensor as tensor
-def tensor_split(input: Operand, indices_or_sections: Any = None, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None, **named: Any) -> tuple[Tensor, ...]:
+def tensor_split(input: Operand, indices_or_sections: Any = None, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ..., **named: Any) -> tuple[Tensor, ...]:
     """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
 def tensordot(a: Operand, b: Operand, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
@@ -1122,9 +1186,9 @@ def transpose(input: Operand, dim0: _int, dim1: _int, *, out: Tensor | None = No
     """Two axes exchanged."""
 def transpose_copy(input: Operand, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``transpose`` shows of ``input``, in memory of its own, row by row."""
-def trapezoid(y: Operand, x: Operand | None = None, *, dx: Number = 1, dim: _int = -1, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def trapezoid(y: Operand, x: Operand | None = None, *, dx: Number = 1, dim: _int = -1, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
-def trapz(y: Operand, x: Operand | None = None, *, dx: _float = 1, dim: _int = -1, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+def trapz(y: Operand, x: Operand | None = None, *, dx: _float = 1, dim: _int = -1, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
 def triangular_solve(input: Operand, A: Operand, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.triangular_solve:
     """The pair (X, A) with A X = b for a triangular A."""
@@ -1144,35 +1208,41 @@ def trunc_(input: Operand) -> Tensor:
     """``trunc`` in place: the tensor is changed and returned."""
 from symgrad.tensor.questions import typename as typename
 from symgrad.dtype_objects import uint8 as uint8
-def unbind(input: Operand, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unbind(input: Operand, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """All entries of an axis, as a tuple."""
 def unbind_copy(input: Operand, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """A copy of what ``unbind`` shows of ``input``, in memory of its own, row by row."""
-def unflatten(input: Operand, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+@overload
+def unflatten(input: Operand, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def unflatten(input: Operand, *, axis: _int, sizes: Sequence[_int], out: Tensor | None = None) -> Tensor:
     """One axis split into several; one of the sizes may be -1."""
 def unfold(input: Operand, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
     """Windows of ``size`` entries along an axis, every ``step``-th, with a new last axis inside them."""
 def unfold_copy(input: Operand, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``unfold`` shows of ``input``, in memory of its own, row by row."""
 @overload
-def unique(input: Operand, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ..., out: Tensor | None = None) -> Tensor: ...
+def unique(input: Operand, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = ...) -> Tensor: ...
 @overload
-def unique(input: Operand, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unique(input: Operand, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, out: Sequence[Tensor] | None = None, axis: _int | None = ...) -> tuple[Tensor, ...]:
     """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has."""
 @overload
-def unique_consecutive(input: Operand, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ..., out: Tensor | None = None) -> Tensor: ...
+def unique_consecutive(input: Operand, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = ...) -> Tensor: ...
 @overload
-def unique_consecutive(input: Operand, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unique_consecutive(input: Operand, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, out: Sequence[Tensor] | None = None, axis: _int | None = ...) -> tuple[Tensor, ...]:
     """The entries (with ``dim``: slices) that differ from the one before them."""
 def unravel_index(indices: Operand, shape: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """The places along every axis that places in the flattened array stand for."""
-def unsafe_chunk(input: Operand, chunks: _int, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unsafe_chunk(input: Operand, chunks: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
-def unsafe_split(input: Operand, split_size: _int, dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unsafe_split(input: Operand, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
-def unsafe_split_with_sizes(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = ..., out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def unsafe_split_with_sizes(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """Ranges of an axis of the sizes listed."""
-def unsqueeze(input: Operand, dim: _int = ..., *, axis: _int = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def unsqueeze(input: Operand, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def unsqueeze(input: Operand, *, axis: _int, out: Tensor | None = None) -> Tensor:
     """With a new axis of size 1 at ``dim``."""
 def unsqueeze_copy(input: Operand, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``unsqueeze`` shows of ``input``, in memory of its own, row by row."""
@@ -1180,9 +1250,9 @@ from symgrad.switches import use_deterministic_algorithms as use_deterministic_a
 from symgrad import utils as utils
 def vander(x: Operand, N: _int | None = None, increasing: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
-def var(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+def var(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
     """Variance over axes: squared deviations over (n - correction).  ``correction`` is 1 by default (Bessel's), as torch."""
-def var_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., out: Sequence[Tensor] | None = None, **options: Any) -> tuple[Tensor, Tensor]:
+def var_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
     """The pair (var, mean) over axes."""
 def vdot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Σ conj(input) · other of two vectors."""

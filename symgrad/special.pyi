@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from symgrad.tensor.kinds import DType, Ints, Operand
 from symgrad.tensor.tensor import Tensor
-from typing import Any
+from typing import Any, overload
 
 def airy(z: Operand, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy's functions with their derivatives, as in SciPy: Ai, Ai', Bi and Bi' of real numbers."""
@@ -169,7 +169,10 @@ def log_softmax(input: Operand, dim: int, dtype: DType | None = None, *, out: Te
     """x - log Σ e^x along the axis ``dim``, without overflow."""
 def logit(input: Operand, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
-def logsumexp(input: Operand, dim: int | Ints = ..., keepdim: bool = False, *, axis: int | Ints = ..., keepdims: bool = ..., out: Tensor | None = None) -> Tensor:
+@overload
+def logsumexp(input: Operand, dim: int | Ints, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logsumexp(input: Operand, *, axis: int | Ints, keepdims: bool = ..., keepdim: bool = False, out: Tensor | None = None) -> Tensor:
     """log Σ e^x over the axes ``dim``, without overflow."""
 def modified_bessel_i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the first kind, integer order n >= 0."""

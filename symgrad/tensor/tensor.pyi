@@ -272,15 +272,27 @@ class Tensor(Recorded):
         """The cross product along an axis of size 3 (the first such one by default)."""
     def cuda(self, device: Device = 'cuda', non_blocking: _bool = False) -> Tensor:
         """On a GPU; raises ``DeviceError``, since there is none."""
-    def cummax(self, dim: _int = ..., *, axis: _int = ...) -> return_types.cummax:
+    @overload
+    def cummax(self, dim: _int) -> return_types.cummax: ...
+    @overload
+    def cummax(self, *, axis: _int) -> return_types.cummax:
         """The running maximum along ``dim`` and its places."""
-    def cummin(self, dim: _int = ..., *, axis: _int = ...) -> return_types.cummin:
+    @overload
+    def cummin(self, dim: _int) -> return_types.cummin: ...
+    @overload
+    def cummin(self, *, axis: _int) -> return_types.cummin:
         """The running minimum along ``dim`` and its places."""
-    def cumprod(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ...) -> Tensor:
+    @overload
+    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor: ...
+    @overload
+    def cumprod(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """Running product along the axis ``dim``."""
     def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """``cumprod`` in place: the tensor is changed and returned."""
-    def cumsum(self, dim: _int = ..., *, dtype: DType | None = None, axis: _int = ...) -> Tensor:
+    @overload
+    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor: ...
+    @overload
+    def cumsum(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """Cumulative sum along the axis ``dim``."""
     def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """``cumsum`` in place: the tensor is changed and returned."""
@@ -448,7 +460,10 @@ class Tensor(Recorded):
         """A constant tensor of this shape and dtype, which formulas show as its number."""
     def gammaln(self) -> Tensor:
         """log|Γ(x)|."""
-    def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor:
+    @overload
+    def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor: ...
+    @overload
+    def gather(self, *, axis: _int, index: Operand, sparse_grad: _bool = False) -> Tensor:
         """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
     def gcd(self, other: Operand) -> Tensor:
         """Greatest common divisor; no derivative."""
@@ -526,15 +541,24 @@ class Tensor(Recorded):
         """Imaginary part of a complex tensor; what is assigned to it is written into the tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index_add(self, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1) -> Tensor:
+    @overload
+    def index_add(self, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1) -> Tensor: ...
+    @overload
+    def index_add(self, *, axis: _int, index: Operand, source: Operand, alpha: Number = 1) -> Tensor:
         """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
     def index_add_(self, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1) -> Tensor:
         """``index_add`` in place: the tensor is changed and returned."""
-    def index_copy(self, dim: _int, index: Operand, source: Operand) -> Tensor:
+    @overload
+    def index_copy(self, dim: _int, index: Operand, source: Operand) -> Tensor: ...
+    @overload
+    def index_copy(self, *, axis: _int, index: Operand, source: Operand) -> Tensor:
         """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
     def index_copy_(self, dim: _int, index: Operand, source: Operand) -> Tensor:
         """``index_copy`` in place: the tensor is changed and returned."""
-    def index_fill(self, dim: _int, index: Operand, value: Operand) -> Tensor:
+    @overload
+    def index_fill(self, dim: _int, index: Operand, value: Operand) -> Tensor: ...
+    @overload
+    def index_fill(self, *, axis: _int, index: Operand, value: Operand) -> Tensor:
         """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
     def index_fill_(self, dim: _int, index: Operand, value: Operand) -> Tensor:
         """``index_fill`` in place: the tensor is changed and returned."""
@@ -542,11 +566,17 @@ class Tensor(Recorded):
         """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
     def index_put_(self, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor:
         """``index_put`` in place: the tensor is changed and returned."""
-    def index_reduce(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
+    @overload
+    def index_reduce(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
+    @overload
+    def index_reduce(self, *, axis: _int, index: Operand, source: Operand, reduce: str, include_self: _bool = True) -> Tensor:
         """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
     def index_reduce_(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
         """``index_reduce`` in place: the tensor is changed and returned."""
-    def index_select(self, dim: _int, index: Operand) -> Tensor:
+    @overload
+    def index_select(self, dim: _int, index: Operand) -> Tensor: ...
+    @overload
+    def index_select(self, *, axis: _int, index: Operand) -> Tensor:
         """Entries ``index`` of the axis ``dim``."""
     def inner(self, other: Operand) -> Tensor:
         """Sums of products along the last axes."""
@@ -702,13 +732,19 @@ class Tensor(Recorded):
         """``log`` in place: the tensor is changed and returned."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Random | None = None) -> Tensor:
         """The exponential of normal samples in place."""
-    def log_softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ...) -> Tensor:
+    @overload
+    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor: ...
+    @overload
+    def log_softmax(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """x - log Σ e^x along the axis ``dim``, without overflow."""
     def logaddexp(self, other: Operand) -> Tensor:
         """log(e^x + e^y) without overflow."""
     def logaddexp2(self, other: Operand) -> Tensor:
         """log2(2^x + 2^y) without overflow."""
-    def logcumsumexp(self, dim: _int = ..., *, axis: _int = ...) -> Tensor:
+    @overload
+    def logcumsumexp(self, dim: _int) -> Tensor: ...
+    @overload
+    def logcumsumexp(self, *, axis: _int) -> Tensor:
         """log of the running sum of e^x along the axis ``dim``."""
     def logdet(self) -> Tensor:
         """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
@@ -734,7 +770,10 @@ class Tensor(Recorded):
         """``logit`` in place: the tensor is changed and returned."""
     def logsigmoid(self) -> Tensor:
         """log of the logistic function."""
-    def logsumexp(self, dim: _int | Ints = ..., keepdim: _bool = False, *, axis: _int | Ints = ..., keepdims: bool = ...) -> Tensor:
+    @overload
+    def logsumexp(self, dim: _int | Ints, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def logsumexp(self, *, axis: _int | Ints, keepdims: bool = ..., keepdim: _bool = False) -> Tensor:
         """log Σ e^x over the axes ``dim``, without overflow."""
     def long(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int64."""
@@ -777,7 +816,9 @@ class Tensor(Recorded):
     @overload
     def max(self, other: Operand) -> Tensor: ...
     @overload
-    def max(self, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.max:
+    def max(self, dim: _int, keepdim: _bool = False) -> return_types.max: ...
+    @overload
+    def max(self, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False) -> return_types.max:
         """Three forms, as torch: the max of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def maximum(self, other: Operand) -> Tensor:
         """The larger entry; a tie shares the gradient equally."""
@@ -793,7 +834,9 @@ class Tensor(Recorded):
     @overload
     def min(self, other: Operand) -> Tensor: ...
     @overload
-    def min(self, dim: _int = ..., keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.min:
+    def min(self, dim: _int, keepdim: _bool = False) -> return_types.min: ...
+    @overload
+    def min(self, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False) -> return_types.min:
         """Three forms, as torch: the min of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def minimum(self, other: Operand) -> Tensor:
         """The smaller entry; a tie shares the gradient equally."""
@@ -847,7 +890,10 @@ class Tensor(Recorded):
         """The ``q``-quantiles of the entries that are numbers."""
     def nansum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
         """Sum of the entries that are numbers."""
-    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
+    @overload
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor: ...
+    @overload
+    def narrow(self, *, axis: _int, start: _int, length: _int) -> Tensor:
         """Entries ``start`` … ``start + length - 1`` of an axis."""
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A copy of what ``narrow`` shows of ``input``, in memory of its own, row by row."""
@@ -1031,21 +1077,36 @@ class Tensor(Recorded):
         """``rsqrt`` in place: the tensor is changed and returned."""
     def rsub(self, other: Operand, *, alpha: Operand = 1) -> Tensor:
         """other - alpha * input."""
-    def scatter(self, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None) -> Tensor:
+    @overload
+    def scatter(self, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None) -> Tensor: ...
+    @overload
+    def scatter(self, *, axis: _int, index: Operand, src: Operand | None = None, value: Number | None = None, reduce: str | None = None) -> Tensor:
         """``input`` with ``src`` (or one ``value``) written along ``dim`` at ``index``; ``reduce`` "add" or "multiply"."""
     def scatter_(self, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None) -> Tensor:
         """``scatter`` in place: the tensor is changed and returned."""
-    def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor:
+    @overload
+    def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor: ...
+    @overload
+    def scatter_add(self, *, axis: _int, index: Operand, src: Operand) -> Tensor:
         """``input`` with ``src`` added along ``dim`` at ``index``; repeated places add up."""
     def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor:
         """``scatter_add`` in place: the tensor is changed and returned."""
-    def scatter_reduce(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
+    @overload
+    def scatter_reduce(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
+    @overload
+    def scatter_reduce(self, *, axis: _int, index: Operand, src: Operand, reduce: str, include_self: _bool = True) -> Tensor:
         """``input`` combined with ``src`` along ``dim`` at ``index``: "sum", "mean", "prod", "amax" or "amin"."""
     def scatter_reduce_(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
         """``scatter_reduce`` in place: the tensor is changed and returned."""
-    def select(self, dim: _int, index: _int) -> Tensor:
+    @overload
+    def select(self, dim: _int, index: _int) -> Tensor: ...
+    @overload
+    def select(self, *, axis: _int, index: _int) -> Tensor:
         """Entry ``index`` of the axis ``dim``."""
-    def select_scatter(self, src: Operand, dim: _int, index: _int) -> Tensor:
+    @overload
+    def select_scatter(self, src: Operand, dim: _int, index: _int) -> Tensor: ...
+    @overload
+    def select_scatter(self, src: Operand, *, axis: _int, index: _int) -> Tensor:
         """``input`` with the entry ``index`` of the axis ``dim`` replaced by ``src``."""
     def set_(self, source: Operand | None = None, storage_offset: _int = 0, size: Sequence[_int] | None = None, stride: _int | Ints | None = None) -> Tensor:
         """Show the memory of another tensor (or array) of the same dtype from now on; without one, no entries."""
@@ -1091,7 +1152,10 @@ class Tensor(Recorded):
         """``input`` with a range of the axis ``dim`` replaced by ``src``."""
     def slogdet(self) -> return_types.slogdet:
         """Sign and log|det| of square matrices."""
-    def softmax(self, dim: _int = ..., dtype: DType | None = None, *, axis: _int = ...) -> Tensor:
+    @overload
+    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor: ...
+    @overload
+    def softmax(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """e^x / Σ e^x along the axis ``dim``."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, axis: _int = ...) -> return_types.sort:
         """Sorted values along ``dim`` and the places they came from."""
@@ -1220,7 +1284,10 @@ class Tensor(Recorded):
         """In the dtype of another tensor."""
     def unbind(self, dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """All entries of an axis, as a tuple."""
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    @overload
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: ...
+    @overload
+    def unflatten(self, *, axis: _int, sizes: Sequence[_int]) -> Tensor:
         """One axis split into several; one of the sizes may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of ``size`` entries along an axis, every ``step``-th, with a new last axis inside them."""
@@ -1242,7 +1309,10 @@ class Tensor(Recorded):
         """Ranges of an axis: of one size (the last may be smaller), or of the sizes listed."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = ...) -> tuple[Tensor, ...]:
         """Ranges of an axis of the sizes listed."""
-    def unsqueeze(self, dim: _int = ..., *, axis: _int = ...) -> Tensor:
+    @overload
+    def unsqueeze(self, dim: _int) -> Tensor: ...
+    @overload
+    def unsqueeze(self, *, axis: _int) -> Tensor:
         """With a new axis of size 1 at ``dim``."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """``unsqueeze`` in place: the tensor is changed and returned."""

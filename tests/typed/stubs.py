@@ -135,10 +135,10 @@ class Stub:
             given, words = alike, {}
         takes_out = "out" in inspect.signature(function, follow_wrapped=False).parameters
         first = "" if name.startswith("__") else summary(function)
-        for k, way in enumerate(given):
+        made = []
+        for way in given:
             signature = way if isinstance(way, inspect.Signature) else inspect.signature(way)
             rows = list(self.rows(signature, place, words, inner.__module__, bool(indent)))
-            rows = with_axis(rows) if getattr(function, "takes_axis", False) else rows
             several = returned(place, signature).startswith(("tuple", "return_types"))
             if takes_out and "out" not in signature.parameters and (several or returned(place, signature) == "Tensor"):
                 out = self.use("Sequence[Tensor] | None" if several else "Tensor | None", "symgrad")
@@ -146,11 +146,13 @@ class Stub:
                 rows = [r for r in rows if not r.startswith("**")]
                 rows += ["*"] * (not any(r.startswith("*") for r in rows)) + [f"out: {out} = None", *starred]
             result = self.use(returned(place, signature), inner.__module__)
-            if len(given) > 1:
+            ways_on = with_axis(rows) if getattr(function, "takes_axis", False) else [rows]
+            made += [f"{indent}def {name}({', '.join(way_on)}) -> {result}:" for way_on in ways_on]
+        note = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+        for k, head in enumerate(made):
+            if len(made) > 1:
                 self.lines.append(f"{indent}@{self.use('overload', 'typing')}")
-            note = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-            head = f"{indent}def {name}({', '.join(rows)}) -> {result}:"
-            told = first and k == len(given) - 1
+            told = first and k == len(made) - 1
             self.lines += [f"{head}{note}", f"{indent}    {first}"] if told else [f"{head} ...{note}"]
 
     def rows(
@@ -199,17 +201,23 @@ class Stub:
             yield f"{name}: {kind}" + ("" if p.default is p.empty else f" = {default(p.default)}")
 
 
-def with_axis(rows: list[str]) -> list[str]:
-    """The parameters of a function that takes NumPy's names, too: ``axis=`` in the place of ``dim``, and so on."""
+def with_axis(rows: list[str]) -> list[list[str]]:
+    """The parameters of a function that takes NumPy's names, too: ``axis=`` in the place of ``dim``, and so on.
+
+    Where there must be one of the two, these are two ways to call it.
+    """
     kinds = {name: rest.partition(" = ")[0] for name, _, rest in (row.partition(": ") for row in rows)}
-    dim = next((k for k, row in enumerate(rows) if row.startswith("dim: ")), len(rows))
-    if any(" = " not in row and not row.startswith("*") for row in rows[dim + 1 :]) or dim == len(rows):
-        return rows  # what stands behind it has no default, so that it cannot have one
+    if "dim" not in kinds:
+        return [rows]
     starred = [row for row in rows if row.startswith("**")]
-    given = [f"{row} = ..." if row.startswith("dim: ") and " = " not in row else row for row in rows]
-    given = [row for row in given if not row.startswith("**")]
-    more = [f"axis: {kinds['dim']} = ..."] + ["keepdims: bool = ..."] * ("keepdim" in kinds)
-    return [*given, *["*"] * (not any(row.startswith("*") for row in given)), *more, *starred]
+    given = [row for row in rows if not row.startswith("**")]
+    required = f"dim: {kinds['dim']}" in given
+    more = [f"axis: {kinds['dim']}" + " = ..." * (not required)] + ["keepdims: bool = ..."] * ("keepdim" in kinds)
+    if required:
+        dim = given.index(f"dim: {kinds['dim']}")
+        before, behind = given[:dim], [row for row in given[dim + 1 :] if row != "*"]
+        return [rows, [*before, *["*"] * (not any(row.startswith("*") for row in before)), *more, *behind, *starred]]
+    return [[*given, *["*"] * (not any(row.startswith("*") for row in given)), *more, *starred]]
 
 
 def kind_of(p: inspect.Parameter, torchs: Iterable[Torchs]) -> str:
