@@ -485,3 +485,16 @@ def test_whole_numbers_of_a_value_that_moves_have_a_formula():
     x = np.array([1.5, 2.5])
     tangent = sg.compile(lambda x: sg.func.jvp(lambda z: z * z.to(sg.int8), (x,), (x,))[1], x)
     assert "x" in tangent.program.formula
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_jacobian_go_through_products_at_once_in_every_precision(dtype):
+    W, x = np.arange(6.0, dtype=dtype).reshape(2, 3) / 4, np.array([0.5, -1.0, 2.0], dtype)
+
+    def f(v):
+        return sg.tanh(sg.tensor(W) @ v) @ sg.tensor(W[:, 1:])
+
+    slope = 1 - np.tanh(W @ x) ** 2
+    for found in (sg.func.jacrev(f)(sg.tensor(x)), sg.autograd.functional.jacobian(f, sg.tensor(x))):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.numpy(), W[:, 1:].T @ (slope[:, None] * W), rtol=1e-5)

@@ -11,6 +11,7 @@ from typing import Any
 import symgrad as sg
 from symgrad.commands.examples import example
 from symgrad.ops.calls.naming import SPACES
+from symgrad.tensor.docstrings import Docstring
 
 
 def program() -> str:
@@ -38,6 +39,8 @@ def _examples() -> Iterator[tuple[str, list[str]]]:
         for name, function in members.items():
             if name.startswith("_") or not isinstance(function, types.FunctionType):
                 continue
+            if not isinstance(function.__doc__, Docstring):
+                continue  # it shows an example of its own, which tells what it takes
             text = example(f"{room}.{name}", function)
             if text is not None:
                 shown = (line[4:] for line in text.splitlines() if line.startswith(">>> "))

@@ -356,14 +356,18 @@ def pulls(
     do then.
     """
     first, second = (_pull(op, i, (a, b), (), single, turned[i]) for i in (0, 1))
-    if first is None or second is None:
+    # Many cotangents at once are no array, which the sums of single precision ask for.
+    firsts, seconds = (_pull(op, i, (a, b), (), False, turned[i]) for i in (0, 1))
+    if first is None or second is None or firsts is None or seconds is None:
         return None
 
     def by_first(g: Any, _out: Any, _x: Any, y: Any) -> Any:
-        return first(g, y, a[::-1]).T if turned[0] else first(g, y, a)
+        pull = first if isinstance(g, _ARRAYS) else firsts
+        return pull(g, y, a[::-1]).T if turned[0] else pull(g, y, a)
 
     def by_second(g: Any, _out: Any, x: Any, _y: Any) -> Any:
-        return second(g, x, b[::-1]).T if turned[1] else second(g, x, b)
+        pull = second if isinstance(g, _ARRAYS) else seconds
+        return pull(g, x, b[::-1]).T if turned[1] else pull(g, x, b)
 
     return (by_first if mask & 1 else None, by_second if mask & 2 else None)
 
