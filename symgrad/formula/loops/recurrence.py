@@ -239,9 +239,8 @@ class _Rolling:
         self.steps = self.end - self.start
         if self.steps < FEWEST:
             raise _Unfit
-        self.before = (
-            reach  # steps before the one that the others are told by: it reads only what the loop has computed
-        )
+        # Steps before the one that the others are told by, which reads only what the loop has computed.
+        self.before = reach
         self.shown = self.start + self.before + 1
         self.late: dict[Term, tuple[int, int]] = {}  # values before the last ones: of how many steps ago, which state
         self.begun: dict[tuple[int, int], set[Term]] = {}  # what these are before the loop
