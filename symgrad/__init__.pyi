@@ -64,7 +64,7 @@ def adjoint(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Conjugate transpose of the last two axes: ``x.mH``."""
 def alias_copy(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``alias`` shows of ``input``, in memory of its own, row by row."""
-def all(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
+def all(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Whether no entry along ``dim`` (of all, by default) is zero."""
 def allclose(input: Operand, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all entries are close; see :func:`isclose`."""
@@ -72,15 +72,15 @@ def alpha_dropout(input: Operand, p: _float = 0.5, training: _bool = False, inpl
     """Dropout that keeps mean 0 and variance 1 of self-normalising networks (Klambauer et al. 2017)."""
 def alpha_dropout_(input: Operand, p: _float = 0.5, training: _bool = False, *, generator: Random | None = None) -> Tensor:
     """``alpha_dropout`` in place."""
-def amax(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def amax(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Largest entry over axes; ties share the gradient equally."""
-def amin(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def amin(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Smallest entry over axes; ties share the gradient equally."""
-def aminmax(input: Operand, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None, axis: _int | None = ..., keepdims: bool = ...) -> return_types.aminmax:
+def aminmax(input: Operand, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> return_types.aminmax:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
 def angle(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0."""
-def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
+def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Whether some entry along ``dim`` (of all, by default) is not zero."""
 from symgrad.tensor.ranges import arange as arange
 def arccos(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -110,9 +110,9 @@ def arctanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Operand) -> Tensor:
     """``arctanh`` in place: the tensor is changed and returned."""
 from symgrad.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
-def argmin(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+def argmin(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
 def argsort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The places that sort an axis."""
@@ -563,11 +563,11 @@ def histc(input: Operand, bins: _int = 100, min: _float = 0, max: _float = 0, *,
 def histogram(input: Operand, bins: Operand = 100, *, range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.histogram:
     """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these."""
 @overload
-def histogramdd(input: Operand, bins: _int, range: Sequence[_float] = None, weight: Operand = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def histogramdd(input: Operand, bins: _int, range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def histogramdd(input: Operand, bins: Ints, range: Sequence[_float] = None, weight: Operand = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def histogramdd(input: Operand, bins: Ints, range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def histogramdd(input: Operand, bins: Sequence[Operand], range: Sequence[_float] = None, weight: Operand = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def histogramdd(input: Operand, bins: Sequence[Operand], range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """How many points (or what ``weight``) lie in each cell of a grid, and the edges along every axis of it."""
 def hsplit(input: Operand, sections: Ints | _int, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1 (0 for vectors)."""
@@ -671,7 +671,7 @@ def kl_div(input: Operand, target: Operand, reduction: _int = 0, log_target: _bo
     """``nn.functional.kl_div`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def kron(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Kronecker product: blocks input_ij · other."""
-def kthvalue(input: Operand, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: bool = ...) -> return_types.kthvalue:
+def kthvalue(input: Operand, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: _bool = ...) -> return_types.kthvalue:
     """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
 from symgrad.notation import latex as latex
 def layer_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand | None = None, bias: Operand | None = None, eps: _float = 1e-05) -> Tensor:
@@ -749,7 +749,7 @@ from symgrad.tensor.ranges import logspace as logspace
 @overload
 def logsumexp(input: Operand, dim: _int | Ints, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logsumexp(input: Operand, *, axis: _int | Ints, keepdims: bool = ..., keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
+def logsumexp(input: Operand, *, axis: _int | Ints, keepdims: _bool = ..., keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
     """log Σ e^x over the axes ``dim``, without overflow."""
 from symgrad.dtype_objects import long as long
 def lstm_cell(input: Operand, hx: Sequence[Operand], w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
@@ -785,7 +785,7 @@ def max(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
 @overload
 def max(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.max: ...
 @overload
-def max(input: Operand, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.max:
+def max(input: Operand, *, axis: _int, keepdims: _bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.max:
     """Three forms, as torch: the max of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
 def max_pool1d(input: Operand, kernel_size: _int | Ints, stride: _int | Ints | None = None, padding: _int | Ints = 0, dilation: _int | Ints = 1, ceil_mode: _bool = False, return_indices: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Largest entries of windows over the last 1 axes; the first of equal ones."""
@@ -795,7 +795,7 @@ def max_pool3d(input: Operand, kernel_size: _int | Ints, stride: _int | Ints | N
     """Largest entries of windows over the last 3 axes; the first of equal ones."""
 def maximum(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger entry; a tie shares the gradient equally."""
-def mean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def mean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
 @overload
 def median(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
@@ -812,13 +812,13 @@ def min(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
 @overload
 def min(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.min: ...
 @overload
-def min(input: Operand, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.min:
+def min(input: Operand, *, axis: _int, keepdims: _bool = ..., keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.min:
     """Three forms, as torch: the min of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
 def minimum(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller entry; a tie shares the gradient equally."""
 def mm(input: Operand, mat2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix product of tensors with 2 and 2 axes."""
-def mode(input: Operand, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: bool = ...) -> return_types.mode:
+def mode(input: Operand, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int = ..., keepdims: _bool = ...) -> return_types.mode:
     """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
 def moveaxis(input: Operand, source: _int | Ints, destination: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """Axes moved to new places, the others keeping their order."""
@@ -843,16 +843,16 @@ def nan_to_num(input: Operand, nan: _float | None = None, posinf: _float | None 
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
 def nan_to_num_(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
     """``nan_to_num`` in place: the tensor is changed and returned."""
-def nanmean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def nanmean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Mean of the entries that are numbers."""
 @overload
 def nanmedian(input: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def nanmedian(input: Operand, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> return_types.nanmedian:
     """The (lower) median of the entries that are numbers."""
-def nanquantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+def nanquantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """The ``q``-quantiles of the entries that are numbers."""
-def nansum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def nansum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Sum of the entries that are numbers."""
 @overload
 def narrow(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor: ...
@@ -871,7 +871,7 @@ def negative(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """-x."""
 def negative_(input: Operand) -> Tensor:
     """``negative`` in place: the tensor is changed and returned."""
-from symgrad.tensor.borrowed import newaxis as newaxis
+from symgrad.tensor.creation import newaxis as newaxis
 def nextafter(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The next number after x towards y: as x itself in derivatives."""
 from symgrad import nn as nn
@@ -883,7 +883,7 @@ def nonzero(input: Operand, *, as_tuple: Literal[True], out: Sequence[Tensor] | 
     """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis."""
 def nonzero_static(input: Operand, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
     """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer."""
-def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
 def normal(mean: Operand, std: Operand = 1.0, size: Ints | None = None, *, generator: Random | None = None, dtype: DType | None = None, device: Device | None = 'cpu', layout: Layout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it."""
@@ -933,7 +933,7 @@ def pow(input: Operand, exponent: Operand, *, out: Tensor | None = None) -> Tens
 def prelu(input: Operand, weight: Operand, *, out: Tensor | None = None) -> Tensor:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
 from symgrad.devices import preserve_format as preserve_format
-def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Product over one axis, or over all entries."""
 from symgrad.formula.structures import project as project
 from symgrad.tensor.questions import promote_types as promote_types
@@ -943,7 +943,7 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: _bool = Fal
     """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
 def qr(input: Operand, some: _bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.qr:
     """Q and R with input = Q R, reduced if ``some``."""
-def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
 def rad2deg(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
@@ -1128,9 +1128,9 @@ def squeeze_copy(input: Operand, dim: _int | Ints | None = None, *, out: Tensor 
     """A copy of what ``squeeze`` shows of ``input``, in memory of its own, row by row."""
 def stack(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors of one shape joined along a new axis ``dim``."""
-def std(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def std(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Standard deviation over axes; derivative 0 where all entries are equal.  ``correction`` is 1 by default (Bessel's), as torch."""
-def std_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
+def std_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
     """The pair (std, mean) over axes."""
 def stft(input: Operand, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None, *, out: Tensor | None = None) -> Tensor:
     """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
@@ -1139,7 +1139,7 @@ def sub(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None
     """input - alpha * other."""
 def subtract(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other."""
-def sum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def sum(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1."""
 def svd(input: Operand, some: _bool = True, compute_uv: _bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.svd:
     """U, S and V (not its transpose) with input = U diag(S) Vᴴ."""
@@ -1165,7 +1165,7 @@ def tanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent."""
 def tanh_(input: Operand) -> Tensor:
     """``tanh`` in place: the tensor is changed and returned."""
-from symgrad.tensor.borrowed import tensor as tensor
+from symgrad.tensor.creation import tensor as tensor
 def tensor_split(input: Operand, indices_or_sections: Any = None, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ..., **named: Any) -> tuple[Tensor, ...]:
     """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
 def tensordot(a: Operand, b: Operand, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
@@ -1250,9 +1250,9 @@ from symgrad.switches import use_deterministic_algorithms as use_deterministic_a
 from symgrad import utils as utils
 def vander(x: Operand, N: _int | None = None, increasing: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The powers of every entry of a vector along a new last axis, the highest first unless ``increasing``."""
-def var(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+def var(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Variance over axes: squared deviations over (n - correction).  ``correction`` is 1 by default (Bessel's), as torch."""
-def var_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
+def var_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
     """The pair (var, mean) over axes."""
 def vdot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Σ conj(input) · other of two vectors."""

@@ -8,6 +8,8 @@ from symgrad.tensor.kinds import DType, Ints, Number, Operand
 from symgrad.tensor.tensor import Tensor
 
 LinAlgError: type[Tensor]
+def chain_matmul(*matrices: Operand | Sequence[Operand], out: Tensor | None = None) -> Tensor:
+    """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning."""
 def cholesky(A: Operand, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """Lower triangular L with A = L Lᴴ, or upper triangular with A = Uᴴ U; only that triangle of ``A`` is read."""
 def cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_cholesky_ex:
@@ -30,6 +32,8 @@ def eigvalsh(A: Operand, UPLO: str = 'L', *, out: Tensor | None = None) -> Tenso
     """Eigenvalues of symmetric (Hermitian) matrices in ascending order."""
 def expm(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix exponential of square matrices (the last two axes)."""
+def frobenius_norm(input: Operand, dim: int | Ints, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The square root of the sum of squares over axes, or over all for ``dim=()``; the old name of a vector norm."""
 def householder_product(A: Operand, tau: Operand, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
 def inv(A: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -62,6 +66,8 @@ def multi_dot(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tenso
     """The product of several matrices, contracted in the cheapest order; the first and last may be vectors."""
 def norm(A: Operand, ord: Number | str | None = None, dim: int | Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the entries' 2-norm."""
+def nuclear_norm(input: Operand, dim: int | Ints = ..., keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of singular values; the old name of ``matrix_norm(A, "nuc")``."""
 def pinv(A: Operand, rcond: Operand | None = None, hermitian: bool = False, *, atol: Operand | None = None, rtol: Operand | None = None, out: Tensor | None = None) -> Tensor:
     """The Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol · the largest) count as zero."""
 def qr(A: Operand, mode: str = 'reduced', *, out: Sequence[Tensor] | None = None) -> return_types.linalg_qr:

@@ -70,19 +70,19 @@ class Tensor(Recorded):
         """``addr`` in place: the tensor is changed and returned."""
     def adjoint(self) -> Tensor:
         """Conjugate transpose of the last two axes: ``x.mH``."""
-    def all(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def all(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Whether no entry along ``dim`` (of all, by default) is zero."""
     def allclose(self, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all entries are close; see :func:`isclose`."""
-    def amax(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def amax(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Largest entry over axes; ties share the gradient equally."""
-    def amin(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def amin(self, dim: _int | Ints | None = (), keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Smallest entry over axes; ties share the gradient equally."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = ..., keepdims: bool = ...) -> return_types.aminmax:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, axis: _int | None = ..., keepdims: _bool = ...) -> return_types.aminmax:
         """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
     def angle(self) -> Tensor:
         """The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0."""
-    def any(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def any(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Whether some entry along ``dim`` (of all, by default) is not zero."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``."""
@@ -114,9 +114,9 @@ class Tensor(Recorded):
         """Inverse hyperbolic tangent."""
     def arctanh_(self) -> Tensor:
         """``arctanh`` in place: the tensor is changed and returned."""
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = ...) -> Tensor:
         """The places that sort an axis."""
@@ -679,7 +679,7 @@ class Tensor(Recorded):
         """Bytes per entry."""
     def kron(self, other: Operand) -> Tensor:
         """Kronecker product: blocks input_ij · other."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.kthvalue:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: _bool = ...) -> return_types.kthvalue:
         """The ``k``-th smallest entry along ``dim`` (from 1) and its place."""
     def latex(self, **options: Any) -> str:
         """The formula in LaTeX, as a text without dollars; the options are those of :func:`symgrad.latex`."""
@@ -773,7 +773,7 @@ class Tensor(Recorded):
     @overload
     def logsumexp(self, dim: _int | Ints, keepdim: _bool = False) -> Tensor: ...
     @overload
-    def logsumexp(self, *, axis: _int | Ints, keepdims: bool = ..., keepdim: _bool = False) -> Tensor:
+    def logsumexp(self, *, axis: _int | Ints, keepdims: _bool = ..., keepdim: _bool = False) -> Tensor:
         """log Σ e^x over the axes ``dim``, without overflow."""
     def long(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int64."""
@@ -818,11 +818,11 @@ class Tensor(Recorded):
     @overload
     def max(self, dim: _int, keepdim: _bool = False) -> return_types.max: ...
     @overload
-    def max(self, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False) -> return_types.max:
+    def max(self, *, axis: _int, keepdims: _bool = ..., keepdim: _bool = False) -> return_types.max:
         """Three forms, as torch: the max of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def maximum(self, other: Operand) -> Tensor:
         """The larger entry; a tie shares the gradient equally."""
-    def mean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def mean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Mean over the axes ``dim`` (all by default).  Integer input needs ``dtype=``, as torch."""
     @overload
     def median(self) -> Tensor: ...
@@ -836,13 +836,13 @@ class Tensor(Recorded):
     @overload
     def min(self, dim: _int, keepdim: _bool = False) -> return_types.min: ...
     @overload
-    def min(self, *, axis: _int, keepdims: bool = ..., keepdim: _bool = False) -> return_types.min:
+    def min(self, *, axis: _int, keepdims: _bool = ..., keepdim: _bool = False) -> return_types.min:
         """Three forms, as torch: the min of all entries; with ``dim`` the pair (values, indices), where the gradient goes to the entry returned; with a second tensor the entrywise one."""
     def minimum(self, other: Operand) -> Tensor:
         """The smaller entry; a tie shares the gradient equally."""
     def mm(self, mat2: Operand) -> Tensor:
         """The matrix product of tensors with 2 and 2 axes."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: bool = ...) -> return_types.mode:
+    def mode(self, dim: _int = -1, keepdim: _bool = False, *, axis: _int = ..., keepdims: _bool = ...) -> return_types.mode:
         """The commonest entry along ``dim`` (the smallest of equally common ones) and a place where it stands."""
     def more(self) -> Extra:
         """The record of rare things, made on first use."""
@@ -879,16 +879,16 @@ class Tensor(Recorded):
         """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """``nan_to_num`` in place: the tensor is changed and returned."""
-    def nanmean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def nanmean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Mean of the entries that are numbers."""
     @overload
     def nanmedian(self) -> Tensor: ...
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
         """The (lower) median of the entries that are numbers."""
-    def nanquantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def nanquantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """The ``q``-quantiles of the entries that are numbers."""
-    def nansum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def nansum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Sum of the entries that are numbers."""
     @overload
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor: ...
@@ -944,7 +944,7 @@ class Tensor(Recorded):
         """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
         """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer."""
-    def norm(self, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def norm(self, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Random | None = None) -> Tensor:
         """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
@@ -983,7 +983,7 @@ class Tensor(Recorded):
         """``pow`` in place: the tensor is changed and returned."""
     def prelu(self, weight: Operand) -> Tensor:
         """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Product over one axis, or over all entries."""
     def psi(self) -> Tensor:
         """Derivative of log Γ."""
@@ -993,7 +993,7 @@ class Tensor(Recorded):
         """``put`` in place: the tensor is changed and returned."""
     def qr(self, some: _bool = True) -> return_types.qr:
         """Q and R with input = Q R, reduced if ``some``."""
-    def quantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: bool = ...) -> Tensor:
+    def quantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees."""
@@ -1177,9 +1177,9 @@ class Tensor(Recorded):
         """Without the axes of size 1 (all of them, or those named)."""
     def squeeze_(self, dim: _int | Ints | None = None) -> Tensor:
         """``squeeze`` in place: the tensor is changed and returned."""
-    def std(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def std(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Standard deviation over axes; derivative 0 where all entries are equal.  ``correction`` is 1 by default (Bessel's), as torch."""
-    def std_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
+    def std_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: _bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
         """The pair (std, mean) over axes."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames)."""
@@ -1200,7 +1200,7 @@ class Tensor(Recorded):
         """input - alpha * other."""
     def subtract_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """``subtract`` in place: the tensor is changed and returned."""
-    def sum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def sum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1."""
     def sum_to_size(self, *sizes: _int | Ints, size: Ints = ...) -> Tensor:
         """Summed over the axes along which ``size`` would broadcast to the input's shape."""
@@ -1321,9 +1321,9 @@ class Tensor(Recorded):
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives."""
-    def var(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: bool = ...) -> Tensor:
+    def var(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Variance over axes: squared deviations over (n - correction).  ``correction`` is 1 by default (Bessel's), as torch."""
-    def var_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
+    def var_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: _bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
         """The pair (var, mean) over axes."""
     def vdot(self, other: Operand) -> Tensor:
         """Σ conj(input) · other of two vectors."""
@@ -1424,7 +1424,7 @@ class Tensor(Recorded):
         ...
     def _is_view(self) -> _bool: ...
     @staticmethod
-    def _make_subclass(self, data: Any, require_grad: _bool = False) -> Any:
+    def _make_subclass(cls: _type[Any], data: Any, require_grad: _bool = False) -> Any:
         """A leaf in the memory of ``data``, of a class derived from ``Tensor``: for the ``__new__`` of that class."""
     @property
     def _version(self) -> _int:

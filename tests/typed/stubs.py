@@ -136,9 +136,10 @@ class Stub:
         takes_out = "out" in inspect.signature(function, follow_wrapped=False).parameters
         first = "" if name.startswith("__") else summary(function)
         made = []
+        bound = bool(indent) and not isinstance(inspect.getattr_static(sg.Tensor, name), staticmethod)
         for way in given:
             signature = way if isinstance(way, inspect.Signature) else inspect.signature(way)
-            rows = list(self.rows(signature, place, words, inner.__module__, bool(indent)))
+            rows = list(self.rows(signature, place, words, inner.__module__, bound))
             several = returned(place, signature).startswith(("tuple", "return_types"))
             if takes_out and "out" not in signature.parameters and (several or returned(place, signature) == "Tensor"):
                 out = self.use("Sequence[Tensor] | None" if several else "Tensor | None", "symgrad")
@@ -212,7 +213,9 @@ def with_axis(rows: list[str]) -> list[list[str]]:
     starred = [row for row in rows if row.startswith("**")]
     given = [row for row in rows if not row.startswith("**")]
     required = f"dim: {kinds['dim']}" in given
-    more = [f"axis: {kinds['dim']}" + " = ..." * (not required)] + ["keepdims: bool = ..."] * ("keepdim" in kinds)
+    more = [f"axis: {kinds['dim']}" + " = ..." * (not required)]
+    if "keepdim" in kinds:
+        more.append(f"keepdims: {kinds['keepdim']} = ...")
     if required:
         dim = given.index(f"dim: {kinds['dim']}")
         before, behind = given[:dim], [row for row in given[dim + 1 :] if row != "*"]
@@ -262,7 +265,9 @@ def by_ways(place: str) -> list[inspect.Signature]:
 def _row(p: Torchs) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY if p.keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD
     value = inspect.Parameter.empty if p.default is None else ast.literal_eval(p.default)
-    return inspect.Parameter(p.name, kind, default=value, annotation=_KINDS.get(p.kind, p.kind))
+    return inspect.Parameter(
+        p.name, kind, default=value, annotation=_KINDS.get(p.kind, p.kind) + " | None" * (value is None)
+    )
 
 
 def default(value: Any) -> str:
@@ -300,7 +305,7 @@ def namespace(module: str) -> str:
     """The stub of a module with functions of the table beside its own, which are imported from where they stand."""
     found = importlib.import_module(module)
     space = module.removeprefix("symgrad").removeprefix(".")
-    names = sorted(public(found))
+    names = sorted({*public(found), *(name for name, home in sg._LAZY.items() if home == module)})
     stub = Stub(module, names)
     for name in names:
         value = getattr(found, name)
@@ -344,7 +349,7 @@ def home_of(name: str, value: Any, module: str) -> tuple[str, str] | None:
     home, own = origins("symgrad").get(name, ("", ""))
     if home.startswith("symgrad."):
         return home, own
-    homes = [str(room.__name__) for room in (*sg._ROOMS, sg.autograd) if getattr(room, name, None) is value]
+    homes = [str(room.__name__) for room in (*sg._ROOMS, sg.autograd) if name in room.__all__]
     return (homes[0], name) if homes else None
 
 
