@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from symgrad.errors import ArgumentError
 from symgrad.ops.elementwise.select import where
@@ -22,13 +21,6 @@ __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
     "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _unrecorded(fill: F) -> F:
-    return no_grad()(fill)  # type: ignore[no-any-return]
-
 
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4} | dict.fromkeys(
     ["linear", "sigmoid", *(f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3))], 1.0
@@ -68,7 +60,7 @@ def _fan(tensor: Any, mode: str) -> int:
     return _fans(tensor)[modes.index(mode.lower())]
 
 
-@_unrecorded
+@no_grad()
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Uniform samples between ``a`` and ``b``.
 
@@ -80,7 +72,7 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
     return tensor.uniform_(a, b, generator=generator)
 
 
-@_unrecorded
+@no_grad()
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normal samples.
 
@@ -92,7 +84,7 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
     return tensor.normal_(mean, std, generator=generator)
 
 
-@_unrecorded
+@no_grad()
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
@@ -131,7 +123,7 @@ def trunc_normal_(
     return tensor.copy_(values)
 
 
-@_unrecorded
+@no_grad()
 def constant_(tensor: Any, val: float) -> Any:
     """One value everywhere.
 
@@ -142,7 +134,7 @@ def constant_(tensor: Any, val: float) -> Any:
     return tensor.fill_(val)
 
 
-@_unrecorded
+@no_grad()
 def ones_(tensor: Any) -> Any:
     """Ones.
 
@@ -153,7 +145,7 @@ def ones_(tensor: Any) -> Any:
     return tensor.fill_(1.0)
 
 
-@_unrecorded
+@no_grad()
 def zeros_(tensor: Any) -> Any:
     """Zeros.
 
@@ -164,7 +156,7 @@ def zeros_(tensor: Any) -> Any:
     return tensor.zero_()
 
 
-@_unrecorded
+@no_grad()
 def eye_(tensor: Any) -> Any:
     """The identity, of a matrix of any shape.
 
@@ -179,7 +171,7 @@ def eye_(tensor: Any) -> Any:
     return tensor
 
 
-@_unrecorded
+@no_grad()
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Uniform samples with deviation gain · √(2/(inputs + outputs)).
 
@@ -192,7 +184,7 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@_unrecorded
+@no_grad()
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Normal samples with deviation gain · √(2/(inputs + outputs)).
 
@@ -212,7 +204,7 @@ def _spread(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
-@_unrecorded
+@no_grad()
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
@@ -231,7 +223,7 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@_unrecorded
+@no_grad()
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
@@ -247,7 +239,7 @@ def kaiming_normal_(
     return tensor if spread is None else tensor.normal_(0, spread, generator=generator)
 
 
-@_unrecorded
+@no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     """A random matrix with orthogonal rows or columns; the axes from the second on count as one.
 
@@ -268,7 +260,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     return tensor.copy_((q.t() if wide else q).reshape(tensor.shape)).mul_(gain)
 
 
-@_unrecorded
+@no_grad()
 def dirac_(tensor: Any, groups: int = 1) -> Any:
     """The kernel of a convolution, of 3 to 5 axes, that gives its input channels back; others are zero.
 
@@ -288,7 +280,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     return tensor
 
 
-@_unrecorded
+@no_grad()
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
     """A matrix of normal samples, of which the share ``sparsity`` of every column is zero (Martens 2010).
 

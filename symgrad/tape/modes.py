@@ -12,12 +12,14 @@ import threading
 import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self, TypeVar, cast, overload
 
 import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.tape.threads import ThreadState
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Local(ThreadState):
@@ -105,9 +107,9 @@ class _Context:
         """Another context of the same kind."""
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
-            return self._wrap_generator(function)
+            return cast(F, self._wrap_generator(function))
         if inspect.isclass(function):
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
@@ -117,8 +119,8 @@ class _Context:
                 stacklevel=2,
             )
             # The mode is for making objects; the class itself stays as it is.
-            return self._wrap(lambda *args, **kwargs: function(*args, **kwargs))
-        return self._wrap(function)
+            return cast(F, self._wrap(lambda *args, **kwargs: function(*args, **kwargs)))
+        return cast(F, self._wrap(function))
 
     def _wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -168,6 +170,10 @@ class no_grad(_Context):  # noqa: N801  (torch's name)
 
     enabled = False
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]  # not an instance, as torch's
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         """A context, or ``function`` wrapped in one: ``@no_grad`` works without brackets."""
         made = super().__new__(cls)
@@ -202,6 +208,10 @@ class inference_mode(_Context):  # noqa: N801  (torch's name)
     True
     """
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]  # not an instance, as torch's
     def __new__(cls, mode: Any = True) -> Any:
         """A context, or a function wrapped in one: ``@inference_mode`` works without brackets."""
         made = super().__new__(cls)
@@ -262,7 +272,7 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
         _switch(before)
         return made
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         """As a decorator the mode belongs to the calls, not to the line of the decoration."""
         if self._first is not None:
             _switch(self._first)

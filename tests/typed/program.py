@@ -190,6 +190,16 @@ def squared(x: sg.Tensor) -> sg.Tensor:
     return x * x
 
 
+@torch.no_grad()
+def evaluated(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    return x * scale
+
+
+@torch.inference_mode()
+def inferred(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
 def ported() -> None:
     w = torch.randn(2, 3, requires_grad=True)
     out = torch.tanh(w.mm(torch.ones(3, 1)))
@@ -197,6 +207,8 @@ def ported() -> None:
     out.sum().backward(retain_graph=True)
     with torch.no_grad():
         w -= 0.1 * w.grad
+    assert_type(evaluated(out, scale=2.0), torch.Tensor)
+    assert_type(inferred(out), torch.Tensor)
     assert_type(torch.max(out, 0)[0], torch.Tensor)
     assert_type(torch.is_tensor(out), bool)
     assert_type(torch.get_default_dtype(), torch.dtype)
