@@ -15,9 +15,9 @@ from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
-from symgrad.formula.reading.people.text import is_latex, is_numpy
+from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute
-from symgrad.judging.differentials import derivative_stated, without_vec
+from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
 from symgrad.judging.readings import (
@@ -165,27 +165,29 @@ def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
     """The verdict on a text; of a chain of equations, on all of them."""
     ours = about.derivative(wrt)
     given = without_vec(given, wrt)
-    stated = derivative_stated(given, about, wrt)
-    if stated is not None:
-        case = Case(stated, about, wrt, ours)
+    differential = derivative_stated(given, about, wrt)
+    if differential is not None:
+        case = Case(differential, about, wrt, ours)
         case.text = given
         return case.verdict()
     if layout is not None:
         ours = laid_out(about, wrt, ours, layout)
     case = Case(given, about, wrt, ours)
-    for k, side in enumerate(chained(given, about.symbols)):
+    variables = (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
+    for side in chained(given, about.symbols, variables):
         try:
-            verdict = Case(side, about, wrt, ours).verdict()
+            verdict = Case(side.text, about, wrt, ours).verdict()
         except SymgradError:
-            if k or ("=" in side and is_latex(side)):
+            if not side.named:
                 raise
-            continue  # what stands on the left is a name for the derivative
+            continue
         if not verdict:
             verdict.notes.append("the text is a chain of equations, of which this one is judged.")
             return verdict
     found = case.verdict()
     meant = found
-    for note, other in () if found or layout else (*turned(about, wrt, ours), *stacked(about, wrt, ours)):
+    fixed = layout is not None or names_entries(given, wrt)
+    for note, other in () if found or fixed else (*turned(about, wrt, ours), *stacked(about, wrt, ours)):
         with contextlib.suppress(SymgradError):  # a text that has the axes of the derivative
             again = Case(given, about, wrt, other)
             verdict = again.verdict()

@@ -7,17 +7,24 @@ from typing import Any
 
 from symgrad.formula.derive import jacobian
 from symgrad.formula.printing.names import name_latex
+from symgrad.formula.reading.people.text import LOWERED
 from symgrad.formula.term import Term, symbol, symbols
 from symgrad.judging.readings import read_first, readings
 from symgrad.sources import Source, is_latex
 
-_D = r"(?:\\(?:mathrm|operatorname|text|rm)\s*(?:\{\s*d\s*\}|d(?![a-zA-Z]))|(?<![a-zA-Z\\])d)"
-"""The d of a differential."""
+_D = r"(?:\\(?:mathrm|operatorname|text|rm)\s*(?:\{\s*d\s*\}|d(?![a-zA-Z]))|\\delta(?![a-zA-Z])|(?<![a-zA-Z\\])d)"
+"""The d of a differential, or the δ of a variation."""
 
 
 def _spelled(name: str) -> str:
     """A pattern of the ways to write a name."""
     return "|".join(map(re.escape, dict.fromkeys([name, name_latex(name)])))
+
+
+def names_entries(given: Any, wrt: Any) -> bool:
+    r"""Whether the header of a text has indices at the variable, as ``\frac{\partial f}{\partial X_{ij}}`` has."""
+    header, sign, _ = given.partition("=") if isinstance(given, str) and isinstance(wrt, str) else ("", "", "")
+    return bool(sign and re.search(rf"(?:\\partial|∂|{_D})\s*(?:{_spelled(wrt)})\s*(?:_|\[|{LOWERED})", header))
 
 
 def without_vec(given: Any, wrt: Any) -> Any:
@@ -31,7 +38,11 @@ def without_vec(given: Any, wrt: Any) -> Any:
 
 def derivative_stated(given: Any, about: Source, wrt: Any) -> Term | None:
     """The derivative that a text states by a differential, which is linear in ``dx``; None for other texts."""
-    if not isinstance(given, str) or not isinstance(wrt, str) or any(s.name in ("d", f"d{wrt}") for s in about.symbols):
+    if (
+        not isinstance(given, str)
+        or not isinstance(wrt, str)
+        or any(s.name in ("d", "delta", f"d{wrt}") for s in about.symbols)
+    ):
         return None
     target = about.target(wrt)
     step = symbol(f"d{wrt}", target.shape, target.dtype)

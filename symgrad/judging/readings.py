@@ -6,12 +6,12 @@ import functools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.reading.people.clauses import sides
+from symgrad.formula.reading.people.clauses import Side, sides
 from symgrad.formula.reading.people.names import stand_ins
 from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
@@ -144,6 +144,7 @@ _OTHERS = (
         "functions are read as those of the one factor after them",
     ),
     (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values"),
+    (r"\||\\[lr]?vert", {"bars": "norm"}, "|x| is read as the norm"),
     (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed"),
     (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X"),
     (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic"),
@@ -257,12 +258,14 @@ def _weight(error: Exception) -> tuple[bool, bool, int, bool]:
     return stopped, is_misfit(error), int(place[1]) if place else -1, isinstance(error, NameProblem)
 
 
-def chained(given: Any, symbols: Sequence[Term]) -> list[str]:
+def chained(given: Any, symbols: Sequence[Term], variables: Container[str] = ()) -> list[Side]:
     """The sides of a chain ``header = a = b`` but for the last, each with the definitions; empty without a chain."""
     if not isinstance(given, str):
         return []
     try:
-        return sides(tokenize(given), table_of(symbols)) if is_latex(given) else sides_of(_plain(given), symbols)
+        if is_latex(given):
+            return sides(tokenize(given), table_of(symbols))
+        return sides_of(_plain(given), symbols, variables)
     except FormulaError:
         if is_latex(given):
             raise

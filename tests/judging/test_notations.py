@@ -154,3 +154,44 @@ def test_letters_in_brackets_are_indices():
     assert not sg.judge("2*A[i,j]*(A[j,k]*x[k]-b[i])", of=of, wrt="x", shapes=shapes)
     with pytest.raises(sg.errors.FormulaError, match="'foo' is no index here"):
         sg.judge("x[foo]", of=of, wrt="x", shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    "text", ["2*x*y = 2*x", "2xy = 2x", r"\frac{2xy}{y} = 2x", r"\frac{df}{dx} = 2x \cdot \frac{y}{y} = 2x"]
+)
+def test_a_side_that_cannot_be_read_is_no_header(text):
+    """The side was passed over, as a name for the derivative is."""
+    with pytest.raises(sg.errors.SymgradError, match="'x?y' is no symbol here"):
+        sg.judge(text, of="x**2", wrt="x", shapes="x=")
+
+
+@pytest.mark.parametrize("text", ["3*x since g = 2*x", r"3x \text{ since } g = 2x", "3x because g = 2x", "x = 2*x"])
+def test_a_wrong_side_is_found_beside_a_right_one(text):
+    assert sg.judge(text, of="x**2", wrt="x", shapes="x=").verdict == "DIFFERENT"
+    assert sg.judge(text.replace("3", "2"), of="x**2", wrt="x", shapes="x=").equal == ("3" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"\mathbf{J} = \mathbf{A}", "A@x", "x"),
+        (r"J_{ij} = (1-h_i^2) A_{ij}, \quad h = \tanh(Ax)", "tanh(A@x)", "x"),
+        (r"J_{ij} = \frac{\partial f_i}{\partial x_j} = A_{ij}", "A@x", "x"),
+        (r"\bar{M} = a b^\top", "a@M@b", "M"),
+        (r"\bar M_{ij} = a_i b_j", "a@M@b", "M"),
+        (r"\delta f = a^\top \delta M b", "a@M@b", "M"),
+        (r"\frac{x-c}{|x-c|}", "norm(x-c)", "x"),
+    ],
+)
+def test_what_papers_write_in_front_and_around_is_read(text, of, wrt):
+    shapes = {"A@x": "A=m,n x=n", "tanh(A@x)": "A=m,n x=n", "a@M@b": "M=m,n a=m b=n", "norm(x-c)": "x=n c=n"}[of]
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    "text", [r"\frac{\partial f}{\partial M_{ij}} = a_j b_i", "df/dM[i,j] = a[j]*b[i]", "∂f/∂Mᵢⱼ = aⱼbᵢ"]
+)
+def test_no_other_layout_is_tried_where_the_header_names_the_entry(text):
+    assert not sg.judge(text, of="a@M@b", wrt="M", shapes="M=m,n a=m b=n")
+    swapped = text.translate(str.maketrans("ijᵢⱼ", "jiⱼᵢ")).split("=")[1]
+    assert sg.judge(f"{text.split('=')[0]}={swapped}", of="a@M@b", wrt="M", shapes="M=m,n a=m b=n")

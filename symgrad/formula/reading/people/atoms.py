@@ -24,7 +24,7 @@ def _bars(r: Any, _: str) -> Any:
     inner = r.between("|")
     if inner.kind == "m" and r.bars == "det":
         return of_square(r, "det", inner)
-    return entrywise(lookup("abs"), inner)
+    return _length(inner, 2) if r.bars == "norm" and inner.kind in ("v", "r") else entrywise(lookup("abs"), inner)
 
 
 def _norm(r: Any, _: str) -> Any:
@@ -43,6 +43,10 @@ def _norm(r: Any, _: str) -> Any:
         return families.norm(inner, p)
     if inner.kind == "indexed":
         return entrywise(lookup("abs"), inner)
+    return _length(inner, p)
+
+
+def _length(inner: Value, p: Any) -> Value:
     dims = tuple(range(inner.term.ndim))
     return Value("s", op("norm", inner.term, p=p, dim=dims, keepdim=False) if dims else op("abs", inner.term))
 

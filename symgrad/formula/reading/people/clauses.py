@@ -6,9 +6,10 @@ indices say which axes the entries belong to), two sides, a definition, and a ra
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgrad.formula.reading.people.indices import _is_index
 from symgrad.formula.reading.people.tokens import PeopleTokens
@@ -117,18 +118,44 @@ def _letters_of_header(items: list[Item], table: Mapping[str, Any]) -> tuple[str
     return tuple(found) if len(set(found)) == len(found) else ()
 
 
-def sides(tokens: Tokens, table: Mapping[str, Any]) -> list[str]:
-    """The sides of a chain ``header = a = b`` but for the last, as texts with the header and the definitions."""
+class Side(NamedTuple):
+    """A side of a chain of equations, and whether it may be a name for the derivative, which says nothing."""
+
+    text: str
+    named: bool
+
+
+def sides(tokens: Tokens, table: Mapping[str, Any]) -> list[Side]:
+    """The sides of a chain ``header = a = b`` but for the last, with the header and the definitions."""
     clauses = Clauses(tokens, table)
     if clauses.main or not all(clauses.parts):
         return []
-    text, last = tokens.text, clauses.parts[-1][-1]
-    after = tokens.items.index(last) + 1
-    end = tokens.items[after][2] if after < len(tokens.items) else len(text)
-    starts = [part[0][2] for part in clauses.parts]
-    texts = [_SIGN.sub("", text[a:b]) for a, b in zip(starts, [*starts[1:], end], strict=True)]
+    text, items = tokens.text, tokens.items
+    after = items.index(clauses.parts[-1][-1]) + 1
+    end = items[after][2] if after < len(items) else len(text)
+    signs = [items[items.index(part[0]) - 1][2] for part in clauses.parts[1:]]
+    texts = [_SIGN.sub("", text[a:b]) for a, b in itertools.pairwise([0, *signs])]
     header = f"{texts.pop(0)} = " if clauses.headed else ""
-    return [header + side + text[end:] for side in texts[:-1]]
+    if texts and _ACCENTED.fullmatch(texts[0]):
+        texts.pop(0)
+    return [Side(header + side + text[end:], is_name(side)) for side in texts]
 
 
-_SIGN = re.compile(r"(\s|&|\\\\|:?=|\\coloneqq|\\triangleq|\\equiv)*$")
+def is_name(side: str) -> bool:
+    r"""Whether a side has no sign that makes it a formula, or one of a derivative: ``g``, ``J_{ij}``, ``d(x*x)/dx``."""
+    return _FORMULA.search(side) is None or _DERIVATIVE.search(side) is not None
+
+
+_SIGN = re.compile(r"^(\s|:?=|\\coloneqq|\\triangleq|\\equiv)+|(\s|&|\\\\)+$")
+_ACCENTED = re.compile(
+    r"\s*\\(?:bar|dot|hat|tilde|overline)\s*(?:\w|\\[a-zA-Z]+|\{[^{}]*(?:\{\w+\})?\})\s*(?:_\s*(?:\w|\{[^{}]*\}))?\s*"
+)
+r"""A letter with an accent: ``\bar{X}`` and ``\dot x`` are names of derivatives where nothing else stands on a side."""
+_FORMULA = re.compile(
+    r"[*@+/·⋅⊙]|(?<=[\w)\]}])\s*[-−]|(?<![\w.])\d+\s*[^\W\d]|\\(?:frac|cdot|odot|circ|times|sum|sqrt|exp|log)(?![a-z])"
+)
+"""What a name for a derivative does not have: ``3*x``, ``a - b``, ``2x``."""
+_DERIVATIVE = re.compile(
+    r"\\nabla|\\partial|[∇∂]|(?<![^\W\d_])[dD]\w*.*/.*(?<![^\W\d_])d|\\frac\s*\{?\s*(?:\\(?:mathrm|text|operatorname)\W*)?[dD]"
+)
+"""Signs of derivatives, which have products in them where they name a function: ``d(A*x)/dx``."""

@@ -93,9 +93,10 @@ def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | 
 class PeopleReader(Products):
     """The strict reader with a wider grammar.
 
-    ``bars`` says what ``|X|`` of a matrix means: "det" or "abs".  ``misfit`` says what is tried where a product has no
-    meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.  ``repeated`` says whether
-    an index that stands twice in a product is summed without a sum sign; ``wanted`` is the shape of the whole.
+    ``bars`` says what ``|X|`` means: "det" of matrices, "abs", or "norm" of vectors. ``misfit`` says what is tried
+    where a product has no meaning: None raises; "entrywise", "swapped", "left" and "right" (transposed) make one.
+    ``repeated`` says whether an index that stands twice in a product is summed without a sum sign; ``wanted`` is the
+    shape of the whole.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from typing import Any
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import name_latex
 from symgrad.formula.reading.misfits import ProductMisfit, said
-from symgrad.formula.reading.people.clauses import cut, main_piece
+from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
 from symgrad.formula.reading.people.stars import (
     ENTRIES,
@@ -103,10 +103,10 @@ def split_definition(text: str) -> str:
     return parts[1] if len(parts) == 2 and outside and not re.search(r"[,;\n]", flat.strip()) else text
 
 
-def sides_of(text: str, symbols: Iterable[Term]) -> list[str]:
+def sides_of(text: str, symbols: Iterable[Term], variables: Container[str] = ()) -> list[Side]:
     """The sides of a chain ``header = a = b`` but for the last, with the definitions around it.
 
-    The first is empty where it is a header, without a sign that makes it a formula: ``g``, ``df/dx``, ``∇f(x)``.
+    A variable of the derivative is no name for it; other symbols may be, as in ``g = 2*g*x``.
     """
     line = re.sub("[∇∂]", "d", as_line(_INTRODUCED.sub("; ", text)))  # of the same length
     table = dict(symbol_table(symbols))
@@ -118,14 +118,11 @@ def sides_of(text: str, symbols: Iterable[Term]) -> list[str]:
     end = next((item[2] for piece in pieces for item in piece[0][:1] if item[2] > starts[-1]), len(line))
     before, after = line[: starts[0]], line[end:]
     texts = [line[a:b].rstrip(" :=;,") for a, b in itertools.pairwise(starts)]
-    first = "" if _FORMULA.search(texts[0]) is None else texts[0]
-    return [side and before + side + ("; " + after if after else "") for side in (first, *texts[1:])]
+    texts = texts[is_name(texts[0]) and texts[0].strip() not in variables :]
+    return [Side(before + side + ("; " + after if after else ""), is_name(side)) for side in texts]
 
 
-_FORMULA = re.compile(r"[*@+·⋅⊙]|(?<=[\w)\]])\s*[-−]|(?<![\w.])\d+\s*[^\W\d]")
-"""What a name for a derivative does not have: ``3*x``, ``a - b``, ``2x``."""
-
-_INTRODUCED = re.compile(r"[\s,;]+(?:where|with|for)\s+(?=\w+\s*:?=(?!=))")
+_INTRODUCED = re.compile(r"[\s,;]+(?:where|with|for|since|because)\s+(?=\w+\s*:?=(?!=))")
 """The words in front of definitions, as in ``2*M@x with M = A.T@A``."""
 
 

@@ -120,8 +120,8 @@ def _names_something(items: list[Token], rest: str) -> bool:
 
 _FILLERS = ("if", "and", "")
 _WORDS = {
-    "T": "T", "⊤": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "for": r"\for",
-    "for all": r"\for", "for each": r"\for",
+    "T": "T", "⊤": "T", "H": "H", "e": "e", "I": "I", "Id": "I", "F": "F", "where": ";", "with": ";", "since": ";",
+    "because": ";", "for": r"\for", "for all": r"\for", "for each": r"\for",
 }  # fmt: skip
 """Words that are signs: letters in upright type, and what introduces definitions or the range of indices."""
 
