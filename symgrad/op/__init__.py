@@ -13,6 +13,7 @@ an argument it never reads is not saved, and one whose name starts with ``like``
 
 from symgrad.op.carriers import carrier_of, is_complex, register_carrier, shape_of
 from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, primitive
+from symgrad.op.folds import folded
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
 from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, scales, title
@@ -20,7 +21,7 @@ from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 
 __all__ = [
     "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Op", "Rule", "Spec", "broadcast_shapes", "by_kind",
-    "carrier_of", "elementwise", "family", "front", "inexact", "is_complex", "lookup", "multilinear", "primitive",
-    "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
+    "carrier_of", "elementwise", "family", "folded", "front", "inexact", "is_complex", "lookup", "multilinear",
+    "primitive", "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
     "with_numpy_names",
 ]  # fmt: skip

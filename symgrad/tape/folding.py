@@ -18,20 +18,12 @@ import numpy as np
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import is_floating
 from symgrad.op import Op
+from symgrad.op.folds import FOLDED, RECORDER
 from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import MODE, enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import WATCH
-
-FOLDED = frozenset(
-    f"nn.functional.{name}"
-    for name in (
-        *(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
-        *("layer_norm", "group_norm", "rms_norm"),
-    )
-)
-"""Functions that keep more than their arguments when they are recorded op by op, and that do nothing but compute."""
 
 PULL: list[Callable[..., Any]] = []
 """How a call is pulled back: ``(call, g, inputs, wanted) -> {position: gradient}``; filled in from above."""
@@ -40,22 +32,19 @@ PULL: list[Callable[..., Any]] = []
 class FoldedOp(Op):
     """The op of a folded function's nodes; its rule is the backward pass of its parts."""
 
-    __slots__ = ("function",)
+    __slots__ = ()
 
-    def __init__(self, name: str, function: Callable[..., Any]):
-        super().__init__(name, "folded", function, _pull, define_symbolic=_unfolded_term)
-        self.function = function
+    def __init__(self, name: str):
+        super().__init__(name, "folded", FOLDED[name], _pull, define_symbolic=_unfolded_term)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (folded_op, (self.name,))
 
 
-_OPS: dict[str, FoldedOp] = {}
-
-
+@functools.cache
 def folded_op(name: str) -> FoldedOp:
     """The op of a folded function, by the function's name."""
-    return _OPS[name]
+    return FoldedOp(name)
 
 
 class Call:
@@ -90,40 +79,36 @@ class Call:
         args, kwargs = containers.unflatten(
             self.structure, iter([next(rest) if leaf is _PLACE else leaf for leaf in self.leaves])
         )
-        return _OPS[self.name].function(*args, **kwargs)
+        return FOLDED[self.name](*args, **kwargs)
 
 
 _PLACE: Any = Ellipsis
 """Stands where a tensor stood.  No folded function takes an Ellipsis."""
 
 
-def folding(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, recorded as one node where it would be recorded at all; itself for names that are not folded."""
-    if name not in FOLDED:
-        return function
-    op = _OPS[name] = FoldedOp(name, function)
+def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a folded function gives, recorded as one node where it would be recorded at all."""
+    function = FOLDED[name]
+    leaves, structure = containers.flatten((args, kwargs))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Recorded)]
+    wanted = [k for k, t in enumerate(tensors) if t._requires_grad]
+    if not wanted or not MODE.local.enabled or WATCH.count or any(map(_strange, leaves)):
+        return function(*args, **kwargs)
+    with no_grad():
+        made = function(*args, **kwargs)
+    if not is_floating(made._value.dtype) or any(made is t for t in tensors):
+        return function(*args, **kwargs)
+    # What is not differentiated may decide what the function does: it stays with the call.
+    constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
+    places = [_PLACE if isinstance(leaf, Recorded) else leaf for leaf in leaves]
+    cls = type(tensors[wanted[0]])
+    params = {"call": Call(cls, name, places, structure, wanted, constants)}
+    values, edges = [t._value for t in tensors], tuple(t.edge() for t in tensors)
+    mask = sum(1 << k for k in wanted)
+    return record.recorded(cls, folded_op(name), made._value, edges, values, params, mask)
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = containers.flatten((args, kwargs))
-        tensors = [leaf for leaf in leaves if isinstance(leaf, Recorded)]
-        wanted = [k for k, t in enumerate(tensors) if t._requires_grad]
-        if not wanted or not MODE.local.enabled or WATCH.count or any(map(_strange, leaves)):
-            return function(*args, **kwargs)
-        with no_grad():
-            made = function(*args, **kwargs)
-        if not is_floating(made._value.dtype) or any(made is t for t in tensors):
-            return function(*args, **kwargs)
-        # What is not differentiated may decide what the function does: it stays with the call.
-        constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
-        places = [_PLACE if isinstance(leaf, Recorded) else leaf for leaf in leaves]
-        cls = type(tensors[wanted[0]])
-        params = {"call": Call(cls, name, places, structure, wanted, constants)}
-        values, edges = [t._value for t in tensors], tuple(t.edge() for t in tensors)
-        mask = sum(1 << k for k in wanted)
-        return record.recorded(cls, op, made._value, edges, values, params, mask)
 
-    return call
+RECORDER.append(_recorded)
 
 
 def _strange(leaf: Any) -> bool:

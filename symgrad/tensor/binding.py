@@ -21,7 +21,6 @@ from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
-from symgrad.tape.folding import folding
 from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
@@ -423,10 +422,7 @@ def _bind_spaces(cls: type) -> None:
     """Torch's names and errors for the functions of the other namespaces."""
     CHANGES.update({name: labelling(name, call) for name, call in CHANGES.items()})
     for space, members in SPACES.items():
-        whole = {
-            name: folding(f"{space}.{name}", _fast(cls, call) if isinstance(call, Op) else call)
-            for name, call in members.items()
-        }
+        whole = {name: _fast(cls, call) if isinstance(call, Op) else call for name, call in members.items()}
         names = {name: f"{space}.{name}" for name in whole}
         words = {name: WORDS.get(names[name], {}) for name in names}
         members.update({name: rewriting(names[name], labelling(names[name], whole[name])) for name in names})

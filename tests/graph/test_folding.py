@@ -21,6 +21,12 @@ CALLS = {
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (4,), w, b), [(3, 4), (4,), (4,)]),
     "group_norm": (lambda x, w: F.group_norm(x, 2, w), [(2, 4, 3), (4,)]),
     "rms_norm": (lambda x: F.rms_norm(x, (4,)), [(3, 4)]),
+    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(4, 2, 3), (2,), (2,)]),
+    "instance_norm": (lambda x: F.instance_norm(x), [(2, 2, 4)]),
+    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(3, 2), (3, 2), (3, 4)]),
+    "grid_sample": (lambda x, p: F.grid_sample(x, p, align_corners=False), [(1, 2, 3, 4), (1, 2, 2, 2)]),
+    "cdist": (lambda x, y: sg.cdist(x, y), [(3, 2), (4, 2)]),
+    "pdist": (lambda x: F.pdist(x), [(4, 2)]),
 }
 
 

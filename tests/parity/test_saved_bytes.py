@@ -121,9 +121,39 @@ def distances(t):
     return apart.mean() + x.std(0).sum() + x.var(1).sum()
 
 
+def normalised_network(t):
+    """Two layers of a small network for images, by both names of the convolution."""
+    f, x = t.nn.functional, normal(t, 4, 3, 16, 16, requires_grad=False)
+    x = t.conv2d(x, normal(t, 8, 3, 3, 3), normal(t, 8), padding=1)
+    x = f.max_pool2d(f.batch_norm(x, None, None, normal(t, 8), normal(t, 8), True).relu(), 2)
+    x = f.conv2d(x, normal(t, 16, 8, 3, 3), normal(t, 16), padding=1)
+    x = f.avg_pool2d(f.silu(f.instance_norm(x)), 2)
+    return f.cross_entropy(x.flatten(1) @ normal(t, 256, 10), t.tensor(np.arange(4)))
+
+
+def transformer(t):
+    f, x = t.nn.functional, normal(t, 2, N, 32, requires_grad=False)
+    h = f.layer_norm(x, (32,), normal(t, 32), normal(t, 32))
+    parts = f.linear(h, normal(t, 96, 32), normal(t, 96)).chunk(3, -1)
+    q, k, v = (part.reshape(2, N, 4, 8).transpose(1, 2) for part in parts)
+    seen = f.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, N, 32)
+    x = x + f.linear(seen, normal(t, 32, 32), normal(t, 32))
+    return (x + f.linear(f.gelu(f.linear(x, normal(t, 128, 32))), normal(t, 32, 128))).sum()
+
+
+def resampled(t):
+    x, points = normal(t, 2, 8, 16, 16), normal(t, 2, 16, 16, 2, seed=1)
+    return t.nn.functional.grid_sample(x, points.tanh(), align_corners=False).square().sum()
+
+
+def pairs(t):
+    x, y = normal(t, 32, 8), normal(t, 48, 8, seed=1)
+    return (-t.cdist(x, y)).exp().sum() + t.nn.functional.pdist(x).sum()
+
+
 PROGRAMS = [mlp, softmax_regression, layer_norm, convolution, log_sum_exp, cholesky_solve, attention, lstm_cell,
             power_chain, indexing, running_sums, einsum,
-            normalised, gaussian_likelihood, distances]  # fmt: skip
+            normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled, pairs]  # fmt: skip
 
 
 def kept_by_torch(torch, program) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, refusing, shape_of
+from symgrad.op import folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.linalg.contraction import contract
@@ -61,6 +61,7 @@ def _same_widths(size: int, dilation: int) -> tuple[int, int]:
 def _conv(rank: int) -> Any:
     name = f"conv{rank}d"
 
+    @folded(f"nn.functional.{name}")
     @rounded_once
     def call(
         input: Any,
@@ -115,6 +116,7 @@ def _conv(rank: int) -> Any:
 def _conv_transpose(rank: int) -> Any:
     name = f"conv_transpose{rank}d"
 
+    @folded(f"nn.functional.{name}")
     @rounded_once
     def call(
         input: Any,

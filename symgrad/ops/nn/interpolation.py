@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
-from symgrad.op import front, refusing, shape_of
+from symgrad.op import folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import clamp, where
@@ -323,10 +323,15 @@ def grid_sample(
         )
     if mode == "bicubic" and len(sizes) != 2:
         raise UnsupportedMode("grid_sampler(): bicubic interpolation only supports 4D input")
-    points = list(reversed(unbind(grid, -1)))
+    return _sampled(input, grid, mode, padding_mode, align)
+
+
+@folded("nn.functional.grid_sample")
+def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
+    sizes, points = shape_of(input)[2:], list(reversed(unbind(grid, -1)))
     if mode == "bicubic":
-        return _sampled_cubic(input, points, padding_mode, align)
-    places = [_in_pixels(p, n, padding_mode, align) for p, n in zip(points, sizes, strict=True)]
+        return _sampled_cubic(input, points, padding, align)
+    places = [_in_pixels(p, n, padding, align) for p, n in zip(points, sizes, strict=True)]
     if mode == "nearest":
         at = [np.rint(values_of(p)) for p in places]
         nowhere = np.isnan(at[0])

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, front, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, folded, front, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still, values_of
@@ -161,6 +161,7 @@ def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: An
 
 
 @_nn
+@folded("nn.functional.layer_norm")
 def layer_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -170,6 +171,7 @@ def layer_norm(
 
 
 @_nn
+@folded("nn.functional.rms_norm")
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm", weight)
@@ -179,6 +181,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
 
 
 @_nn
+@folded("nn.functional.group_norm")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
     shape = shape_of(input)
@@ -196,6 +199,17 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
         return _affine(clone(input), *parts)
     grouped = reshape(cast_wide(input), shape[0], num_groups, -1)
     return in_dtype_of(_affine(reshape(_standardised(grouped, (2,), eps), shape), *parts), input)
+
+
+def _per_channel(x: Any, weight: Any, bias: Any, like: Any) -> Any:
+    ndim = len(shape_of(x))
+    return in_dtype_of(_affine(x, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), like)
+
+
+@folded("nn.functional.batch_norm")
+def _normed(input: Any, axes: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Any:
+    """Mean 0 and variance 1 over ``axes``, then times ``weight`` plus ``bias`` per channel."""
+    return _per_channel(_standardised(cast_wide(input), axes, eps), weight, bias, input)
 
 
 def _by_running(x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
@@ -230,14 +244,13 @@ def batch_norm(
             raise ShapeError(
                 f"Expected more than 1 value per channel when training, got input size {tuple(shape_of(input))}"
             )
-        out, seen = _standardised(x, axes, eps), 0 not in shape_of(input)  # an empty batch has no statistics
+        seen = 0 not in shape_of(input)  # an empty batch has no statistics
         if running_mean is not None and seen:
             _tracked(running_mean, mean(x, axes), momentum)
         if running_var is not None and seen:
             _tracked(running_var, var(x, axes), momentum)
-    else:
-        out = _by_running(x, running_mean, running_var, eps)
-    return in_dtype_of(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
+        return _normed(input, axes, weight, bias, eps)
+    return _per_channel(_by_running(x, running_mean, running_var, eps), weight, bias, input)
 
 
 @_nn
@@ -259,14 +272,13 @@ def instance_norm(
             raise ShapeError(
                 f"Expected more than 1 spatial element when training, got input size {tuple(shape_of(input))}"
             )
-        out, seen = _standardised(x, axes, eps), 0 not in shape_of(input)  # an empty batch has no statistics
+        seen = 0 not in shape_of(input)  # an empty batch has no statistics
         if running_mean is not None and seen:
             _tracked(running_mean, mean(mean(x, axes), 0), momentum)
         if running_var is not None and seen:
             _tracked(running_var, mean(var(x, axes), 0), momentum)
-    else:
-        out = _by_running(x, running_mean, running_var, eps)
-    return in_dtype_of(_affine(out, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), input)
+        return _normed(input, axes, weight, bias, eps)
+    return _per_channel(_by_running(x, running_mean, running_var, eps), weight, bias, input)
 
 
 @_nn
@@ -437,18 +449,26 @@ def scaled_dot_product_attention(
 
         key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
     factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
+    if dropout_p:  # which draws other numbers when it is run again
+        return _attended(query, key, value, attn_mask, is_causal, factor, dropout_p)
+    return _attended_at_once(query, key, value, attn_mask, is_causal, factor)
+
+
+def _attended(query: Any, key: Any, value: Any, mask: Any, causal: bool, factor: Any, dropped: float = 0.0) -> Any:
     dtype, query, key, value = query.dtype, cast_wide(query), cast_wide(key), cast_wide(value)
     scores = matmul(query * factor, mT(key))
-    if is_causal:
-        attn_mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
-    if attn_mask is not None:
-        boolean = attn_mask.dtype.kind == "b"
-        scores = where(attn_mask, scores, -math.inf) if boolean else scores + attn_mask
+    if causal:
+        mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
+    if mask is not None:
+        scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else scores + mask
     weights = softmax(scores, -1)
-    if attn_mask is not None:
+    if mask is not None:
         # A row that may look nowhere looks at nothing: zeros, as torch.
         weights = where(amax(scores, -1, True) == -math.inf, 0, weights)
-    return cast_back(matmul(dropout(weights, dropout_p) if dropout_p else weights, value), dtype)
+    return cast_back(matmul(dropout(weights, dropped) if dropped else weights, value), dtype)
+
+
+_attended_at_once = folded("nn.functional.scaled_dot_product_attention")(_attended)
 
 
 def _hidden(scores: Any, mask: Any) -> Any:
