@@ -270,6 +270,17 @@ TOLD = {
     "a result may be detached after the gradient was made": "v = x.sigmoid(); "
     "g, = t.autograd.grad(v.sum(), x, create_graph=True); v.detach_(); h, = t.autograd.grad(g.sum(), x); "
     "out = h.mul(1e6).round().tolist()",
+    "a view told to require grad stays a leaf when its base changes": "a = x.detach(); "
+    "j = t.autograd.functional.jacobian(lambda b: b * 0 + 1, a[0], create_graph=True) @ t.ones(2, 2)\n"
+    "with t.no_grad(): v = j[..., :]\n"
+    "v.requires_grad = True; w = v * 2; j.mul_(0.5); w.sum().backward(); "
+    "out = [j.requires_grad, v.requires_grad, v.is_leaf, v.grad.tolist()]",
+    "integers of a view that may not change take a copy of what is tracked": "v = t.eye(2).long().unbind(0)[1]; "
+    "v.copy_(x.sum()); out = [v.tolist(), v._version, v.requires_grad]",
+    "the sign of a zero passes relu": "z = t.tensor([-0.0, 0.0, -1.0]); out = [t.signbit(z.relu()).tolist(), "
+    "t.signbit(z[0].relu()).item(), t.signbit(z.repeat(9).relu()).tolist()]",
+    "a vector times its conjugate is real": "z = t.tensor([-0.728 - 0.284j, -1.988 - 0.991j, 0.017 + 1.037j], "
+    "dtype=t.complex128); d = t.linalg.vecdot(z, z); out = [d.imag.item(), round(float(d), 9)]",
     "gradients of a gradient go through a part that was changed": "v = x * 1; w = v[0]; w.sigmoid_(); "
     "g, h = t.autograd.grad(w.tanh().sum(), [v, x], create_graph=True); "
     "out = t.autograd.grad(h.square().sum(), v)[0].mul(1e5).round().tolist()",

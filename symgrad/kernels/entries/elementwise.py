@@ -64,8 +64,8 @@ def logsigmoid_slope(g: Any, x: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0)."""
-    return np.maximum(x, 0)
+    """max(x, 0); of two zeros NumPy takes the second, so that -0.0 stays what it is, as in torch."""
+    return np.maximum(0, x)
 
 
 def sign(x: Any) -> Any:

@@ -336,7 +336,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 @within("linalg")
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Σ conj(x) · y along an axis."""
-    return sum_(conj(x) * y, dim)
+    return inner(conj(x), y) if len(shape_of(x)) == len(shape_of(y)) == 1 else sum_(conj(x) * y, dim)
 
 
 # ------------------------------------------------------------------------------------------ covariance

@@ -70,7 +70,7 @@ def refresh(root: Any) -> None:
         view = alive._extra.view
         if view.kind and root._requires_grad:
             alive._node, alive._requires_grad = Invalid(alive), True
-        else:
+        elif root._requires_grad or not (view.leaf and alive._requires_grad):  # such leaves stay
             retake(alive, root)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
-from symgrad.dtypes import kind_order, torch_name
+from symgrad.dtypes import is_floating, kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
 from symgrad.tape.forward import dualwrites
@@ -235,7 +235,7 @@ def refuse(tensor: Any, others: tuple[Any, ...], change: Any) -> None:
     if recording():
         view = view_of(tensor)
         if view is not None:
-            if view.kind and (tensor._requires_grad or any(getattr(a, "_requires_grad", False) for a in others)):
+            if view.kind and (tensor._requires_grad or _would_record(tensor, others, change)):
                 raise AutogradError(view.refusal(recorded=tensor._node is not None, node=tensor._node))
             if tensor._requires_grad and view.base.is_leaf:
                 raise AutogradError(LEAF_VIEW + _named(view.base))
@@ -243,6 +243,13 @@ def refuse(tensor: Any, others: tuple[Any, ...], change: Any) -> None:
             raise AutogradError(LEAF + _named(tensor))
         if MODE.inferred and tensor._extra is not None and tensor._extra.claims and not all(map(inferred, others)):
             raise AutogradError(LEAF + _named(tensor))
+
+
+def _would_record(tensor: Any, others: tuple[Any, ...], change: Any) -> bool:
+    """Whether torch asks for the history of a tensor without one: of integers that are copied into, it does not."""
+    if not is_floating(tensor._value.dtype) and called(change) == "copy":
+        return False
+    return any(getattr(a, "_requires_grad", False) for a in others)
 
 
 def too_late(tensor: Any) -> bool:
