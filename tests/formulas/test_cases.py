@@ -34,16 +34,16 @@ def activation(name: str, times: int = 0) -> str:
     ("name", "times", "text"),
     [
         ("elu", 0, "{x for x ≥ 0; e^x − 1 otherwise}"),
-        ("elu", 1, "{1 for x > 0; e^x otherwise}"),
+        ("elu", 1, "{1 for x ≥ 0; e^x otherwise}"),
         ("elu", 2, "{0 for x ≥ 0; e^x otherwise}"),
-        ("celu", 1, "{1 for x > 0; e^x otherwise}"),
+        ("celu", 1, "{1 for x ≥ 0; e^x otherwise}"),
         ("selu", 1, "{1.0507009873554805 for x > 0; 1.7580993408473766 e^x otherwise}"),
         ("relu6", 0, "{0 for x ≤ 0; 6 for x ≥ 6; x otherwise}"),
         ("relu6", 1, "{1 for 0 < x < 6; 0 otherwise}"),
         ("hardtanh", 1, "{1 for −1 < x < 1; 0 otherwise}"),
         ("hardswish", 0, "{0 for x ≤ −3; x for x ≥ 3; ⅙ x ⊙ (x + 3) otherwise}"),
         ("hardswish", 1, "{0 for x ≤ −3; 1 for x ≥ 3; ⅓ x + ½ otherwise}"),
-        ("hardsigmoid", 0, "{1 for x ≥ 3; ⅙ (x + 3) for x > −3; 0 otherwise}"),
+        ("hardsigmoid", 0, "{0 for x ≤ −3; 1 for x ≥ 3; ⅙ (x + 3) otherwise}"),
     ],
 )
 def test_activations(name: str, times: int, text: str) -> None:

@@ -341,6 +341,9 @@ def _where(w: Writer, t: Term) -> Piece:
     bracket = _iverson(w, t)
     if bracket is not None:
         return bracket
+    first, second = (w.operand(x, t.shape) for x in t.args[1:])
+    if text_of(first) == text_of(second):  # which differ in slopes that are not followed
+        return first
     rows, rest = [], t
     while _has_cases(rest, t.shape):
         asked, here, below = rest.args

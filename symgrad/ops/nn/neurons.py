@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.op import Op, elementwise
-from symgrad.ops.elementwise.arithmetic import static_number
+from symgrad.ops.elementwise.arithmetic import detach, static_number
 from symgrad.ops.elementwise.select import abs_, logical_not, masked, sign, where
 from symgrad.ops.elementwise.smooth import cosh, exp, expm1, sigmoid, softplus, sqrt, tanh
 from symgrad.ops.rules.constants import PI, exact
@@ -157,8 +157,17 @@ mish: Op = _neuron(
 # ------------------------------------------------------------------------------------------ pieces
 
 
+def _inside(x: Any) -> Any:
+    return (x > -3) & (x < 3)
+
+
+def _sloped_inside(x: Any) -> Any:
+    """x, whose slope is 0 outside of (-3, 3): nan is in no piece, and stays nan."""
+    return where(_inside(x), x, detach(x))
+
+
 def _ramp(x: Any) -> Any:
-    return where(x <= -3, 0, where(x >= 3, 1, x / 3 + exact(1) / 2))
+    return where(x <= -3, 0, where(x >= 3, 1, _sloped_inside(x) / 3 + exact(1) / 2))
 
 
 hardswish: Op = _neuron(
@@ -221,7 +230,7 @@ elu_slope: Op = _neuron(
     single=single.elu_slope,
     settings=(2, 3, 4),
     define=lambda g, x, alpha, scale, divisor: where(
-        x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x > 0, 0, x) / divisor)
+        x > 0, scale * g, _low(alpha, scale) / divisor * g * exp(where(x >= 0, 0, x) / divisor)
     ),
     samples=[lambda make: ((make("real", "n"), make("real", "n"), 2, 1.5, 2), {})],
     doc="A cotangent times the slope of elu.",
@@ -306,17 +315,13 @@ def _limited_ratio(x: Any, limit: Any, divisor: Any) -> Any:
     return slope if static_number(divisor) == 1 else slope / divisor
 
 
-def _inside(x: Any) -> Any:
-    return (x > -3) & (x < 3)
-
-
 hardsigmoid: Op = _neuron(
     "hardsigmoid",
     kernels.hardsigmoid,
     lambda out, x: where(_inside(x), exact(1) / 6, 0),
     dtypes="float",
     kinks=(-3, 3),
-    define=lambda x: where(_inside(x), (x + 3) / 6, where(x >= 3, 1, where(x <= -3, 0, 0 * x))),
+    define=lambda x: where(x <= -3, 0, where(x >= 3, 1, (_sloped_inside(x) + 3) / 6)),
     doc="x/6 + 1/2, limited to [0, 1].",
 )
 hardsigmoid.vjps = hardsigmoid.jvps = (lambda g, out, x: where(_inside(x), g / 6, 0),)
