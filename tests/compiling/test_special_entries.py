@@ -1,0 +1,40 @@
+"""Programs at kinks, at infinity and at nan: the same values, slopes and second slopes as eager calls have there."""
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+F = sg.nn.functional
+PLACES = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, np.inf, -np.inf, np.nan, 0.5, -2.0])
+FUNCTIONS = {
+    "elu": F.elu,
+    "selu": F.selu,
+    "celu": F.celu,
+    "hardsigmoid": F.hardsigmoid,
+    "hardswish": F.hardswish,
+    "relu6": F.relu6,
+    "softshrink": F.softshrink,
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_activations_and_their_slopes_at_special_entries(name, stable):
+    def value(x):
+        return FUNCTIONS[name](x)
+
+    def slope(x):
+        return sg.func.grad(lambda x: value(x).sum())(x)
+
+    for times, function in enumerate((value, slope, sg.func.grad(lambda x: slope(x).sum()))):
+        eager = sg.tensor(PLACES, requires_grad=True)
+        want = value(eager)
+        for _ in range(times):  # the tape's own rules, which are torch's
+            want = sg.autograd.grad(want.sum(), [eager], create_graph=True)[0] if want.requires_grad else 0 * want
+        want = want.numpy(force=True)
+        if times == 2 and name in ("hardsigmoid", "relu6", "softshrink"):
+            want = np.zeros_like(PLACES)  # of pieces that are straight, also beside an infinity
+        got = sg.compile(function, stable=stable)(PLACES)
+        np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{name}, derivative {times}")
