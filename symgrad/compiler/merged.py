@@ -61,7 +61,7 @@ def chosen(term: Term, args: tuple[Any, ...]) -> Term | None:
     """
     keep, *branches = args
     if branches[0] is branches[1] and branches[0].fits(term):
-        return branches[0]
+        return branches[0]  # type: ignore[no-any-return]
     row = [x.args[k] if x.op is term.op and x.args[0] is keep else x for k, x in enumerate(branches, 1)]
     if row == branches or broadcast_shapes(keep.shape, *(x.shape for x in row)) != term.shape:
         return None
@@ -138,5 +138,33 @@ def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
                 term.op, (over, make(lookup("add"), (number(1), e), {}, e.shape, e.dtype)), {}, term.shape, term.dtype
             )
         return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+
+    return rebuilt(outputs, change, order)
+
+
+def with_shares(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """log Σ e^x of what the program has the softmax of, with the axis kept as that has it; e^log softmax is softmax.
+
+    The schedule then finds both from the same exponentials.
+    """
+    logs = {t.args[0] for t in order if t.op.name == "exp" and t.args[0].op.name == "log_softmax"}
+    shares = {(t.args[0], t.params["dim"]) for t in order if t.op.name == "softmax"}
+    totals = {
+        t for t in order
+        if t.op.name == "logsumexp" and not t.params["keepdim"] and (t.args[0], *t.params["dim"]) in shares
+    }  # fmt: skip
+    if not logs and not totals:
+        return list(outputs)
+
+    def change(term: Term, args: tuple[Any, ...]) -> Term:
+        if term.op.name == "exp" and term.args[0] in logs:
+            return make(lookup("softmax"), args[0].args, args[0].params, term.shape, term.dtype)
+        made = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        if term not in totals:
+            return made
+        (dim,) = term.params["dim"]
+        shape = (*term.args[0].shape[:dim], 1, *term.args[0].shape[dim + 1 :])
+        kept = make(term.op, args, {**term.params, "keepdim": True}, shape, term.dtype)
+        return make(lookup("squeeze"), (kept,), {"dim": (dim,)}, term.shape, term.dtype)
 
     return rebuilt(outputs, change, order)

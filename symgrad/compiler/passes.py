@@ -58,6 +58,8 @@ def optimise(outputs: Sequence[Term], derived: bool, order: Sequence[Term] | Non
         order = order if found == before else postorder(found)
     else:
         order = postorder(found)
+    found, before = merged.with_shares(found, order), found
+    order = order if found == before else postorder(found)
     single = with_singles(found, order)
     known = order if single == found else postorder(single)
     last = rebuilt(single, change, known)

@@ -13,7 +13,7 @@ from typing import Any
 
 from symgrad.compiler.placed import Sums, place, sums_in_place, zeros
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
-from symgrad.ops.linalg.sharing import part_of
+from symgrad.ops.linalg.sharing import Whole, parts_of
 
 DEPTH = 5
 """How deep single-use terms are written into one another."""
@@ -24,12 +24,12 @@ WEIGHT = 9
 class Call:
     """An op applied to operands: texts of variables and numbers, or other calls.
 
-    ``whole``: what is called is the decomposition that the op gives a part of, and all of its parts are the value.
+    ``whole``: what is called is this decomposition, which the op gives a part of, and all of its parts are the value.
     """
 
     __slots__ = ("args", "term", "whole")
 
-    def __init__(self, term: Term, args: tuple[Any, ...], whole: bool = False):
+    def __init__(self, term: Term, args: tuple[Any, ...], whole: Whole | None = None):
         self.term = term
         self.args = args
         self.whole = whole
@@ -80,10 +80,10 @@ def schedule(
             operand[term] = Call(term, tuple([operand[a] for a in term.args]))
         elif term in wholes:
             if term not in operand:
-                parts = wholes[term]
+                whole, parts = wholes[term]
                 operand.update({part: pool.take() for part in parts if part is not None})
                 targets = ", ".join("_" if part is None else operand[part] for part in parts)
-                statements.append((targets, "=", Call(term, tuple([operand[a] for a in term.args]), True)))
+                statements.append((targets, "=", Call(term, tuple([operand[a] for a in term.args]), whole)))
             pool.release(*[operand[dead] for dead in last.get(term, ())])
         elif term in sums.bases:
             base = sums.bases[term]
@@ -117,14 +117,17 @@ def _added(term: Term, name: str, other: Term, operand: Any, part: bool) -> tupl
     return name, "-=" if minus else "+=", operand
 
 
-def _wholes(order: Sequence[Term]) -> dict[Term, list[Term | None]]:
+def _wholes(order: Sequence[Term]) -> dict[Term, tuple[Whole, list[Term | None]]]:
     """Terms that are parts of one decomposition, with all of its parts in order: None for those that nobody reads."""
     found: dict[Any, dict[int, Term]] = {}
     for term in order:
-        if (part := part_of(term.op.kernel)) is not None:
-            found.setdefault((part[0], term.args), {})[part[1]] = term
-    rows = [([parts.get(k) for k in range(whole.parts)], parts) for (whole, _), parts in found.items()]
-    return {term: row for row, parts in rows if len(parts) > 1 for term in parts.values()}
+        for whole, k in parts_of(term.op.kernel):
+            found.setdefault((whole, term.args, tuple(whole.along(term.params).items())), {})[k] = term
+    rows: dict[Term, tuple[Whole, list[Term | None]]] = {}
+    for (whole, *_), parts in found.items():
+        if len(parts) > 1 and rows.keys().isdisjoint(parts.values()):
+            rows.update(dict.fromkeys(parts.values(), (whole, [parts.get(k) for k in range(whole.parts)])))
+    return rows
 
 
 def _uses(order: Sequence[Term], outputs: Sequence[Term]) -> tuple[dict[Term, int], dict[Term, tuple[Term, int]]]:

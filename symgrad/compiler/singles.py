@@ -26,7 +26,7 @@ _THROUGH = ("sum", "permute", "unsqueeze", "squeeze", "expand", "reshape", "eins
 
 def with_singles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """The outputs, whose terms are in ``order``, with the rewrites of this module."""
-    if not any(turn_of(t) is not None or _scale(t) is not None or t.op.name == "log_softmax" for t in order):
+    if not any(turn_of(t) is not None or _scale(t) is not None for t in order):
         return list(outputs)
     return _Singles(outputs, order).done()
 
@@ -53,8 +53,6 @@ class _Singles:
                 found = self._transposed(term, args[0], dims)
             elif term.op.name == "sum":
                 found = self._outside(term, args[0])
-            elif term.op.name == "exp" and args[0].op.name == "log_softmax" and self._once(args[0]):
-                found = make(lookup("softmax"), args[0].args, args[0].params, term.shape, term.dtype)
             if found is None:
                 found = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
             self.reads[found] = self.reads.get(found, 0) + self.before[term]

@@ -24,7 +24,7 @@ from symgrad.dtypes import (
 from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
 from symgrad.op import FROM, Op, lookup, shape_of
-from symgrad.ops.linalg.sharing import copy_of, part_of
+from symgrad.ops.linalg.sharing import copy_of, parts_of
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
@@ -559,5 +559,5 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
         for k in range(len(values)) if op.copies is True else op.copies(mask, *values):
             value = row[k + 1]
             if isinstance(value, np.ndarray):
-                row[k + 1] = value.copy() if part_of(op.kernel) is None else copy_of(value)
+                row[k + 1] = copy_of(value) if parts_of(op.kernel) else value.copy()
     return tuple(row)

@@ -36,7 +36,6 @@ from symgrad.formula.term import NUMBER, SIZE, Term, postorder, with_sizes
 from symgrad.op import Op
 from symgrad.op.operators import WRITTEN
 from symgrad.ops.elementwise.arithmetic import closed, static_number
-from symgrad.ops.linalg.sharing import part_of
 from symgrad.ops.shapes.sizes import letters_of, size_value, spaced
 
 FRAME = "_lambdifygenerated"
@@ -123,7 +122,8 @@ class Writer:
         op: Any = term.op
         texts = self._numbers(term, self._cast(term, texts))
         if call.whole:
-            return f"{self._function(op, part_of(op.kernel)[0].decompose)}({texts[0]})"  # type: ignore[index]
+            options = [f"{key}={value}" for key, value in call.whole.along(term.params).items()]
+            return f"{self._function(op, call.whole.decompose)}({', '.join([texts[0], *options])})"
         params = self._params(op, term.params)
         if op.name == "cast":
             return self._cast_text(term, texts[0])

@@ -54,6 +54,33 @@ def softmax(x: Any, dim: int) -> Any:
     return out
 
 
+def logsumexp_and_softmax(x: Any, dim: int) -> tuple[Any, Any]:
+    """log Σ e^x along one axis, which stays, and e^x / Σ e^x: both of the same exponentials."""
+    if not x.size or x.dtype.kind != "f":
+        return logsumexp(x, (dim,), True), softmax(x, dim)
+    top = largest(x, dim)
+    shares = np.exp(x - top)
+    total = np.add.reduce(shares, dim, keepdims=True)
+    shares /= total
+    with np.errstate(divide="ignore"):
+        out = np.log(total) + top
+    # Rows of infinities, and those that outweigh their maximum by little, are for those who know them.
+    plain = np.isfinite(out).all() and not np.any((abs(out) < 1) & (total < 1.5))
+    return out if plain else logsumexp(x, (dim,), True), shares
+
+
+def log_softmax_and_softmax(x: Any, dim: int) -> tuple[Any, Any]:
+    """x - log Σ e^x along one axis and e^x / Σ e^x: both of the same exponentials."""
+    if not x.size:
+        return np.copy(x), np.copy(x)
+    out = x - largest(x, dim)
+    shares = np.exp(out)
+    total = np.add.reduce(shares, dim, keepdims=True)
+    out -= np.log(total)
+    shares /= total
+    return out, shares
+
+
 def softmax_slope(g: Any, out: Any, dim: int) -> Any:
     """g times the slope of a softmax along one axis."""
     return out * (g - np.sum(g * out, dim, keepdims=True))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,15 @@ _MANY = 64
 
 
 class Whole(NamedTuple):
-    """A decomposition: what it is known by, the function that gives all of its parts, and how many these are."""
+    """A decomposition: what it is known by, the function that gives all of its parts, and how many these are.
+
+    ``along``: by which parameters of a part the function is called, where it has any.
+    """
 
     name: str
-    decompose: Callable[[Any], tuple[Any, ...]]
+    decompose: Callable[..., tuple[Any, ...]]
     parts: int
+    along: Callable[[dict[str, Any]], dict[str, Any]] = lambda params: {}
 
 
 class _Found:
@@ -67,7 +71,7 @@ class _Known(threading.local):
 
 
 _KNOWN = _Known()
-_PARTS: dict[Any, tuple[Whole, int]] = {}
+_PARTS: dict[Any, list[tuple[Whole, int]]] = {}
 
 
 def key_of(kind: str, x: Any) -> tuple[Any, ...]:
@@ -135,8 +139,13 @@ def part(kernel: Any, whole: Whole, k: int, alone: bool = False) -> Any:
             return found
         return remember(key, whole.decompose(x), x).give(k)
 
-    _PARTS[run] = whole, k
+    in_programs(whole, k, run)
     return run
+
+
+def in_programs(whole: Whole, k: int, kernel: Any) -> None:
+    """Let programs compute the parts of ``whole`` together, of which ``kernel`` gives number ``k``."""
+    _PARTS.setdefault(kernel, []).append((whole, k))
 
 
 def with_vectors(values: Any, *args: Any, **params: Any) -> Any:
@@ -148,6 +157,6 @@ def with_vectors(values: Any, *args: Any, **params: Any) -> Any:
         _KNOWN.together = before
 
 
-def part_of(kernel: Any) -> tuple[Whole, int] | None:
-    """The decomposition that a kernel gives a part of, and which one; programs compute it once for all of them."""
-    return _PARTS.get(kernel)
+def parts_of(kernel: Any) -> Sequence[tuple[Whole, int]]:
+    """The decompositions that a kernel gives a part of, and which one; programs compute it once for all of them."""
+    return _PARTS.get(kernel, ())

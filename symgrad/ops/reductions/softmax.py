@@ -11,6 +11,7 @@ from symgrad.op import Op, elementwise, front, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.smooth import exp
+from symgrad.ops.linalg import sharing
 from symgrad.ops.reductions.sums import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
@@ -198,3 +199,18 @@ def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     if dtype is not None:
         input = cast(input, dtype)
     return _softmax_of(log_softmax_op, log_softmax_of_one, input, dim)
+
+
+def _axis(params: dict[str, Any]) -> dict[str, Any]:
+    """The one axis of a softmax, or of a sum that keeps it; of other sums what they have."""
+    dim = params["dim"]
+    kept = params.get("keepdim", True) and (isinstance(dim, int) or len(dim) == 1)
+    return {"dim": dim if isinstance(dim, int) else dim[0]} if kept else params
+
+
+for _shares, _kernel in (
+    (sharing.Whole("exponentials", kernels.logsumexp_and_softmax, 2, _axis), kernels.logsumexp),
+    (sharing.Whole("logarithms", kernels.log_softmax_and_softmax, 2, _axis), kernels.log_softmax),
+):
+    sharing.in_programs(_shares, 0, _kernel)
+    sharing.in_programs(_shares, 1, kernels.softmax)

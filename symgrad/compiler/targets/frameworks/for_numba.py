@@ -142,6 +142,11 @@ OWN = {
     "log_softmax": """def log_softmax(x, dim):
     y = x - np.expand_dims(max_over(x, dim), dim)
     return y - np.expand_dims(np.log(np.sum(np.exp(y), dim)), dim)""",
+    "logsumexp_and_softmax": """def logsumexp_and_softmax(x, dim):
+    return np.expand_dims(logsumexp_over(x, dim), dim), softmax(x, dim)""",
+    "log_softmax_and_softmax": """def log_softmax_and_softmax(x, dim):
+    y = log_softmax(x, dim)
+    return y, np.exp(y)""",
     "logsumexp_over": """def logsumexp_over(x, axis):
     m = max_over(x, axis)
     m = np.where(np.isfinite(m), m, 0)
