@@ -7,9 +7,12 @@ import pickle
 import warnings
 import weakref
 
+import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.op import TABLE
+from symgrad.proving.samples import cases, make_case, samples
 from tests.functions import squaring
 
 
@@ -177,6 +180,38 @@ def test_second_gradients_keep_their_names():
     (x**3).sum().backward()
     assert x.grad.tolist() == [15.0, 60.0]
     assert sg.latex(x.grad) == sg.latex(15 * x**2)
+
+
+def squares(tensors):
+    """The sum of squares, of absolute values where they are complex."""
+    return sum((t * t.conj()).real.sum() for t in tensors if t is not None and t.requires_grad)
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in cases()))
+def test_no_op_leaves_a_cycle(name):
+    """Gradients of gradients, over every sample of the table."""
+
+    def run():
+        for k in range(len(samples(TABLE[name]))):
+            args, params = make_case(name, k)
+            tensors = [sg.tensor(a) if isinstance(a, np.ndarray | np.generic) else a for a in args]
+            wanted = [t.requires_grad_() for t in tensors if sg.is_tensor(t) and t.is_floating_point()]
+            out = TABLE[name](*tensors, **params)
+            if sg.is_tensor(out) and out.requires_grad:
+                squares([out]).backward(create_graph=True)
+                second = squares([t.grad for t in wanted])
+                if sg.is_tensor(second):
+                    second.backward()
+
+    run()  # what is found out once for each op stays
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    run()
+    gc.collect()
+    gc.set_debug(0)
+    found = {f"{type(thing).__module__}.{type(thing).__name__}" for thing in gc.garbage}
+    gc.garbage.clear()
+    assert not found
 
 
 @pytest.mark.parametrize("name", ["rand", "randn"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -33,16 +32,13 @@ def _density(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
         first = (log(x) if i else log1p(-x)) if i + j == 1 else 0
         return first - (polygamma_fall(a, b, n=i - 1) if i else polygamma_fall(b, a, n=j - 1))
 
-    @functools.cache
-    def row(i: int, j: int) -> Any:
-        if not i and not j:
-            return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
+    rows = {(0, 0): exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))}
+    for i, j in [(i, j) for i in range(m + 1) for j in range(n + 1) if i < m or j == n or not m][1:]:
         p, q = (i - 1, j) if i else (i, j - 1)
         steps = [(k, r) for k in range(p + 1) for r in range(q + 1)]
-        terms = [math.comb(p, k) * math.comb(q, r) * slope(i - k, j - r) * row(k, r) for k, r in steps]
-        return sum(terms[1:], terms[0])
-
-    return row(m, n)
+        terms = [math.comb(p, k) * math.comb(q, r) * slope(i - k, j - r) * rows[k, r] for k, r in steps]
+        rows[i, j] = sum(terms[1:], terms[0])
+    return rows[m, n]
 
 
 polygamma_fall: Op = with_orders(

@@ -179,5 +179,6 @@ def _tie(node: Node, row: Any) -> None:
         vars(made).update(vars(row))
         if row.inputs is not None:
             made.inputs = tuple([held(place) for place in row.inputs])
-    object.__setattr__(node, "__class__", Tied)
+    if type(node) is not Tied:  # it is where a leaf that earlier passes did not go over has a tether now
+        object.__setattr__(node, "__class__", Tied)
     _row.__set__(node, made)
