@@ -25,10 +25,16 @@ def _softmax(x: Any, *, dim: int) -> Any:
 
 
 def _logsumexp(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """Of the exponentials of softmax, so that a program that has both computes them once."""
     top = lookup("amax")(x, dim=dim, keepdim=True)
-    top = lookup("where")(lookup("isfinite")(top), top, 0)
-    found = lookup("log")(lookup("sum")(lookup("exp")(x - top), dim=dim, keepdim=True)) + top
+    total = lookup("sum")(lookup("exp")(x - top), dim=dim, keepdim=True)
+    found = lookup("where")(lookup("isfinite")(top), lookup("log")(total) + top, top)
     return found if keepdim else lookup("squeeze")(found, dim=dim)
+
+
+def _log_softmax(x: Any, *, dim: int) -> Any:
+    shifted = x - lookup("amax")(x, dim=(dim,), keepdim=True)
+    return shifted - lookup("log")(lookup("sum")(lookup("exp")(shifted), dim=(dim,), keepdim=True))
 
 
 def _var(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
@@ -59,6 +65,7 @@ def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
+    "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
     "var": _var,
     "std": _std,

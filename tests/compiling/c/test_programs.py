@@ -150,3 +150,15 @@ def test_the_text_is_the_same_twice_and_says_what_it_computes(tmp_path):
 def test_helpers_that_no_line_calls_are_left_out(tmp_path):
     program = sg.compile(lambda x: sg.norm(x.gather(0, sg.zeros((), dtype=sg.int64)), 1), np.float64(-2.0)).program
     assert "wrap(" not in text_of(program, tmp_path)
+
+
+def test_statements_say_what_they_compute_and_exponentials_are_computed_once(tmp_path):
+    def labelled(W, X):
+        scores = X @ W
+        return (sg.logsumexp(scores, 1) - sg.log_softmax(scores, 1)[:, 0]).sum() + sg.tanh(X + W.T).sum()
+
+    W, X = rng.random((3, 3)), rng.random((3, 3))
+    text = text_of(sg.compile(sg.func.value_and_grad(labelled), W, X), tmp_path)
+    assert text.count("= exp(") == 1
+    assert "/* matmul(X, W) */" in text
+    assert "tanh(X[" in text  # no brackets in brackets

@@ -25,7 +25,8 @@ Loop = Callable[[Any, Term, Sequence[Any], str], None]
 def summed(term: Term) -> bool:
     """Whether a multilinear op sums over something, has several operands, or puts one on a diagonal."""
     inputs, output = term.labels()
-    return len(inputs) > 1 or not set(inputs[0]) <= set(output) or len(set(output)) < len(output)
+    gone = any(label not in output and size != 1 for label, size in zip(inputs[0], term.args[0].shape, strict=True))
+    return len(inputs) > 1 or gone or len(set(output)) < len(output)
 
 
 def contraction(w: Any, term: Term, args: Sequence[Any], target: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,19 @@ def closed(text: str) -> str:
         if not depth and not (c.isalnum() or c in "_.])"):
             return f"({text})"
     return f"({text})" if text.startswith("(") and not _one_bracket(text) else text
+
+
+_PLACE = re.compile(r"(?:(?<=\()|(?<=, ))\{(\d)\}(?=\)|, )|\{(\d)\}")
+"""Where a form has an operand: as an argument of a call, and elsewhere."""
+
+
+def filled(form: str, texts: Sequence[str]) -> str:
+    """A form with texts in its places: in brackets, unless it has them around each of these already.
+
+    >>> filled("sqrt({0}) * {1}", ["a + b", "c + d"]), filled("hypot({0}, {1})", ["a + b", "c"])
+    ('sqrt(a + b) * (c + d)', 'hypot(a + b, c)')
+    """
+    return _PLACE.sub(lambda m: texts[int(m[1])] if m[1] else closed(texts[int(m[2])]), form)
 
 
 def _one_bracket(text: str) -> bool:

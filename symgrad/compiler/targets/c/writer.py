@@ -14,7 +14,7 @@ from symgrad.compiler.targets.c.decompositions import DECOMPOSITIONS
 from symgrad.compiler.targets.c.entries import ENTRIES
 from symgrad.compiler.targets.c.library import COMPLEX, LIBRARY, WHOLE
 from symgrad.compiler.targets.c.loops import LOOPS, contraction, summed
-from symgrad.compiler.targets.c.texts import MATH, c_name, closed, is_complex, is_whole, literal, type_of, wide
+from symgrad.compiler.targets.c.texts import MATH, c_name, closed, filled, is_complex, is_whole, literal, type_of, wide
 from symgrad.compiler.targets.forms import Form, has_form, letters_in, size_text
 from symgrad.compiler.targets.libraries import CALL, called
 from symgrad.compiler.trace import Input
@@ -200,8 +200,8 @@ class Writer:
         texts = []
         for k, (x, operand) in enumerate(zip(term.args, args, strict=True)):
             wanted = "bool" if k == op.condition else "uint64_t" if goes_round else inner
-            texts.append(closed(self.entry(x, operand, self.broadcast(x, at), wanted)))
-        text = self.helped(form.format(*texts))
+            texts.append(self.entry(x, operand, self.broadcast(x, at), wanted))
+        text = self.helped(filled(form, texts))
         if kind == "bool" or inner == "double":
             return text
         if is_whole(inner):
@@ -331,7 +331,9 @@ class Writer:
         """All statements of the program, and the results."""
         now: dict[str, str] = {}
         for name, _, operand in program.statements:
-            term, operand = operand.term, self._prepared(_renamed(operand, now))
+            term, operand = operand.term, _renamed(operand, now)
+            self.line(f"/* {said(term, operand)} */")
+            operand = self._prepared(operand)
             new = self.variable(term.shape, self.kind(term))
             self.store(term, operand, new)
             old = now.get(name)
@@ -340,7 +342,9 @@ class Writer:
                 self.line(f"held[{list(self.memory).index(old)}] = NULL;")
             now[name] = new
         for output, operand, target in zip(outputs, program.results, targets, strict=True):
-            self.result(output, self._prepared(_renamed(operand, now)), target)
+            operand = _renamed(operand, now)
+            self.line(f"/* {target.lstrip('*')} is {said(output.term, operand)} */")
+            self.result(output, self._prepared(operand), target)
 
     def result(self, output: Any, operand: Any, target: str) -> None:
         """A result in the memory of the caller, in its traced dtype."""
@@ -424,6 +428,16 @@ def lazy(term: Term) -> bool:
     if form is not None:
         return form.entry is not None and (form.loop is None or not term.params["index"].fancy)
     return op.kind == "multilinear" and not summed(term)
+
+
+def said(term: Term, operand: Any) -> str:
+    """An operand in words, for those who read the lines that compute it: ops by their names in the table."""
+    if term.op is NUMBER or term.op is SIZE:
+        return str(term.params["value" if term.op is NUMBER else "name"])
+    if not isinstance(operand, Call):
+        return str(operand)
+    parts = (said(x, a) for x, a in zip(operand.term.args, operand.args, strict=True))
+    return f"{operand.term.op.name}({', '.join(parts)})"
 
 
 def once(term: Term, k: int) -> bool:
