@@ -31,6 +31,10 @@ after that; and the part for finding where they are."""
 
 UNEXPLAINED = (*UNNAMED, "precision")
 
+CLOSE_BY = (
+    "an argument has the same value everywhere; the mistake was looked for close by, where more can be told apart"
+)
+
 
 class Inquiry:
     """What was compared, kept until the mistakes are asked for: the verdict does not wait for them."""
@@ -39,6 +43,7 @@ class Inquiry:
         self.subject, self.given, self.exact, self.arguments = subject, given, exact, arguments
         self.wrong = [i for i, a in enumerate(arguments) if not a.ok]
         self.mending = Search(subject, given, arguments)  # what the user wants of it is known now only
+        self.beside: Inquiry | None = None  # the same of a point where more can be told apart
 
     def about_numbers(self) -> bool:
         """Whether a second call shows that the formula is right, and its numbers are not."""
@@ -47,6 +52,12 @@ class Inquiry:
 
     def run(self, seconds: float) -> tuple[Mend | None, list[str]]:
         """Write a diagnosis into the reports of all that is wrong; gives the change that mends it, and notes."""
+        if self.beside is not None and self.beside.wrong == self.wrong:
+            mend, notes = self.beside.run(seconds / 2)
+            if mend is not None or not self.beside._unexplained:
+                for i in self.wrong:
+                    self.arguments[i].diagnosis = self.beside.arguments[i].diagnosis
+                return mend, [*notes, CLOSE_BY]
         start, exact, arguments = time.monotonic(), self.exact, self.arguments
         first = min(FIRST_MENDING, seconds / 4)
         mend = self.mending.go_on(first, start + seconds, likely=min(LIKELY_MENDING, seconds / 4))

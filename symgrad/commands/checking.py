@@ -34,6 +34,7 @@ def add_check(commands: Any) -> None:
         epilog="example: python -m symgrad check losses.py:loss --grad losses.py:loss_grad --shapes 'X=20,5 w=5 y=20'",
     )
     parser.add_argument("function", metavar="FUNCTION", help="file.py:function or package.module:function")
+    parser.add_argument("derivative", nargs="?", metavar="DERIVATIVE", help="the same as --grad")
     parser.add_argument(
         "--grad",
         metavar="FUNCTION",
@@ -60,7 +61,9 @@ def run_check(options: argparse.Namespace) -> int:
     """Run the command; gives the exit code."""
     at = At({}, [])
     try:
-        f, grad, kind = _pair(options.function, options.grad)
+        if options.grad is not None and options.derivative is not None:
+            raise ArgumentError(f"the derivative is given twice: {options.derivative} and --grad {options.grad}.")
+        f, grad, kind = _pair(options.function, options.grad or options.derivative)
         at = point_of(f, options)
         report = _report(f, grad, kind, at.values, options)
     except Exception as error:  # noqa: BLE001  (whatever the functions of the user raise)

@@ -200,3 +200,12 @@ def test_numbers_of_options_are_not_negative(losses, capsys):
         with pytest.raises(SystemExit):
             main(command)
         assert "less than 0" in capsys.readouterr().err
+
+
+def test_the_derivative_may_be_the_second_of_two_names(losses, capsys):
+    shapes = ["--shapes", "X=5,3 w=3 y=5"]
+    assert main(["check", f"{losses}:loss", f"{losses}:loss_grad", *shapes]) == 0
+    assert main(["check", f"{losses}:loss", "forgotten", *shapes]) == 1
+    assert "missing" in capsys.readouterr().out
+    assert main(["check", f"{losses}:loss", "forgotten", "--grad", "loss_grad", *shapes]) == 2
+    assert "the derivative is given twice" in capsys.readouterr().err

@@ -188,3 +188,47 @@ def test_the_search_ends_in_time_and_says_so(seconds):
     report = check(f, lambda x: np.cos(x) + np.arange(6.0), RNG.normal(size=6), diagnose=seconds)
     assert not report.ok
     assert any("given up" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "said"),
+    [
+        (
+            lambda b, w: (w * b**2).sum() / w.sum(),
+            lambda b, w: 2 * w * b,
+            (RNG.normal(size=4), np.array([0.3, 1.1, 0.7, 0.4])),
+            "w.sum() (= 2.5) times",
+        ),
+        (
+            lambda x, m: (x * m).sum() / m.sum(),
+            lambda x, m: m,
+            (RNG.normal(size=5), np.array([1, 0, 1, 0, 1])),
+            "m.sum() (= 3) times",
+        ),
+        (lambda s, v: (v * s**2).sum(), lambda s, v: v.sum(), (0.7, RNG.normal(size=4)), "1/(2*s) (= 0.7143) times"),
+    ],
+)
+def test_factors_are_sums_of_weights_and_doubled_parameters(f, grad, args, said):
+    """They were numbers without a name."""
+    assert said in check(f, grad, *args, argnums=0, mend=False).diagnosis.sentence
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "said"),
+    [
+        (
+            lambda x, A: np.exp(A @ x).sum(),
+            lambda x, A: A.T @ np.ones(3),
+            (np.ones(4), np.ones((3, 4))),
+            "The derivative of exp is left out",
+        ),
+        (lambda x, w: (w * x**2).sum(), lambda x, w: 2 * x, (np.ones(5), np.full(5, 3.0)), "The factor w is left out"),
+        (lambda x, A: np.exp(A @ x).sum(), lambda x, A: np.exp(A @ x), (np.zeros(5), np.ones((5, 5))), "of A @ x by x"),
+    ],
+)
+def test_where_all_entries_are_equal_the_mistake_is_looked_for_close_by(f, grad, args, said):
+    """It was a number: the ratio of two arrays of equal entries."""
+    report = check(f, grad, *args, argnums=0, mend=False)
+    assert said in report.diagnosis.sentence
+    assert "looked for close by" in "".join(report.notes)
+    assert np.array_equal(report.arguments[0].given, grad(*args))

@@ -124,11 +124,11 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
             continue
         for key, values in fresh.items():
             seen.setdefault(key, set()).update(values)
-        other = _compared(there, compare)
+        other = compared_there(there, compare)
         if other is None or other.ok or not _is_mistake(other):
             continue
         if holds_close_by is None:
-            beside = _compared(_at(given, CLOSE_BY), compare)
+            beside = compared_there(_at(given, CLOSE_BY), compare)
             holds_close_by = beside is not None and beside.ok
         if holds_close_by:
             other.notes.append(
@@ -155,7 +155,7 @@ def _beside_boundaries(
                 seen[key].update(_sides_at(there, derivative, exact.as_arrays).get(key, set()))
         if fits is not False:
             continue
-        other = _compared(there, compare)
+        other = compared_there(there, compare)
         if other is None or other.ok or not _is_mistake(other) or not _holds_around(given, compare):
             continue
         place = _text((step.boundary.line, step.boundary.node.op.name, 0))
@@ -209,7 +209,7 @@ def _holds_around(given: Given, compare: Compare) -> bool:
     for k in given.positions:
         array = as_array(given.args[k])
         moves[k] = array * 0.01 * rng.uniform(-1, 1, array.shape)
-    around = (_compared(there, compare) for there in (_at(given, CLOSE_BY), _moved(given, moves)))
+    around = (compared_there(there, compare) for there in (_at(given, CLOSE_BY), _moved(given, moves)))
     return all(report is not None and report.ok for report in around)
 
 
@@ -243,7 +243,7 @@ def _sides_at(given: Given, derivative: Derivative, as_arrays: bool) -> Sides:
         return {}
 
 
-def _compared(given: Given, compare: Compare) -> Report | None:
+def compared_there(given: Given, compare: Compare) -> Report | None:
     """The comparison where the functions take these arguments, and the exact derivative is finite."""
     assert given.again is not None
     try:

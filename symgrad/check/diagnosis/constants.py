@@ -38,8 +38,9 @@ def constant_name(value: Any, case: Case) -> str | None:
     of_size, of_scalar = _size_name(size, case), _scalar_name(size, case)
     if of_size and of_scalar and "**" not in of_scalar:  # which of them is meant nobody knows
         return f"{sign}{of_size[:-1]} or {of_scalar.partition(' (')[0]})"
-    if of_size or of_scalar or plain:
-        return sign + (of_size or of_scalar or "") if of_size or of_scalar else plain
+    named = of_size or of_scalar or _total_name(size, case)
+    if named or plain:
+        return sign + named if named else plain
     for name, known in {**_KNOWN, **_norm(case)}.items():
         for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
             if _near(size, candidate):
@@ -101,9 +102,18 @@ _DOUBTFUL = ("{0}/({0} - 1)", "({0} - 1)/{0}")
 
 
 def _scalar_name(value: float, case: Case) -> str | None:
-    """``value`` as an argument without axes, its square, or the inverse of one of these."""
+    """``value`` as an argument without axes, its square or double, or the inverse of one of these."""
     arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
     return _among(value, [(name, abs(a)) for name, a in arguments if not a.ndim and a.dtype.kind == "f"])
+
+
+def _total_name(value: float, case: Case) -> str | None:
+    """``value`` as the sum or norm of an argument, its square, or the inverse of one of these."""
+    subject = case.subject
+    arrays = [(subject.names[k], np.asarray(subject.args[k])) for k in subject.data]
+    chosen = [(name, a) for name, a in arrays if a.size > 2 and a.dtype.kind in "fib"]
+    sums = [(f"{name}.sum()", np.abs(a.sum())) for name, a in chosen]
+    return _among(value, [*sums, *((f"norm({name})", np.sqrt(np.sum(a * 1.0 * a))) for name, a in chosen)])
 
 
 def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
@@ -131,10 +141,20 @@ def _among(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
     for name, array in named:
         if array and abs(array) not in (1, 2, 0.5):
             size = float(array)
-            for form, known in (("{}", size), ("1/{}", 1 / size), ("{}**2", size**2), ("1/{}**2", 1 / size**2)):
-                if _near(value, known):
-                    return f"{form.format(name)} (= {known:.4g})"
+            for form, of in _FORMS.items():
+                if _near(value, of(size)):
+                    return f"{form.format(name)} (= {of(size):.4g})"
     return None
+
+
+_FORMS: dict[str, Callable[[float], float]] = {
+    "{}": lambda x: x,
+    "1/{}": lambda x: 1 / x,
+    "{}**2": lambda x: x**2,
+    "1/{}**2": lambda x: 1 / x**2,
+    "2*{}": lambda x: 2 * x,
+    "1/(2*{})": lambda x: 1 / (2 * x),
+}
 
 
 def _norm(case: Case) -> dict[str, float]:
