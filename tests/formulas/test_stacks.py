@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -246,3 +247,71 @@ def turned(t):
 )
 def test_two_by_two_matrices_of_numbers_are_worked_out(f, wrt, text):
     assert sg.formula(f, 0.5, 0.3, wrt=wrt).unicode() == text
+
+
+def epidemic(y, b, c):
+    return sg.stack([-b * y[0] * y[1], b * y[0] * y[1] - c * y[1], c * y[1]])
+
+
+def reactions(y, k):
+    slow, back, fast = k[0] * y[0], k[2] * y[1] * y[2], k[1] * y[1] ** 2
+    return sg.stack([back - slow, slow - back - fast, fast])
+
+
+def arm(t, r):
+    ends = r[0] * sg.cos(t[0]), r[1] * sg.cos(t[0] + t[1]), r[0] * sg.sin(t[0]), r[1] * sg.sin(t[0] + t[1])
+    return sg.stack([ends[0] + ends[1], ends[2] + ends[3]])
+
+
+def sphere(q):
+    ring = q[0] * sg.sin(q[1])
+    return sg.stack([ring * sg.cos(q[2]), ring * sg.sin(q[2]), q[0] * sg.cos(q[1])])
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "text"),
+    [
+        (epidemic, ((3,), 0.3, 0.2), "[−b y[1], −b y[0], 0; b y[1], b y[0] − c, 0; 0, c, 0]"),
+        (reactions, ((3,), (3,)), None),
+        (arm, ((2,), (2,)), None),
+        (sphere, ((3,),), None),
+        (lambda y, b: y[0] * y[1] * sg.stack([b, -b, 0 * b]) + y, ((3,), 0.3), None),
+    ],
+)
+def test_jacobians_of_stacked_numbers_are_the_matrix_of_their_entries(f, args, text):
+    """They were sums of columns times unit vectors where entries are the same but for a number."""
+    rng = np.random.default_rng(2)
+    values = [rng.uniform(0.5, 1.5, a) if isinstance(a, tuple) else np.array(a) for a in args]
+    found = sg.formula(sg.func.jacobian(f), *values)
+    last = found.unicode().splitlines()[-1].strip()
+    assert text in (None, last)
+    assert "𝐞" not in last
+    assert not re.search(r"= \w\[\d\]$", found.unicode(), re.MULTILINE)
+    given = dict(zip(f.__code__.co_varnames, values, strict=False))
+    want = sg.func.jacrev(f)(*values).numpy()
+    for read in (from_latex(found.latex(), found.symbols, shape=found.term.shape), canonical(found.term)):
+        np.testing.assert_allclose(evaluate(read, given), want, rtol=1e-9, atol=1e-12)
+
+
+def test_entries_of_columns_are_entries():
+    """They were entries of reshape(c; shape = (3,))."""
+
+    def f(c):
+        return sg.exp(c[0, 0]) * c[1, 0] + c[2, 0] ** 2
+
+    found = sg.formula(f, (3, 1), wrt="c")
+    assert found.unicode() == "[c[1, 0] e^(c[0, 0]); e^(c[0, 0]); 2 c[2, 0]]"
+    c = np.array([[0.3], [0.7], [-0.2]])
+    read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, {"c": c}), [[0.7 * np.exp(0.3)], [np.exp(0.3)], [-0.4]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda q, k: k * q[2] * q[0] ** 3, "k q[0]³ q[2]"),
+        (lambda q, k: sg.sin(q[1]) * q[0] * k, "k q[0] sin(q[1])"),
+    ],
+)
+def test_entries_stand_behind_symbols_and_in_order(f, text):
+    assert sg.formula(f, (3,), 0.5).unicode() == text

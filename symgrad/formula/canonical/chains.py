@@ -102,14 +102,37 @@ _HALVES = (Fraction(1, 2), Fraction(-1, 2))
 
 
 def rank_of(term: Term) -> float:
-    """Place in a product: numbers and sizes, symbols, sums of scalars that are symbols, functions, other sums."""
+    """Place in a product: numbers and sizes, symbols, their entries, sums of scalars' names, functions, other sums."""
     if term.op in (NUMBER, SIZE):
         return 0
     if term.op is SYMBOL or (term.op.name in ("permute", "select") and term.args[0].op is SYMBOL):
         return 1
+    if _is_entry(term):
+        return 1.25
     if term.op.name not in ("add", "sub"):
         return 2
     return 1.5 if not term.shape and all(map(_is_name, term.args)) else 3
+
+
+def _is_entry(term: Term) -> bool:
+    """Whether a term is an entry of a symbol at a fixed place."""
+    return term.op.name == "getitem" and not term.shape and len(term.args) == 1 and term.args[0].op is SYMBOL
+
+
+def _in_order(parts: list[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
+    """Factors by their places in a product; entries of one array in the order of their indices among themselves."""
+    found = sorted(parts, key=_place)
+    entries = [k for k, (base, _) in enumerate(found) if _is_entry(base)]
+    for array in {found[k][0].args[0] for k in entries}:
+        own = [k for k in entries if found[k][0].args[0] is array]
+        by_index = sorted((found[k] for k in own), key=lambda part: _index(part[0]))
+        for k, part in zip(own, by_index, strict=True):
+            found[k] = part
+    return found
+
+
+def _index(entry: Term) -> list[int]:
+    return [k if isinstance(k, int) else 0 for k in entry.params["index"].parts]
 
 
 def _place(part: tuple[Term, Power]) -> tuple[float, str]:
@@ -158,7 +181,7 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     parts = _one_root([(b, plain_power(p)) for b, p in found.items() if p])
     guards = [x for x in parts if is_guard(x[0])]
     plain = [x for x in parts if not is_guard(x[0])] if guards else parts
-    plain = sorted(plain, key=_place) if len(plain) > 1 else plain
+    plain = _in_order(plain) if len(plain) > 1 else plain
     over = [powered(b, p) for b, p in plain if p > 0]
     under = _multiplied([powered(b, -p) for b, p in plain if p < 0])
     top = _multiplied([*([above] if above is not None else []), *over])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from symgrad.formula.printing.width import TOKEN
 from symgrad.formula.term import Term, postorder
@@ -50,5 +50,14 @@ def worth_a_name(root: Term, texts: Mapping[Term, str]) -> set[Term]:
 
 
 def _may_have_one(t: Term) -> bool:
-    named = bool(t.args) and t.op.name not in _WRAPPERS
+    named = bool(t.args) and t.op.name not in _WRAPPERS and not is_entry(t)
     return named and t.ndim <= 2 and (t.dtype is None or t.dtype.kind != "b")
+
+
+def is_entry(t: Term, named: Container[Term] = ()) -> bool:
+    """Whether a part is an entry or a row of a symbol or of a named part, which is as short as a name of its own."""
+    while t.op.name == "select" or (t.op.name == "getitem" and len(t.args) == 1 and t.ndim == 0):
+        (t,) = t.args
+        if not t.args or t in named:
+            return True
+    return False

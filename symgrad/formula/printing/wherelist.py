@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.naming import Names, named_parts
+from symgrad.formula.printing.sharing import is_entry
 from symgrad.formula.structures import shows_symmetry
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, postorder
 
@@ -43,19 +44,10 @@ def _is_short(t: Term, named: Container[Term]) -> bool:
     """Whether a part is a symbol with a number, as short as a name: 2a, n², x/2, 1 - e; or two entries side by side."""
     if t.op.name == "neg":
         t = t.args[0]
-    if any(_is_entry(a, named) for a in t.args):
-        return all(a.op is NUMBER or _is_entry(a, named) for a in t.args) and t.op.name in ("mul", "pow")
+    if any(is_entry(a, named) for a in t.args):
+        return all(a.op is NUMBER or is_entry(a, named) for a in t.args) and t.op.name in ("mul", "pow")
     kinds = sorted(0 if a.op is NUMBER else 1 if a in named or not a.args else 2 for a in t.args)
     return bool(t.op.entrywise) and kinds == [0, 1]
-
-
-def _is_entry(t: Term, named: Container[Term]) -> bool:
-    """Whether a part is an entry or a row of a symbol or of a named part, which is as short as a name of its own."""
-    while t.op.name == "select" or (t.op.name == "getitem" and len(t.args) == 1 and t.ndim == 0):
-        (t,) = t.args
-        if not t.args or t in named:
-            return True
-    return False
 
 
 def _is_call(t: Term) -> bool:
@@ -104,7 +96,7 @@ class Statements:
             for a in t.args:
                 deep, large = max(deep, depth[a] + 1), large + size[a]
             shared = uses[t] >= shared_from and (large > 2 or (large == 2 and uses[t] > 2 and _is_call(t)))
-            shared = shared and not _is_short(t, self.named) and not _is_entry(t, self.named)
+            shared = shared and not _is_short(t, self.named) and not is_entry(t, self.named)
             large_or_deep = deep >= STATEMENT_DEPTH or large >= (STATEMENT_SIZE if t in rows else largest)
             whole = t.op.name not in _THIN and (shared or large_or_deep)
             if t is self.root or (t.args and whole):

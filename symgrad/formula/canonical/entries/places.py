@@ -145,6 +145,8 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         return entry.spread([k for k, axis in enumerate(left) if isinstance(single[axis], slice)], term.shape)
     if 1 not in form.shape:
         return None
+    if term.args[0].op is SYMBOL and not term.shape:
+        return run.opaque(term)
     kept = [k for k, n in enumerate(form.shape) if n != 1]
     if any(isinstance(parts[k], slice) and parts[k] != _ALL for k in range(len(parts)) if k not in kept):
         return None

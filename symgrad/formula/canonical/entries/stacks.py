@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.entries.slices import unit_place
+from symgrad.formula.canonical.entries.slices import index_of_axes, unit_place
+from symgrad.formula.canonical.entries.written import unit_vector
 from symgrad.formula.canonical.normal import Factor, Form, Product, content
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term, number
@@ -24,13 +25,16 @@ Groups = dict[tuple[int, ...], list[Product]]
 
 def stacked(form: Form, run: Canonicaliser) -> Form:
     """A form whose terms with unit vectors are one array of the entries that stand at these places, always."""
+    if 1 in form.shape:
+        longer = [k for k, size in enumerate(form.shape) if size != 1]
+        return stacked(form.restricted(longer), run).spread(longer, form.shape)
     rank = len(form.shape)
-    if rank not in (1, 2) or 1 in form.shape or len(form.terms) < 2:
+    if rank not in (1, 2) or len(form.terms) < 2:
         return form
     for axes in ((0, 1), (1,), (0,)) if rank == 2 else ((0,),):
-        whole = form if len(axes) == 1 else Form([q for p in form.terms for q in _spread(p, run)], form.shape)
+        whole = form if len(axes) < rank else Form([q for p in form.terms for q in _spread(p, run)], form.shape)
         found = _stacked(whole, axes, run)
-        if found is not None:
+        if found is not None and len(found.terms) < len(form.terms):
             return stacked(found, run)
     return form
 
@@ -86,18 +90,38 @@ def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | No
 
 
 def _spread(p: Product, run: Canonicaliser) -> list[Product]:
-    """A product of a vector in brackets that is a sum of multiples of unit vectors, as the sum of their products."""
+    """A product of a vector that is a sum of multiples of unit vectors, in brackets or stacked, as their products."""
     for k, f in enumerate(p.factors):
-        inside = run.insides.get(f.base) if f.power == 1 and len(f.labels) == 1 else None
-        if inside is None or not all(_is_multiple(q) for q in inside.terms):
+        parts = _multiples(f.base, run) if f.power == 1 and len(f.labels) == 1 else None
+        if parts is None:
             continue
         found = []
-        for q in inside.terms:
+        for q in parts:
             own = [Factor(g.base, f.labels if g.labels else (), g.power) for g in q.factors]
             factors = (*p.factors[:k], *own, *p.factors[k + 1 :])
             found += _spread(Product(p.coef * q.coef, factors, p.out, p.decimal or q.decimal), run)
         return found
     return [p]
+
+
+def _multiples(base: Term, run: Canonicaliser) -> Sequence[Product] | None:
+    """The multiples of unit vectors that a vector is the sum of; None for other arrays."""
+    if base in run.insides:
+        found = [q for p in run.insides[base].terms for q in _spread(p, run)]
+        return found if all(_is_multiple(q) for q in found) else None
+    start, stack = _range_of(base)
+    if stack.op.name != "stack" or stack.ndim != 1:
+        return None
+    units = (run.opaque(unit_vector(base.shape[0], start + k)) for k in range(len(stack.args)))
+    return [q for entry, unit in zip(stack.args, units, strict=True) for q in run.times(run.form_of(entry), unit).terms]
+
+
+def _range_of(base: Term) -> tuple[int, Term]:
+    """Where what is put among zeros begins, and what that is; the array itself for others."""
+    parts = index_of_axes(base.params["index"], base.ndim) if base.op.name == "put" and base.ndim == 1 else None
+    if parts is None or len(base.args) != 1 or not isinstance(parts[0], slice) or parts[0].step not in (None, 1):
+        return 0, base
+    return parts[0].start or 0, base.args[0]
 
 
 def _is_multiple(p: Product) -> bool:
