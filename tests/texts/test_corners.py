@@ -14,6 +14,7 @@ from symgrad.formula.printing.latex import latex
 from symgrad.formula.reading.text import parse_formula
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import to_sympy
+from symgrad.formula.sympy.texts import text as formula_text
 from symgrad.formula.term import Term, evaluate, symbol
 from symgrad.formula.term import symbols as symbols_of
 from symgrad.ops.linalg.contraction import contract
@@ -174,3 +175,25 @@ def test_fouriers_transform_is_a_letter():
             np.testing.assert_allclose(z.numpy(), run(sg.arange(4.0, dtype=sg.float64), norm=norm).numpy())
     with pytest.raises(sg.errors.FormulaError, match="not known here"):
         sg.from_latex(r"\mathcal{F}^{2}\left(x\right)", "x=n", notation="printed")
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "wrt", "text"),
+    [
+        (lambda c, A: (c.T @ A @ c)[0, 0], ((3, 1), (3, 3)), "c", "(A + A.T) @ c"),
+        (lambda c, A: (c.T @ A @ c)[0, 0], ((3, 1), (3, 3)), ("c", "c"), "(A + A.T)[:, None, :, None]"),
+        (lambda w, X, y: ((X @ w - y) ** 2).sum(), ((3, 1), (5, 3), (5, 1)), "w", "2*(X.T @ (X @ w - y))"),
+        (lambda w, X: sg.exp(X @ w).sum(), ((3, 1), (5, 3)), "w", "X.T @ exp(X @ w)"),
+        (lambda r, A: (A * r).sum(), ((1, 3), (4, 3)), "r", "sum(A, 0)[None, :]"),
+    ],
+)
+def test_columns_are_columns_in_texts(f, shapes, wrt, text):
+    """They were unsqueeze(… squeeze(c, dim=(1,)) …, dim=1)."""
+    found = sg.formula(f, *shapes, wrt=wrt)
+    assert formula_text(found.expr) == text
+    rng = np.random.default_rng(4)
+    names = f.__code__.co_varnames[: len(shapes)]
+    given = {name: rng.normal(size=shape) for name, shape in zip(names, shapes, strict=True)}
+    sizes = {letter: n for s in found.symbols for letter, n in zip(s.shape, given[s.name].shape, strict=True)}
+    read = parse_formula(str(found.expr), found.symbols)
+    np.testing.assert_allclose(evaluate(read, given, sizes), evaluate(found.term, given, sizes), rtol=1e-9)

@@ -20,6 +20,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.canonical.chains import is_transpose
 from symgrad.formula.printing.wherelist import canonical_or_raw
+from symgrad.formula.sympy.columns import in_columns
 from symgrad.formula.sympy.entries import indexable
 from symgrad.formula.sympy.heads import _WORD, ArraySymbol, Head, SizeSymbol, Static, head, shape_of, unknown
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, as_term, concrete, number, postorder, symbol
@@ -58,7 +59,7 @@ def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()
     key = (canonicalise, tuple(symbols))
     cache = _CACHE.setdefault(term, {})
     if key not in cache:
-        made = _built(canonical_or_raw(term) if canonicalise else term, term, symbols)
+        made = _built(in_columns(canonical_or_raw(term)) if canonicalise else term, term, symbols)
         cache[key] = indexable(made) if term.shape and canonicalise else made
     return cache[key]
 
