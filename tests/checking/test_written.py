@@ -127,13 +127,13 @@ def test_other_threads_get_plain_arrays():
     seen, go, done = [], threading.Event(), threading.Event()
 
     def other():
-        go.wait(10)
+        go.wait(300)
         seen.extend([np.zeros(2), math.exp(0.0)])
         done.set()
 
     def f(x):
         go.set()
-        done.wait(10)
+        done.wait(300)
         return (np.zeros(4) + x**2).sum()
 
     thread = threading.Thread(target=other)

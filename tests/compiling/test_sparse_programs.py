@@ -106,7 +106,7 @@ def test_files_stand_alone_and_refuse_other_ways(tmp_path: Any) -> None:
     path = tmp_path / "ordered.py"
     program.save(path)
     done = subprocess.run(
-        [sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-I", str(path), "--selftest"], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     scope: dict[str, Any] = {"__name__": "saved"}

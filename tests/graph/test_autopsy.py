@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import numpy as np
@@ -116,17 +115,14 @@ def leaf(*data, name="x"):
         (lambda x: sg.sqrt(x) * 0, (0.0,), "0"),
     ],
 )
-def test_limit_of_the_derivative(function, data, limit, monkeypatch):
-    monkeypatch.setattr(autopsy, "_SECONDS", 60.0)
+def test_limit_of_the_derivative(function, data, limit):
     text, found = dissected(lambda x: function(x).sum(), leaf(*data))
     assert found.limit == limit
     assert f"limit of the derivative there: {limit}" in text
 
 
 def test_a_limit_has_its_time(monkeypatch):
-    began = time.monotonic()
-    assert autopsy.within(0.05, lambda: [max(k, 1) for k in iter(int, 1)]) is None
-    assert time.monotonic() - began < 30
+    assert autopsy.within(0.05, lambda: [max(k, 1) for k in iter(int, 1)]) is None  # it would run for ever
     monkeypatch.setattr(autopsy, "_SECONDS", 0.0)
     text, found = dissected(lambda x: (sg.sin(x) / x).sum(), leaf(0.0))
     assert found.limit is None
@@ -146,8 +142,7 @@ def test_a_limit_has_its_time(monkeypatch):
         (lambda x: sg.asin(1 + x) * 0, 0.0, "write where(abs(x + 1) < 1, asin(x + 1), 1.57079"),
     ],
 )
-def test_rewrite(function, data, spelling, monkeypatch):
-    monkeypatch.setattr(autopsy, "_SECONDS", 60.0)
+def test_rewrite(function, data, spelling):
     text, found = dissected(lambda x: function(x).sum(), leaf(data))
     assert found.rewrite.startswith(spelling), found.rewrite
     assert f"rewrite: {spelling}" in text

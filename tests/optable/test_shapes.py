@@ -15,7 +15,7 @@ from symgrad.proving.laws import close, inner, weights
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 FULL = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=3)
-COMMON = settings(max_examples=60, deadline=None, derandomize=True)
+COMMON = settings(max_examples=60)
 STEP = 2.0**-11
 
 

@@ -467,7 +467,7 @@ def test_an_object_in_a_forked_process_begins_anew():
         child = context.Process(target=lambda: (queue.put(bits(both(W, X, Y))), both.close()))
         child.start()
         assert queue.get() == want
-        child.join(10)
+        child.join(300)
         assert child.exitcode == 0
         assert bits(both(W, X, Y)) == want
 
@@ -511,29 +511,31 @@ def _lives(pid):
 @forks
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 def test_workers_end_with_a_parent_that_is_killed():
-    done = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=600)
     children = [int(pid) for pid in done.stdout.split()]
     assert len(children) == 2
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while any(map(_lives, children)) and time.monotonic() < end:
         time.sleep(0.05)
     assert not any(map(_lives, children))
 
 
 INTERRUPTED = """
-import multiprocessing, os, signal, threading, time
+import multiprocessing, os, signal, time
 import numpy as np
 import symgrad as sg
 
 def f(w, X):
-    time.sleep(30 if len(X) == 2 else 0)
+    if len(X) == 2:
+        if X[0, 0] == 0:
+            os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(600)
     return (X @ w).mean()
 
 both = sg.parallel.value_and_grad(f, workers=2, verify=False, start_method="fork")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs are started without
-threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    both(np.ones(3), np.ones((32, 3)))
+    both(np.ones(3), np.arange(96.0).reshape(32, 3))
 except KeyboardInterrupt:
     print("interrupted", len(multiprocessing.active_children()), flush=True)
 """
@@ -541,7 +543,7 @@ except KeyboardInterrupt:
 
 @forks
 def test_an_interrupt_leaves_no_process():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=600)
     assert done.stdout.split() == ["interrupted", "0"], done.stderr
     assert not done.stderr
 
@@ -570,7 +572,7 @@ def test_processes_that_are_spawned(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SPAWNED))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600, env=environment)
     first, second = done.stdout.splitlines()
     assert first == "(tensor(2.), tensor([1., 1.], dtype=float32))", done.stderr
     assert "cannot be sent to worker processes" in second

@@ -224,17 +224,17 @@ def program(data: Any, longest: int) -> None:
         pair.finish()
 
 
-COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+COMMON: dict[str, Any] = {"suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=40, derandomize=True, **COMMON)
+@settings(max_examples=40, **COMMON)
 @given(st.data())
 def test_short_programs(data):
     program(data, 8)
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, **COMMON)
+@settings(max_examples=3000, derandomize=False, database=None, **COMMON)
 @given(st.data())
 def test_long_programs(data):
     program(data, 18)

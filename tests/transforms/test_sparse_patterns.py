@@ -180,7 +180,7 @@ STEPS = {
 
 
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5), st.integers(0, 2**31))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_programs(names, seed):
     """The pattern of a chain of steps holds all nonzeros, and the compressed matrix is the dense one."""
 
