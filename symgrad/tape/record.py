@@ -57,7 +57,7 @@ class Extra:
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
     detached   a reference to the tensor with history whose memory this one shares without
     came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
-    formed     when ``.data`` of another shape or dtype was set, and the shape and dtype until then
+    formed     when it got another shape or dtype, by ``.data`` or in place without grad, and those until then
     former     references to the arrays that the tensor had before ``.data`` was set
     given      a ``.grad`` that no pass made, though passes were added to it
     grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own

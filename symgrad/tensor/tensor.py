@@ -25,7 +25,7 @@ from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
 from symgrad.tape.memory.subscripts import parted, plain_index, writable
-from symgrad.tape.memory.versions import apart, changes, note_detached, note_replaced
+from symgrad.tape.memory.versions import apart, changes, note_detached, note_formed, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import (
     WHOLE,
@@ -232,7 +232,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         counted, self._value = changes(former), apart(new._array())
         extra.renewed = note_replaced(former, place, self._value)
         if (former.shape, former.dtype) != (self._value.shape, self._value.dtype):
-            extra.formed = [*(extra.formed or ()), (extra.renewed, former.shape, former.dtype)]
+            note_formed(self, extra.renewed, former)
             stands_apart(self)
         extra.counted += counted
         extra.strides = None if self._value.size else new.stride()

@@ -169,3 +169,28 @@ def test_results_that_are_used_in_another_shape(before: str, turn: str) -> None:
         return found
 
     assert outcomes(sg) == outcomes(torch)
+
+
+FLOWS = """x.exp() | x[0] * 2 | x.mean(1) | x.sum(0) | x.max(1)[0] | x.sort(1)[0] | t.cat([x, y]) * 2 | x.T + 1 | x * 2
+x.expand(2, 2, 3) | x.clamp(0.5, 1.5) | x.repeat(2, 1) | x.cumsum(1) | t.stack([x, y]).exp() | x * x | x.sin()"""
+MOVES = ["x.unsqueeze_(0)", "x.t_()", "x.unsqueeze_(0); x.unsqueeze_(0)", "x.t_(); x.t_()"]
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("flow", FLOWS.replace("\n", " | ").split(" | "))
+def test_leaves_in_another_shape_since_they_were_used(flow: str, move: str) -> None:
+    """Gradients are those of the shape that a leaf had when the graph was made."""
+
+    def outcome(t: Any) -> Any:
+        x, y = (t.tensor([[0.5, 1.5, 2.5], [1.25, 0.25, 0.75]], requires_grad=True) for _ in "xy")
+        out = eval(flow, {"t": t, "x": x, "y": y})  # noqa: S307
+        with t.no_grad():
+            exec(move, {"x": x})  # noqa: S102
+        try:
+            (g,) = t.autograd.grad(out.sum(), x, retain_graph=True)
+            out.square().sum().backward()
+        except RuntimeError:
+            return "refused"
+        return np.round(g.tolist(), 4).tolist(), np.round(x.grad.tolist(), 4).tolist()
+
+    assert outcome(sg) == outcome(torch)

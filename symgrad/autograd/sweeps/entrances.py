@@ -509,7 +509,8 @@ def _result(g: Any, origin: Origin, target: Any) -> Any:
     """A gradient as :func:`grad` returns it: a tensor that knows where it came from."""
     if not isinstance(g, Recorded):
         own = not isinstance(g, np.ndarray) or (g.base is None and g.flags.c_contiguous)
-        value = g if own else like_the_leaf(g, target._value)[()]
+        fits = not own and g.shape == target._value.shape  # not where the leaf has another shape by now
+        value = g if own else like_the_leaf(g, target._value)[()] if fits else g.copy()
         return attach(plain(Tensor, value), origin, target)
     if g._node is not None and g._node.sequence_nr > origin.began:
         return name_gradient(g, origin, root_of(target))

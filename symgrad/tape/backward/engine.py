@@ -145,7 +145,7 @@ class Sweep:
             if root not in self.leaves:
                 self.finish_leaf(root, seed)
         elif root.extra is not None and root not in self.nodes[:1]:
-            self.run_hooks(root, seed)
+            around_hooks(self, root, seed) if root.extra.hooks else self.run_hooks(root, seed)
 
     def _count(self, nodes: list[Node]) -> None:
         """Find out how much reaches each leaf, so that its hooks can run as soon as its gradient is complete."""

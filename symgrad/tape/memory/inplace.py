@@ -30,7 +30,7 @@ from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
-from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, storage
+from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, storage
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.observers import NODES, later, observed
@@ -397,6 +397,8 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
     if not recording() and not _traced(root):
         tensor._value = made._value  # the history stays what it was
         if view is None:
+            if tensor._node is None and tensor._requires_grad and old.shape != made._value.shape:
+                note_formed(tensor, next(sequence), old)
             stands_apart(tensor)
         step = view_of(made)
         if view is not None and step is not None and step is not view:  # but it is another part of its base

@@ -259,14 +259,20 @@ def reformed() -> bool:
     return _reformed
 
 
+def note_formed(tensor: Any, when: int, former: Any) -> None:
+    """Remember the shape and dtype that a tensor had until it got others by ``.data`` or in place without grad."""
+    global _reformed
+    _reformed, extra = True, tensor.more()
+    extra.formed = [*(extra.formed or ()), (when, former.shape, former.dtype)]
+
+
 def note_replaced(old: Any, place: Any, new: Any) -> int:
     """Remember that the tensor at ``place`` has other data now: who saved it as an operand reads that, as in torch.
 
     Returns the creation number of the change.
     """
-    global _parted, _reformed
+    global _parted
     key, now, _parted = id(old), next(sequence), True
-    _reformed = _reformed or not _alike(old, new)
     _Latest.number = now
     _replaced[key] = Replaced(_reference(old, _replaced), weakref.ref(place), new, now)
     if place.__class__ is Node:
