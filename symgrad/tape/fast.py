@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import NARROW, SINGLE, float32, float64
-from symgrad.errors import AutogradError, NotAnOperand
+from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.op.partials import negated, same, times_first, times_second
 from symgrad.tape import record
@@ -208,18 +208,6 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
     may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.doc
-    return call
-
-
-def or_theirs(op: Op) -> Callable[[Any, Any], Any]:
-    """An operator that leaves what is no operand of it to the other's reflected one."""
-
-    def call(input: Any, other: Any) -> Any:
-        try:
-            return op(input, other)
-        except NotAnOperand:
-            return NotImplemented
-
     return call
 
 

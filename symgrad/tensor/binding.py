@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import as_dtype
-from symgrad.errors import DtypeError, NotAnOperand, ShapeError
+from symgrad.errors import ArgumentError, DtypeError, NotAnOperand, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier, shape_of
 from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
@@ -117,18 +117,49 @@ def _operand(other: Any) -> bool:
     return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
 
 
-def _forward(cls: type, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+_SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
+
+
+def _theirs(name: str, self: Any, other: Any) -> Any:
+    """What stands for the result beside an operand of another kind: what its class makes of it by ``name``, if any.
+
+    Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.
+    """
+    kind = type(other)
+    if not name or kind.__name__ != type(self).__name__:
+        return NotImplemented
+    found = getattr(kind, name, lambda *_: NotImplemented)(other, self)
+    if found is NotImplemented:
+        raise ArgumentError(
+            f"{kind.__module__}.Tensor is no operand of symgrad's ({name}); symgrad.tensor(...) makes one of it"
+        )
+    return found
+
+
+def _forward(cls: type, function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
         if other.__class__ is cls or _operand(other):
             return function(self, other)
-        return NotImplemented
+        return _theirs(theirs, self, other)
 
     return call
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _or_theirs(op: Op, theirs: str) -> Callable[[Any, Any], Any]:
+    """An operator that leaves what is no operand of it to the other's reflected one."""
+
+    def call(input: Any, other: Any) -> Any:
+        try:
+            return op(input, other)
+        except NotAnOperand:
+            return _theirs(theirs, input, other)
+
+    return call
+
+
+def _reflected(function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
-        return NotImplemented if not _operand(other) else function(other, self)
+        return function(other, self) if _operand(other) else _theirs(theirs, self, other)
 
     return call
 
@@ -450,19 +481,18 @@ def _bind_operators(cls: Any) -> None:
         function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
-        forward = (
-            fast.binary(cls, lookup(op_name), fast.or_theirs(lookup(op_name))) if common else _forward(cls, function)
-        )
-        setattr(cls, f"__{name}__", forward)
-        setattr(cls, f"__r{name}__", _reflected(over_tensor if name == "truediv" else function))
+        own, theirs = f"__{name}__", f"__r{name}__"
+        forward = _or_theirs(lookup(op_name), theirs) if common else _forward(cls, function, theirs)
+        setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
+        setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
         if name != "matmul":
             setattr(cls, f"__i{name}__", _assigning(function))
     for name in COMPARISONS:
-        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name))))
+        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name)), _SWAPPED.get(name, "")))
     for name, public in BITS.items():
         function = rewriting(public, FRONTS[public].call)
-        setattr(cls, f"__{name}__", _forward(cls, function))
-        setattr(cls, f"__r{name}__", _reflected(function))
+        setattr(cls, f"__{name}__", _forward(cls, function, f"__r{name}__"))
+        setattr(cls, f"__r{name}__", _reflected(function, f"__{name}__"))
         setattr(cls, f"__i{name}__", _assigning(function))
     cls.__neg__ = cls.neg
     cls.__abs__ = cls.abs

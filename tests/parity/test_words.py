@@ -249,3 +249,10 @@ def test_what_lapack_refuses(case: str) -> None:
             SINGULAR[case](t)
         errors.append(str(caught.value))
     assert errors[1].startswith(errors[0])
+
+
+@pytest.mark.parametrize("how", ["a * b", "b * a", "a @ b", "b / a", "a - b", "a < b", "b >= a", "a & b", "a ** b"])
+def test_operators_beside_a_tensor_of_torch(how: str) -> None:
+    """Python's own words, "unsupported operand type(s) for *: 'Tensor' and 'Tensor'", would not tell what is wrong."""
+    with pytest.raises(TypeError, match=r"torch.Tensor is no operand of symgrad's .*symgrad.tensor\(...\) makes one"):
+        eval(how, {"a": sg.tensor([1.0]), "b": torch.tensor([2.0])})  # noqa: S307
