@@ -38,3 +38,14 @@ def test_activations_and_their_slopes_at_special_entries(name, stable):
             want = np.zeros_like(PLACES)  # of pieces that are straight, also beside an infinity
         got = sg.compile(function, stable=stable)(PLACES)
         np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{name}, derivative {times}")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: sg.sqrt(1 + x * x) - 1, F.tanhshrink, lambda x: x - sg.tanh(x)],
+    ids=["root", "tanhshrink", "difference"],
+)
+def test_spellings_that_keep_digits_have_the_values_at_infinity(function):
+    with np.errstate(all="ignore"):
+        got, want = sg.compile(lambda x: function(x))(PLACES), function(sg.tensor(PLACES)).numpy()
+    np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.accurate.probing import loses
+from symgrad.formula.accurate.probing import loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.stable import CANDIDATES, respelled, unspread
@@ -402,7 +402,9 @@ def _written(
             terms = postorder([found])
             further = functions is not None and _functions(terms) > functions
             if loses(scalar, found, _price(terms) > DEAR * price, further, bounds):
-                return found
+                ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
+                finite = functools.reduce(lookup("logical_and"), ends) if ends else None
+                return found if finite is None else lookup("where")(finite, found, scalar)
         if not reader.expanded:  # another reading would be the same
             return None
     return None

@@ -129,6 +129,22 @@ def loses(
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 
 
+def lost_ends(scalar: Term, better: Term) -> list[Term]:
+    """The variables at whose infinities ``better`` is nan although the formula is not: √(1 + x²) - 1 as a quotient."""
+    marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
+    rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
+    base = np.array([0.37, -0.61, 1.7] * 2)
+    found = []
+    for mark in marks:
+        values = {str(other.name): base + 0.2 * k for k, other in enumerate(marks)}
+        values[str(mark.name)] = np.repeat([np.inf, -np.inf], 3)
+        with np.errstate(all="ignore"):
+            plain, other = (np.broadcast_to(evaluate(t, values), 6) for t in rows)
+        if np.any(np.isnan(other) & ~np.isnan(plain)):
+            found.append(mark)
+    return found
+
+
 def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:
     """Whether the other spelling has no value, or another one, where a variable is 0: sign x as |x| / x."""
     base = np.repeat(np.array([0.37, -0.61, 1.7]), len(names))
