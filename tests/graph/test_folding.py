@@ -25,8 +25,6 @@ CALLS = {
     "instance_norm": (lambda x: F.instance_norm(x), [(2, 2, 4)]),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(3, 2), (3, 2), (3, 4)]),
     "grid_sample": (lambda x, p: F.grid_sample(x, p, align_corners=False), [(1, 2, 3, 4), (1, 2, 2, 2)]),
-    "cdist": (lambda x, y: sg.cdist(x, y), [(3, 2), (4, 2)]),
-    "pdist": (lambda x: F.pdist(x), [(4, 2)]),
 }
 
 

@@ -146,14 +146,9 @@ def resampled(t):
     return t.nn.functional.grid_sample(x, points.tanh(), align_corners=False).square().sum()
 
 
-def pairs(t):
-    x, y = normal(t, 32, 8), normal(t, 48, 8, seed=1)
-    return (-t.cdist(x, y)).exp().sum() + t.nn.functional.pdist(x).sum()
-
-
 PROGRAMS = [mlp, softmax_regression, layer_norm, convolution, log_sum_exp, cholesky_solve, attention, lstm_cell,
             power_chain, indexing, running_sums, einsum,
-            normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled, pairs]  # fmt: skip
+            normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled]  # fmt: skip
 
 
 def kept_by_torch(torch, program) -> int:
