@@ -63,13 +63,21 @@ def table_of(symbols: Sequence[Term]) -> dict[str, Term]:
 
 
 def result_named(given: Any, about: Any) -> Term | None:
-    r"""A symbol for the result where a header names it: ``s`` in ``\frac{\partial s}{\partial x} = s(1-s)``."""
+    r"""A symbol for the result where a header names it: ``s`` in ``\partial s / \partial x = s(1-s)`` or ``s' = …``."""
     left, sign, right = given.partition("=") if isinstance(given, str) else ("", "", "")
-    found = re.search(r"(?:\\partial|∂|(?<![a-zA-Z\\])d)\s*(\\?[^\W\d_]+)", left) if sign else None
+    found = next(filter(None, (re.search(pattern, left) for pattern in _OF_RESULT)), None) if sign else None
     if found is None or re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
         return None
     name = found[1].removeprefix("\\")
     return None if name in table_of(about.symbols) else symbol(name, about.term.shape, about.term.dtype)
+
+
+_OF_RESULT = (
+    r"(?:\\partial|∂|(?<![a-zA-Z\\])d)\s*(\\?[^\W\d_]+)",
+    r"^\s*\\dot\s*\{?\s*(\\?[a-zA-Z]+)",
+    r"^\s*(\\?[^\W\d_]+)\s*(?:'|′|\^\s*\{?\\prime)",
+)
+"""Headers that name the result: ``∂s/∂x``, ``\\dot{s}``, ``s'``."""
 
 
 def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_star: bool = False) -> list[Reading]:

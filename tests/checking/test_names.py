@@ -205,6 +205,12 @@ def test_the_search_ends_in_time_and_says_so(seconds):
             (RNG.normal(size=5), np.array([1, 0, 1, 0, 1])),
             "m.sum() (= 3) times",
         ),
+        (
+            lambda x, m: (m * x**2).sum() / m.sum(),
+            lambda x, m: 2 * m * x / len(x),
+            (RNG.normal(size=5), np.array([1, 0, 1, 0, 1.0])),
+            "m.mean() (= 0.6) times",
+        ),
         (lambda s, v: (v * s**2).sum(), lambda s, v: v.sum(), (0.7, RNG.normal(size=4)), "1/(2*s) (= 0.7143) times"),
     ],
 )

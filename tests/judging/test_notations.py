@@ -195,3 +195,24 @@ def test_no_other_layout_is_tried_where_the_header_names_the_entry(text):
     assert not sg.judge(text, of="a@M@b", wrt="M", shapes="M=m,n a=m b=n")
     swapped = text.translate(str.maketrans("ijᵢⱼ", "jiⱼᵢ")).split("=")[1]
     assert sg.judge(f"{text.split('=')[0]}={swapped}", of="a@M@b", wrt="M", shapes="M=m,n a=m b=n")
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt"),
+    [
+        (r"\dot f = -k f", "exp(-k*t)", "t"),
+        (r"\dot{y} = -k y", "exp(-k*t)", "t"),
+        ("f' = -k*f", "exp(-k*t)", "t"),
+        ("f'(t) = -k*f", "exp(-k*t)", "t"),
+        (r"s^{\prime} = s(1-s)", "1/(1+exp(-x))", "x"),
+        ("f' = f(1-f)", "1/(1+exp(-x))", "x"),
+    ],
+)
+def test_primes_and_dots_name_the_result(text, of, wrt):
+    assert sg.judge(text, of=of, wrt=wrt, shapes="k= t=" if wrt == "t" else "x=")
+    other = (
+        text.replace("-k", "-2 k").replace("1-", "2-")
+        if "\\" in text
+        else text.replace("-k", "-2*k").replace("1-", "2-")
+    )
+    assert not sg.judge(other, of=of, wrt=wrt, shapes="k= t=" if wrt == "t" else "x=")

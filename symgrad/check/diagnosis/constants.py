@@ -108,11 +108,11 @@ def _scalar_name(value: float, case: Case) -> str | None:
 
 
 def _total_name(value: float, case: Case) -> str | None:
-    """``value`` as the sum or norm of an argument, its square, or the inverse of one of these."""
+    """``value`` as the sum, mean or norm of an argument, its square or double, or the inverse of one of these."""
     subject = case.subject
     arrays = [(subject.names[k], np.asarray(subject.args[k])) for k in subject.data]
     chosen = [(name, a) for name, a in arrays if a.size > 2 and a.dtype.kind in "fib"]
-    sums = [(f"{name}.sum()", np.abs(a.sum())) for name, a in chosen]
+    sums = [(f"{name}.{kind}()", abs(getattr(a, kind)())) for kind in ("sum", "mean") for name, a in chosen]
     return _among(value, [*sums, *((f"norm({name})", np.sqrt(np.sum(a * 1.0 * a))) for name, a in chosen)])
 
 
