@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.op import TABLE
 
 F = sg.nn.functional
 PLACES = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, np.inf, -np.inf, np.nan, 0.5, -2.0])
@@ -49,3 +50,10 @@ def test_spellings_that_keep_digits_have_the_values_at_infinity(function):
     with np.errstate(all="ignore"):
         got, want = sg.compile(lambda x: function(x))(PLACES), function(sg.tensor(PLACES)).numpy()
     np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_elliptic_functions_next_to_zero():
+    """cn and dn are 1 and sn is u where 1/u² is no number any more."""
+    u = np.array([1e-100, 1e-160, -1e-300, 0.0])
+    for name, want in (("sn", u), ("cn", np.ones(4)), ("dn", np.ones(4))):
+        np.testing.assert_array_equal(TABLE[f"ellip_{name}"](u, np.full(4, 0.5)), want)

@@ -32,8 +32,8 @@ def jacobi_parts(u: Any, m: Any) -> tuple[Any, Any, Any]:
     size = 1 / np.hypot(c, 1)
     sn = np.copysign(size, sine)
     cn = c * sn
-    origin, limit = sine == 0, m == 1
-    sn = np.where(limit, np.tanh(u), np.where(origin, u * 0, sn))
+    origin, limit = abs(sine) < 1e-100, m == 1  # where cot² is too large a number
+    sn = np.where(limit, np.tanh(u), np.where(origin, u, sn))
     cn = np.where(limit, 1 / np.cosh(u), np.where(origin, 1.0, cn))
     return sn, cn, np.where(limit, 1 / np.cosh(u), np.where(origin, 1.0, dn))
 
