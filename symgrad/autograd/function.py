@@ -13,7 +13,6 @@ import numpy as np
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
-from symgrad.autograd.functions.lookthrough import met_functions
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
@@ -35,6 +34,7 @@ from symgrad.tape.observers import NODES, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import apart, inside
+from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

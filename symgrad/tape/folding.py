@@ -23,6 +23,7 @@ from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import MODE, enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tape.watching.watch import WATCH
 
 PULL: list[Callable[..., Any]] = []
@@ -92,7 +93,8 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, structure = containers.flatten((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, Recorded)]
     wanted = [k for k, t in enumerate(tensors) if t._requires_grad]
-    if not wanted or not MODE.local.enabled or WATCH.count or any(map(_strange, leaves)):
+    open_to_view = WATCH.count or met_functions() is not None
+    if not wanted or not MODE.local.enabled or open_to_view or any(map(_strange, leaves)):
         return function(*args, **kwargs)
     with no_grad():
         made = function(*args, **kwargs)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from symgrad import nn
 from symgrad.check import check
 
 RNG = np.random.default_rng(12)
@@ -238,3 +239,20 @@ def test_where_all_entries_are_equal_the_mistake_is_looked_for_close_by(f, grad,
     assert said in report.diagnosis.sentence
     assert "looked for close by" in "".join(report.notes)
     assert np.array_equal(report.arguments[0].given, grad(*args))
+
+
+def test_mistakes_inside_of_functions_that_are_one_node_are_found_there():
+    def f(x, a, b):
+        return (nn.functional.layer_norm(x, (5,), a, b) ** 3).sum()
+
+    def grad(x, a, b):
+        deviation = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        h = (x - x.mean(1, keepdims=True)) / deviation
+        g = 3 * (h * a + b) ** 2 * a
+        return (g - g.mean(1, keepdims=True) - projected * h * (g * h).mean(1, keepdims=True)) / deviation
+
+    args = RNG.normal(size=(3, 5)), *RNG.normal(size=(2, 5))
+    projected = 1
+    assert check(f, grad, *args, argnums=0).ok
+    projected = 0
+    assert "Inside the derivative of standardised" in check(f, grad, *args, argnums=0, mend=False).diagnosis.sentence

@@ -25,8 +25,9 @@ SHAPES = [(3, 3), (40, 40), (6, 3, 3)]
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The kinds of decompositions that were computed."""
+    """The kinds of decompositions that were computed; none is known from before."""
     found: list[Any] = []
+    monkeypatch.setattr(sharing, "_KNOWN", sharing._Known())
     real = sharing.remember
     monkeypatch.setattr(sharing, "remember", lambda key, *rest: found.append(key[0]) or real(key, *rest))
     return found

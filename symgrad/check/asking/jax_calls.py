@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
 from typing import Any
 
-from symgrad.autograd.functions.lookthrough import met_functions
 from symgrad.check.asking.calling import double_precision, is_jax
 from symgrad.check.asking.nested import leaves, rebuilt
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.captured import contents
+from symgrad.tape.watching.lookthrough import met_functions
 
 
 def jax_followed(f: Callable[..., Any], grad: Any, args: Sequence[Any]) -> Callable[..., Any]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.functions.lookthrough import looked_through
 from symgrad.check.asking.arrays import as_array, is_array_like, wide
 from symgrad.check.asking.calling import copied, epsilon_of, is_jax, is_torch, like
 from symgrad.check.asking.derivatives import Derivative
@@ -18,6 +17,7 @@ from symgrad.dtypes import default_dtype, float64
 from symgrad.interop.array_calls import followed
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.lookthrough import looked_through
 from symgrad.tensor import Tensor
 
 _NUMBER_MADE = "Converting a tensor with requires_grad=True"

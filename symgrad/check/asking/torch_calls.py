@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from symgrad.autograd.functions.lookthrough import met_functions
 from symgrad.check.asking.arrays import as_array
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tensor import Tensor
 
 _ROOMS = ("linalg", "fft", "special")

@@ -1,6 +1,7 @@
-"""Custom functions looked through: forward is recorded operation by operation, and backward is not asked.
+"""Functions looked through: forward is recorded operation by operation, and backward is not asked.
 
-Whoever checks a gradient must not take it from the backward that is under check.
+Whoever checks a gradient must not take it from the backward that is under check, and looks for mistakes in every
+operation: those of folded functions are recorded, too.
 """
 
 from __future__ import annotations
