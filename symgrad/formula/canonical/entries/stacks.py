@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SPARSEST = 2
 """Places of a stack for each of its entries that is not 0."""
 
+LONGEST = 16
+"""Entries of a stack that are taken apart in products."""
+
+PartsOf = Callable[[Term, "Canonicaliser"], list[Product] | None]
 Groups = dict[tuple[int, ...], list[Product]]
 
 
@@ -32,8 +36,9 @@ def stacked(form: Form, run: Canonicaliser) -> Form:
     if rank not in (1, 2) or len(form.terms) < 2:
         return form
     for axes in ((0, 1), (1,), (0,)) if rank == 2 else ((0,),):
-        whole = form if len(axes) < rank else Form([q for p in form.terms for q in _spread(p, run)], form.shape)
-        found = _stacked(whole, axes, run)
+        every = len(axes) == rank
+        terms = [q for p in form.terms for q in _spread(p, run, _multiples)] if every else form.terms
+        found = _stacked(Form(terms, form.shape), axes, run)
         if found is not None and len(found.terms) < len(form.terms):
             return stacked(found, run)
     return form
@@ -89,28 +94,41 @@ def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | No
     return Form([*(p for k, p in rest if k < at), made, *(p for k, p in rest if k > at)], form.shape)
 
 
-def _spread(p: Product, run: Canonicaliser) -> list[Product]:
+def _spread(p: Product, run: Canonicaliser, parts_of: PartsOf) -> list[Product]:
     """A product of a vector that is a sum of multiples of unit vectors, in brackets or stacked, as their products."""
     for k, f in enumerate(p.factors):
-        parts = _multiples(f.base, run) if f.power == 1 and len(f.labels) == 1 else None
+        parts = parts_of(f.base, run) if f.power == 1 and len(f.labels) == 1 else None
         if parts is None:
             continue
         found = []
         for q in parts:
             own = [Factor(g.base, f.labels if g.labels else (), g.power) for g in q.factors]
             factors = (*p.factors[:k], *own, *p.factors[k + 1 :])
-            found += _spread(Product(p.coef * q.coef, factors, p.out, p.decimal or q.decimal), run)
+            found += _spread(Product(p.coef * q.coef, factors, p.out, p.decimal or q.decimal), run, parts_of)
         return found
     return [p]
 
 
-def _multiples(base: Term, run: Canonicaliser) -> Sequence[Product] | None:
-    """The multiples of unit vectors that a vector is the sum of; None for other arrays."""
-    if base in run.insides:
-        found = [q for p in run.insides[base].terms for q in _spread(p, run)]
-        return found if all(_is_multiple(q) for q in found) else None
+def _multiples(base: Term, run: Canonicaliser) -> list[Product] | None:
+    """The multiples of unit vectors that a vector is the sum of; None for other arrays.
+
+    Brackets are looked into once, not those within them: sums of sums are as deep as the program.
+    """
+    if base not in run.insides:
+        return _entries(base, run)
+    found: list[Product] = []
+    for p in run.insides[base].terms:
+        parts = _spread(p, run, _entries)
+        if not all(map(_is_multiple, parts)):
+            return None
+        found += parts
+    return found
+
+
+def _entries(base: Term, run: Canonicaliser) -> list[Product] | None:
+    """The entries of a stack of numbers, as multiples of unit vectors; None for other arrays and for long stacks."""
     start, stack = _range_of(base)
-    if stack.op.name != "stack" or stack.ndim != 1:
+    if stack.op.name != "stack" or stack.ndim != 1 or len(stack.args) > LONGEST:
         return None
     units = (run.opaque(unit_vector(base.shape[0], start + k)) for k in range(len(stack.args)))
     return [q for entry, unit in zip(stack.args, units, strict=True) for q in run.times(run.form_of(entry), unit).terms]
