@@ -151,7 +151,8 @@ class Op:
     shares      True where the result is the operand's own memory though no view with a history (``detach``)
     retaken     True for a view that strides cannot say: after a change torch takes it once more
     copy        True for a copy: outside of inference mode it is recorded of inference tensors, too
-    factor      True where a 0-d operand scales the other: half precision meets a second one of another dtype unrounded
+    factor      True where a 0-d operand scales the other: a constant made without a dtype takes that of the 0-d one,
+                and half precision meets a 0-d second one of another dtype unrounded
     rounds      True where torch rounds a number to half precision before it computes: terms, though not factors
     indirect    True where torch saves views that it made of the operands: these may be detached in place, or get other
                 ``data``, and backward reads what they were; or a function of the node that says of which operands

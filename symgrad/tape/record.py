@@ -66,6 +66,7 @@ class Extra:
     strides    of a tensor without entries: those that the NumPy array had which it came from
     tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
     twin       shares the memory of the tensor that it was detached from
+    undetermined  a constant (``eye``, ``ones`` …) made without a dtype: it has the default one until it meets a finer
     """
 
     accumulate: Any = None
@@ -95,6 +96,7 @@ class Extra:
     structure: str | None = None
     tether: Any = None
     twin = False
+    undetermined = False
     view: View | None = None
     views: list[Any] | None = None
 
@@ -306,6 +308,8 @@ def _made_alike(op: Op, args: tuple[Any, ...], values: list[Any]) -> tuple[tuple
     reject_strangers(op, values)
     if op.refuses and (wrong := refused(op, values)):
         raise wrong
+    if op.factor:
+        args = _determined(args, values)
     if WATCH.count:
         args = as_numbers(op, args, values)
     return args, promoted(op, values)
@@ -325,6 +329,27 @@ def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
         return out if out.ndim else out[()], False
     # As torch: of what is repeated in memory row by row.
     return out if cuts or op.shares else out.copy(kept_order(out)), True
+
+
+def _determined(args: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
+    """The factors, where a constant of no dtype of its own (``eye(n)``) takes that of a 0-d float64 variable.
+
+    By the rule for 0-d tensors ``s * eye(n)`` would round s to float32, the default dtype, and its gradient with it.
+    A run that is recorded only to be repeated takes its arguments for variables, though nobody differentiates by them.
+    """
+    for k in (0, 1):
+        scalar, constant = args[k], args[1 - k]
+        if not (isinstance(scalar, Recorded) and scalar._requires_grad and isinstance(constant, Recorded)):
+            continue
+        wide = scalar._value.dtype == float64 and not scalar._value.ndim and constant._value.dtype == float32
+        extra = constant._extra
+        if wide and extra is not None and extra.undetermined and not (constant._requires_grad or watches_everything()):
+            made = plain(type(constant), constant._value.astype(float64)[()])
+            name, given = extra.recipe
+            made.more().recipe = (name, {**given, "dtype": "float64"})
+            values[1 - k] = made._value
+            return (scalar, made) if k == 0 else (made, scalar)
+    return args
 
 
 def _claimed(op: Op, args: tuple[Any, ...]) -> int:

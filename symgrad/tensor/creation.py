@@ -234,7 +234,7 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
         shape = whole_sizes((options.pop("size"),) if "size" in options else size)
         array = fill(shape, made_in(dtype, options))
         recipe = _constant(array, value)
-        return finished(called, array, requires_grad, name, options, recipe, _depth)
+        return finished(called, array, requires_grad, name, options, recipe, _depth, dtype is None)
 
     called = make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -276,6 +276,7 @@ def finished(
     options: Any,
     recipe: Any = None,
     depth: int = 2,
+    undetermined: bool = False,
 ) -> Tensor:
     """The array that a factory made as a tensor where, and as what, the caller wants it."""
     accept(factory, options)
@@ -299,6 +300,7 @@ def finished(
     extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
+    extra.undetermined = undetermined and recipe is not None
     return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
 
@@ -350,7 +352,7 @@ def full(
     fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = _full(shape, fill_value, made_in(dtype, options, kind))
-    return finished("full", array, requires_grad, name, options, _constant(array, fill_value))
+    return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
 
 
 def eye(
@@ -374,7 +376,7 @@ def eye(
             raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
     array = np.eye(n, m, dtype=made_in(dtype, options))
     recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
-    return finished("eye", array, requires_grad, name, options, recipe)
+    return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
 
 
 def empty_strided(
