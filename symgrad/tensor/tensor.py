@@ -29,9 +29,9 @@ from symgrad.tape.memory.versions import apart, changes, note_detached, note_for
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import (
     WHOLE,
-    check_narrowing,
     filled,
     fills,
+    narrowed,
     put,
     refused,
     without_ones,
@@ -374,7 +374,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         value = without_ones(self, chosen, value)
         name = written(self, chosen, value)
         if self.dtype.kind != "c" and value.dtype.kind == "c":
-            check_narrowing(self, chosen, places, value, name)
+            value = narrowed(self, chosen, places, value, name)
         if name == "IndexPutBackward0" and isinstance(value, record.Recorded):
             masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
             if not (masks and value._value.size == 1) and meets(value, self, apart=True):  # one number fills a mask

@@ -16,7 +16,7 @@ import symgrad
 
 
 @pytest.fixture(params=["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
-def t(request: pytest.FixtureRequest) -> ModuleType:
+def t(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module under test; torch's half is skipped where torch is not installed.
 
     ``@pytest.mark.except_symgrad("reason")`` on a test says that symgrad must fail it, and why; torch still must pass.
@@ -24,8 +24,9 @@ def t(request: pytest.FixtureRequest) -> ModuleType:
     if request.param == "symgrad":
         if exception := request.node.get_closest_marker("except_symgrad"):
             request.applymarker(pytest.mark.xfail(reason=exception.args[0], strict=True))
+        monkeypatch.setattr("symgrad.notices._given", set())  # each test by itself, whatever ran before
         return symgrad
     torch = pytest.importorskip("torch", reason="torch, the referee of these tests, is not installed")
     torch.manual_seed(0)
-    torch.set_warn_always(True)  # each test by itself, whatever ran before
+    torch.set_warn_always(True)
     return torch

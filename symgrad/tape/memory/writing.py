@@ -82,17 +82,17 @@ def without_ones(x: Any, index: Any, value: Any) -> Any:
     return lookup("reshape")(value, shape=shape[first:])
 
 
-def check_narrowing(x: Any, index: Any, places: tuple[Any, ...], value: Any, name: str) -> None:
-    """Raise torch's errors for complex values that arrays of places or masks put into a tensor of another kind.
+def narrowed(x: Any, index: Any, places: tuple[Any, ...], value: Any, name: str) -> Any:
+    """What to put of a complex value into a tensor of another kind; raises torch's errors for arrays of places.
 
-    All else is a copy, of real parts.
+    A number without an imaginary part fills a mask as the real one that it is.  All else is a copy, of real parts.
     """
     if name != "IndexPutBackward0":
-        return
+        return value
     masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*index.parts, *places))
     if masks and not value.ndim:
         fitted(value._value[()], x.dtype)
-        return
+        return value.real
     ours, its = map(torch_name, (x.dtype, value.dtype))
     raise DtypeError(
         f"Index put requires the source and destination dtypes match, got {ours} for the destination and {its} for the "
