@@ -347,6 +347,17 @@ def test_too_many_grads(t):
         giving(t, lambda g: (g, None, g)).apply(x, ones(t, 1)).backward()
 
 
+def test_too_few_grads(t):
+    """The pass fails; gradients that an earlier pass recorded through the function keep their names."""
+    x = leaf(t, [1.0, 2.0])
+    out = giving(t, lambda g: g).apply(ones(t, 2), x)
+    loss = (out * out * out).sum()
+    (grad,) = t.autograd.grad(loss, [out], create_graph=True)
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
+        t.autograd.grad(loss, [x], create_graph=True)
+    assert type(grad.grad_fn).__name__ == "AddBackward0"
+
+
 # ---------------------------------------------------------------------------------------------- arguments and outputs
 
 

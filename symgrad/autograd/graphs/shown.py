@@ -414,11 +414,13 @@ class _Replay:
         answering = Answering(node, NOTHING, edges, self.origin.recorded, self._number)
         out = []
         for i, (_, place) in enumerate(edges):
+            if not self._leads(place):
+                continue
             seen = gave[i] if i < len(gave) else (place.raw_shape, place.dtype)
-            if self._leads(place) and seen == "same":
+            if seen == "same":
                 first.held += 1
                 out.append((place, first))
-            elif self._leads(place) and seen is not None:
+            elif seen is not None:
                 made = Value(self._given(node, i), *seen)
                 out.append((place, self._flow(answering.fitted(made, place))))
         return out
