@@ -121,6 +121,12 @@ class Run:
                 f"function {name} returned an incorrect number of gradients (expected {len(wanted)}, got {len(rows)})"
             )
         shapes = signature.shapes
+        for k, shape in enumerate(shapes):
+            if shape is None and rows[k] is not None:
+                raise AutogradError(
+                    f"function {name} returned a gradient different than None at position {k + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
         places = [k for k, shape in enumerate(shapes) if shape is not None]
         recorded = any(isinstance(x, Recorded) and x._requires_grad for x in grads) or is_grad_enabled()
         made = [
@@ -142,7 +148,9 @@ def _checked(g: Any, name: str, k: int, shape: Any, dtype: Any, recorded: bool) 
     if g is None:
         return None
     if not isinstance(g, Recorded):
-        raise ArgumentError(f"function {name} returned {type(g).__name__} as gradient {k}; expected a tensor or None")
+        raise ArgumentError(
+            f"expected Variable or None (got {type(g).__name__}): function {name} returned it as gradient {k}"
+        )
     got = shape_of(g._value)
     lead = len(got) - len(shape)
     if lead < 0 or any(want not in (1, have) for want, have in zip(shape, got[lead:], strict=True)):
@@ -285,7 +293,7 @@ class Function:
 
         Arguments that are given by keyword have their places among the gradients, too.
         """
-        if named:
+        if named or has_setup(cls):
             args = _in_order(cls, args, named)
         args = tuple(map(faced, args))
         array = next((a for a in args if isinstance(a, Array)), None)
@@ -352,8 +360,9 @@ def _refuse_two(*_: Any) -> Any:
 
 
 def _in_order(cls: type[Function], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of ``forward`` by position, up to the last one that was given."""
-    lead = () if has_setup(cls) else (None,)
+    """The arguments of ``forward`` by position, up to the last one that was given; with ``setup_context`` all."""
+    complete = has_setup(cls)
+    lead = () if complete else (None,)
     try:
         bound = inspect.signature(cls.forward).bind(*lead, *args, **named)
     except TypeError as error:
@@ -364,7 +373,7 @@ def _in_order(cls: type[Function], args: tuple[Any, ...], named: dict[str, Any])
     names = list(bound.arguments)[: len(row)]
     if bound.kwargs:
         raise ArgumentError(f"{cls.__name__}.apply(): forward takes {sorted(bound.kwargs)} by keyword only")
-    while names and len(names) == len(row) and names[-1] not in given:
+    while not complete and names and len(names) == len(row) and names[-1] not in given:
         names.pop()
         row.pop()
     return tuple(row[len(lead) :])
@@ -380,15 +389,8 @@ def run_forward(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]) -> A
     if not has_setup(cls):
         return cls.forward(ctx, *args)
     returned = cls.forward(*args)
-    set_up(cls, ctx, args, returned)
+    cls.setup_context(ctx, tuple(args), returned)
     return returned
-
-
-def set_up(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any], returned: Any) -> None:
-    """Save for backward, where ``forward`` does not do so itself."""
-    bound = inspect.signature(cls.forward).bind(*args)
-    bound.apply_defaults()
-    cls.setup_context(ctx, tuple(bound.args), returned)
 
 
 def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], returned: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.autograd.jacobians.columns import pushed_columns
 from symgrad.autograd.jacobians.recorded import check_real, rows_at_once, units, with_entries
 from symgrad.autograd.sweeps.entrances import grad
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, ConflictingChecks
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import stack
 from symgrad.tape.formulas.names import name_of
@@ -86,12 +86,25 @@ def _leaf(x: Any) -> Any:
     return made
 
 
-def _call(func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool) -> Any:
+def _given(inputs: Any, name: str, create_graph: bool) -> tuple[tuple[Any, ...], bool]:
     row, several = _tuple_of(inputs, "inputs", name)
-    row = _fresh(row, create_graph)
+    return _fresh(row, create_graph), several
+
+
+def _returned(func: Callable[..., Any], row: tuple[Any, ...], name: str, strict: bool) -> tuple[tuple[Any, ...], bool]:
     outputs, many = _tuple_of(func(*row), "outputs of the user-provided function", name)
     _demand(outputs, _OUTPUTS, strict)
-    return row, several, outputs, many
+    return outputs, many
+
+
+def _single(func: Callable[..., Any], row: tuple[Any, ...], name: str, strict: bool) -> Any:
+    """What a function gives that should give one tensor of one entry."""
+    outputs, many = _returned(func, row, name, strict)
+    if many:
+        raise AutogradError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise AutogradError(f"The Tensor returned by the function given to {name} should contain a single element")
+    return outputs[0]
 
 
 def _demand(row: tuple[Any, ...], words: str, strict: bool) -> None:
@@ -106,9 +119,18 @@ def _zeros(like: Any) -> Any:
 
 
 def _gradients(
-    outputs: Any, inputs: tuple[Any, ...], vectors: Any, create_graph: bool, strict: bool, words: str = _INDEPENDENT
+    outputs: Any,
+    inputs: tuple[Any, ...],
+    vectors: Any,
+    create_graph: bool,
+    strict: bool,
+    words: str = _INDEPENDENT,
+    constant: str = "",
 ) -> tuple[Any, ...]:
-    """Gradients, zero where an output does not depend on an input (an error with ``strict``)."""
+    """Gradients, zero where an output does not depend on an input (an error with ``strict``).
+
+    ``constant``: the words for a gradient without history, if that is an error with ``strict``, too.
+    """
     kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     found: Any = (None,) * len(inputs)
     if kept:
@@ -116,6 +138,8 @@ def _gradients(
     for i, g in enumerate(found):
         if strict and g is None:
             raise AutogradError(words.format(i=i))
+        if strict and constant and not g.requires_grad:
+            raise AutogradError(constant)
     return tuple(_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
@@ -200,7 +224,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(func, inputs, "vjp", create_graph, strict)
+        row, several = _given(inputs, "vjp", create_graph)
+        outputs, many = _returned(func, row, "vjp", strict)
         vectors = _vectors(v, outputs, many, "vjp", _OF_OUTPUT)
         found = _gradients(outputs, row, vectors, create_graph, strict)
         _demand(found, _CONSTANT_JACOBIAN, strict and create_graph)
@@ -215,8 +240,9 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(func, inputs, "jvp", create_graph, strict)
+        row, several = _given(inputs, "jvp", create_graph)
         vectors = _vectors(v, row, several, "jvp", _OF_INPUT)
+        outputs, many = _returned(func, row, "jvp", strict)
         probes = tuple(_zeros(o)._require() for o in outputs)
         pulled = _gradients(outputs, row, probes, True, strict)
         _demand(pulled, _GRADIENTS, strict)
@@ -252,13 +278,20 @@ def jacobian(
     2*diag(x)
     """
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise ArgumentError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}.')
-    if strict and vectorize:
-        raise AutogradError("strict=True and vectorize=True are not supported together; leave one of them out.")
+        raise ConflictingChecks(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
     if strategy == "forward-mode":
         return _pushed(func, inputs, strict)
     with enable_grad():
-        row, several, outputs, many = _call(func, inputs, "jacobian", create_graph, strict)
+        row, several = _given(inputs, "jacobian", create_graph)
+        outputs, many = _returned(func, row, "jacobian", strict)
+        if strict and vectorize:
+            raise AutogradError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
         check_real(outputs, "output", "jacobian")
         blocks = tuple(_rows(j, out, row, create_graph, strict) for j, out in enumerate(outputs))
     shaped = tuple(_out(block, several, create_graph) for block in blocks)
@@ -294,9 +327,9 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
         return tuple(together)
     rows = []
     words = _INDEPENDENT.replace("The output", f"Output {j}")
+    constant = _CONSTANT_JACOBIAN.format(i=j) if create_graph else ""
     for unit in units(shape, out.dtype):
-        rows.append(_gradients((out,), inputs, (plain(Tensor, unit),), create_graph, strict, words))
-        _demand(rows[-1], _CONSTANT_JACOBIAN, strict and create_graph)
+        rows.append(_gradients((out,), inputs, (plain(Tensor, unit),), create_graph, strict, words, constant))
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)
     blocks = [
@@ -305,18 +338,6 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
     ]
     blocks = blocks if create_graph else [block.detach() for block in blocks]
     return tuple(with_entries(block, out, x) for block, x in zip(blocks, inputs, strict=True))
-
-
-def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def checked(*inputs: Any) -> Any:
-        (out, *rest), _ = _tuple_of(func(*inputs), "outputs of the user-provided function", name)
-        if rest:
-            raise AutogradError(f"The function given to {name} should return a single Tensor")
-        if out.numel() != 1:
-            raise AutogradError(f"The Tensor returned by the function given to {name} should contain a single element")
-        return out.reshape(())
-
-    return checked
 
 
 def hessian(
@@ -335,12 +356,10 @@ def hessian(
             [ 0., 12.]])
     """
     _, several = _tuple_of(inputs, "inputs", "hessian")
-    scalar = _scalar(func, "hessian")
 
     def gradient(*row: Any) -> Any:
         row = tuple(_pulled_apart(x) if x.requires_grad else _pulled_apart(x)._require() for x in row)
-        out = scalar(*row)
-        _demand((out,), _OUTPUTS, strict)
+        out = _single(func, row, "hessian", strict)
         found = _gradients((out,), row, (None,), True, False)
         _demand(found, _JACOBIAN, strict)
         return found
@@ -362,13 +381,14 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(_scalar(func, "vhp"), inputs, "vhp", create_graph, strict)
+        row, several = _given(inputs, "vhp", create_graph)
         vectors = _vectors(v, row, several, "vhp", _OF_INPUT)
+        outputs = (_single(func, row, "vhp", strict),)
         first = _gradients(outputs, row, (None,), True, strict)
         _demand(first, _JACOBIAN, strict)
         found = _gradients(first, row, vectors, create_graph, strict, _INDEPENDENT.replace("output", "jacobian"))
         _demand(found, _CONSTANT_HESSIAN, strict and create_graph)
-    return _out(outputs, many, create_graph), _out(found, several, create_graph)
+    return _out(outputs, False, create_graph), _out(found, several, create_graph)
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -379,8 +399,9 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        row, several, outputs, many = _call(_scalar(func, "hvp"), inputs, "hvp", create_graph, strict)
+        row, several = _given(inputs, "hvp", create_graph)
         vectors = _vectors(v, row, several, "hvp", _OF_INPUT)
+        outputs = (_single(func, row, "hvp", strict),)
         probes = tuple(_zeros(x)._require() for x in row)
         first = _gradients(outputs, row, (None,), True, strict)
         _demand(first, _JACOBIAN, strict)
@@ -395,7 +416,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
             pushed = grad([g for g, _ in kept], probes, [t for _, t in kept], None, create_graph, allow_unused=True)
         found = tuple(_zeros(x) if g is None else g for g, x in zip(pushed, row, strict=True))
         _demand(found, _HESSIAN, strict and create_graph)
-    return _out(outputs, many, create_graph), _out(found, several, create_graph)
+    return _out(outputs, False, create_graph), _out(found, several, create_graph)
 
 
 vjp, jvp, vhp, hvp = (_with_formulas(f, True) for f in (vjp, jvp, vhp, hvp))

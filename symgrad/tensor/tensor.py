@@ -124,6 +124,11 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
 
     def _require(self, requires_grad: bool = True, kinds: str = "floating point") -> Tensor:
         """``requires_grad_`` for the library's own use, also inside of a function that is transformed."""
+        if requires_grad and not dtypes.is_floating(self.dtype):
+            raise DtypeError(
+                f"only Tensors of {kinds} dtype can require gradients "
+                f"(this one has dtype {self.dtype}; cast it with .double() or dtype=)"
+            )
         if inferred(self):
             if requires_grad and not MODE.local.inference:
                 raise AutogradError(
@@ -139,11 +144,6 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
             return self
-        if requires_grad and not dtypes.is_floating(self.dtype):
-            raise DtypeError(
-                f"only Tensors of {kinds} dtype can require gradients "
-                f"(this one has dtype {self.dtype}; cast it with .double() or dtype=)"
-            )
         if requires_grad:
             extra = self.more()
             if extra.site is None:
@@ -278,12 +278,13 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         if self._is_view():
             raise AutogradError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad and self._node is not None:
-            note_detached(self._array())
+            note_detached(self, self._array())
+            if (hooks := self._backward_hooks) is not None:  # they are the tensor's, which may be a leaf soon
+                self.more().hooks = hooks
         followed = WATCH.count and WATCH.local.stack and self._node is not None and record.traced(self)
         self._node = lookup("detach")(self)._node if followed else None  # a tracer goes on to follow the values
         self._requires_grad = False
         if self._extra is not None:
-            self._extra.retains = False
             views_follow(self)
         return self
 

@@ -313,6 +313,8 @@ def test_backward_hooks(t):
     assert list(y._backward_hooks) == [handle.id]
     y.sum().backward()
     assert values(x.grad) == [6.0, 6.0]
+    handle.remove()
+    assert repr(y._backward_hooks) == "OrderedDict()"
     constant = t.ones(2)
     constant._backward_hooks = {"never": lambda g: 1 / 0}
     (constant * x).sum().backward()

@@ -289,3 +289,59 @@ def test_no_outputs(t):
             raise AssertionError("there is nothing to come from")
 
     assert Nothing.apply(leaf(t, [1.0])) == ()
+
+
+# ---------------------------------------------------------------------------------------------- arguments and gradients
+
+
+def test_needs_input_grad_counts_defaults(t):
+    """With ``setup_context`` the defaults of ``forward`` are arguments, too, and want their None from backward."""
+
+    class Scaled(t.autograd.Function):
+        gives = 3
+
+        @staticmethod
+        def forward(x, y, k=2):
+            return x * y * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs[:2])
+            ctx.k = inputs[2]
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return (g * y * ctx.k, g * x * ctx.k, None)[: Scaled.gives]
+
+    x = leaf(t, [3.0])
+    y = Scaled.apply(x, x.detach())
+    assert y.grad_fn.needs_input_grad == (True, False, False)
+    y.backward()
+    assert x.grad.tolist() == [6.0]
+    Scaled.gives = 2
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 3, got 2\)"):
+        Scaled.apply(x, x).backward()
+
+
+@pytest.mark.parametrize(
+    ("gradients", "words"),
+    [
+        (lambda g: (g, g), "returned a gradient different than None at position 2, but the corresponding forward"),
+        (lambda g: (1.5, None), r"expected Variable or None \(got float\)"),
+    ],
+)
+def test_gradients_that_are_refused(t, gradients, words):
+    """A gradient for an argument that is no tensor, and one that is no tensor itself."""
+
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            return x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            return gradients(g)
+
+    with pytest.raises(RuntimeError, match=words):
+        Scaled.apply(leaf(t, [3.0]), 2).backward()

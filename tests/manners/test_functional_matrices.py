@@ -323,3 +323,24 @@ def test_recorded_jacobians_and_hessians_end_in_a_view(t, size):
     assert names(functional.hessian(summed, (x, y), create_graph=True)) == {"ViewBackward0"}
     assert names(func.jacrev(product, (0, 1), chunk_size=size)(x, y)) == {"ViewBackward0"}
     assert names(func.hessian(summed, (0, 1))(x, y)) == {"ViewBackward0"}
+
+
+def test_strict_jacobian_names_what_is_met_first(t):
+    """A derivative without history is named when it is met, before an input that nothing depends on."""
+    x, y = t.ones(2), t.ones(2)
+    words = "The jacobian of the user-provided function is independent of input 1"
+    with pytest.raises(RuntimeError, match=words):
+        t.autograd.functional.jacobian(lambda x, y: (x * y, x.sum()), (x, y), strict=True, create_graph=True)
+    with pytest.raises(RuntimeError, match="Output 1 of the user-provided function is independent of input 1"):
+        t.autograd.functional.jacobian(lambda x, y: (x * y, x.sum()), (x, y), strict=True)
+
+
+def test_ways_that_do_not_go_together(t):
+    """torch's words for flags that exclude each other, said after what is wrong with the function."""
+    jacobian, x = t.autograd.functional.jacobian, t.ones(2)
+    with pytest.raises(RuntimeError, match="`strict=True` and `vectorized=True` are not supported together"):
+        jacobian(lambda x: x * 2, x, strict=True, vectorize=True)
+    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
+        jacobian(lambda x: x.detach(), x, strict=True, vectorize=True)
+    with pytest.raises(AssertionError, match='Expected strategy to be either "forward-mode" or "reverse-mode"'):
+        jacobian(lambda x: x * 2, x, strategy="sideways")

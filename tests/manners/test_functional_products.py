@@ -302,3 +302,29 @@ def test_hvp_create_graph(t):
     differentiable(t, hvp, cubes, (make(t, 2, 2),), (make(t, 2, 2),))
     both = lambda x, y: (x**3 * y.exp()).sum()  # noqa: E731
     differentiable(t, hvp, both, (make(t, 2, 2), make(t, 2)), (make(t, 2, 2), make(t, 2)))
+
+
+@pytest.mark.parametrize("name", ["jvp", "vhp", "hvp"])
+def test_vector_is_looked_at_first(t, name):
+    """What is wrong with ``v`` is said before the function runs."""
+
+    def fails(x):
+        raise AssertionError("the function ran")
+
+    call, x = getattr(t.autograd.functional, name), make(t, 2)
+    with pytest.raises(RuntimeError, match="The vector v can only be None if"):
+        call(fails, x)
+    with pytest.raises(RuntimeError, match="v has invalid size: should be"):
+        call(fails, x, make(t, 3))
+
+
+@pytest.mark.parametrize("name", ["vhp", "hvp"])
+def test_output_of_one_entry_keeps_its_shape(t, name):
+    """A function may give its number as an array of one entry, which comes back as it is, with its node."""
+    call, x = getattr(t.autograd.functional, name), make(t, 2)
+    out, found = call(lambda x: (x**3)[:1], x, make(t, 2), create_graph=True)
+    assert tuple(out.shape) == (1,)
+    assert out.grad_fn.name() == "SliceBackward0"
+    assert found.requires_grad
+    with pytest.raises(RuntimeError, match=f"The function given to {name} should return a single Tensor"):
+        call(lambda x: (x.sum(),), x, make(t, 2))

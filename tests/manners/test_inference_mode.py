@@ -348,3 +348,13 @@ def test_inference_leaf_beside_what_is_tracked(t, call, slopes):
     x = t.tensor([3.0, 4.0], requires_grad=True)
     y = eval(call, {"t": t, "w": w, "x": x})
     assert t.autograd.grad(y.sum(), w)[0].tolist() == slopes
+
+
+def test_integers_never_require_grad(t):
+    """Whole numbers refuse ``requires_grad_`` in inference mode, too, and out of it before that is asked."""
+    with t.inference_mode():
+        x = t.tensor([1, 2])
+        with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+            x.requires_grad_()
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+        x.requires_grad_()

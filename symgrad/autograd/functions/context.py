@@ -11,7 +11,7 @@ from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.backward.freed import SECOND_TIME
 from symgrad.tape.backward.tether import at
 from symgrad.tape.graph import FREED, Node
-from symgrad.tape.memory.versions import by_now
+from symgrad.tape.memory.versions import by_now, detached_since
 from symgrad.tape.observers import Packed
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
@@ -146,6 +146,9 @@ def unpacked_at(node: Node, kind: str, place: Any, value: Any) -> Any:
     place = at(place)
     if kind == "kept":
         return place if place is not None or value is None else plain(Tensor, value)
+    if kind == "node" and (lost := detached_since(value, node)) is not None:
+        tensor = lost.tensor()  # what was saved is the tensor itself, which stands elsewhere by now
+        return plain(Tensor, value) if tensor is None else tensor
     if kind not in ("output", "fixed"):
         value = by_now(value, place, node.sequence_nr)
     if kind == "leaf":

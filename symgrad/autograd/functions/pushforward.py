@@ -7,7 +7,6 @@ differentiated: what its author says the derivative is, counts.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -101,9 +100,7 @@ def inside(function: Any, primals: tuple[Any, ...], moving: Sequence[bool]) -> t
         m or bool(getattr(p, "requires_grad", False)) for p, m in zip(primals, moving, strict=True)
     )
     if has_setup(function):
-        bound = inspect.signature(function.forward).bind(*primals)
-        bound.apply_defaults()
-        function.setup_context(ctx, tuple(bound.args), returned)
+        function.setup_context(ctx, tuple(primals), returned)
     else:
         still = [_still(p) for p in primals]
         with no_grad():

@@ -127,14 +127,14 @@ class Signature:
 
     def set_up(self, args: tuple[Term, ...], outputs: Any) -> tuple[Any, Any]:
         """``(context, outputs)`` where a rule says what ``forward`` would give; it takes ``setup_context``."""
-        from symgrad.autograd.function import FunctionCtx, has_setup, set_up
+        from symgrad.autograd.function import FunctionCtx, has_setup
 
         if not has_setup(self.function):
             raise FormulaError("forward itself saves for backward, and it needs values")
         ctx, row = FunctionCtx(), tuple(map(Formal, outputs))
         ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
         out = row[0] if self.count is None else row
-        set_up(self.function, ctx, self.filled(tuple(map(Formal, args))), out)
+        self.function.setup_context(ctx, self.filled(tuple(map(Formal, args))), out)
         return ctx, out
 
     def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:

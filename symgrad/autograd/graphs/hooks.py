@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -208,7 +209,10 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
         raise AutogradError(_NO_GRADIENT)
     if not callable(hook):
         raise ArgumentError(f"register_hook() takes a function of the gradient, not {type(hook).__name__}.")
-    return RemovableHandle((tensor if tensor._node is None else _awake(tensor._node)).more().hooks, hook)
+    more = (tensor if tensor._node is None else _awake(tensor._node)).more()
+    if more.hooks.__class__ is dict:
+        more.hooks = OrderedDict(more.hooks)  # torch's, which stays when the last hook is gone
+    return RemovableHandle(more.hooks, hook)
 
 
 def _awake(node: Node) -> Node:

@@ -206,23 +206,32 @@ def any_changes() -> bool:
     return bool(_changed or _detached or _replaced)
 
 
-_detached: dict[int, tuple[Any, int]] = {}
-"""By the identity of the array: a weak reference to it and when its tensor was detached in place."""
+class Detached(NamedTuple):
+    """A tensor that was detached in place."""
+
+    array: weakref.ref[Any]
+    when: int
+    tensor: weakref.ref[Any]
 
 
-def note_detached(array: Any) -> None:
-    """Remember that the tensor of ``array`` was detached in place now: to who saved it as an operand it is lost."""
+_detached: dict[int, Detached] = {}
+"""By the identity of the array of the tensor."""
+
+
+def note_detached(tensor: Any, array: Any) -> None:
+    """Remember that a tensor was detached in place now: to who saved its array as an operand it is lost."""
     key, now = id(array), next(sequence)
     _Latest.number = now
-    _detached[key] = (_reference(array, _detached), now)
+    _detached[key] = Detached(_reference(array, _detached), now, weakref.ref(tensor))
 
 
-def _was_detached(value: Any, node: Node) -> bool:
-    for array in _instead(value):
-        ref, when = _detached.get(id(array), (None, 0))
-        if ref is not None and ref() is array and when > node.sequence_nr:
-            return True
-    return False
+def detached_since(value: Any, node: Node) -> Detached | None:
+    """What is known of a value that ``node`` saved if its tensor was detached in place afterwards."""
+    for array in _instead(value) if _detached else ():
+        note = _detached.get(id(array))
+        if note is not None and note.array() is array and note.when > node.sequence_nr:
+            return note
+    return None
 
 
 class Replaced(NamedTuple):
@@ -431,14 +440,14 @@ def check_saved(node: Node) -> None:
         note = _late(value, node)
         if note is not None:
             raise ChangedInPlace(_stale(node, node if k == 0 else node.args[k - 1], value, note, k))
-        if k and _detached and _was_detached(value, node) and _places(node)[k] is not node:
+        if k and detached_since(value, node) and _places(node)[k] is not node:
             raise AutogradError(DETACHED)
     if node.args.__class__ is Labelled:
         for owner in node.args.kept:
             note = _late(owner(), node)
             if note is not None:
                 raise ChangedInPlace(_stale(node, None, owner(), note))
-            if _detached and owner.__class__ is not Memory and _was_detached(owner(), node):
+            if owner.__class__ is not Memory and detached_since(owner(), node):
                 raise AutogradError(DETACHED)
 
 

@@ -1,0 +1,64 @@
+"""What ``detach_()`` leaves behind: hooks, the wish to retain a gradient, and operands that somebody saved."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.leaves import leaf, values
+
+
+def test_hooks_and_retaining_outlive_detach_(t):
+    """Hooks are the tensor's and its old node's: both see gradients, also when the tensor is a leaf by then."""
+    x = leaf(t, [1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    seen = []
+    handle = y.register_hook(lambda g: seen.append(values(g)))
+    above = y * 3
+    y.detach_()
+    assert (y.retains_grad, y.requires_grad, y.is_leaf) == (True, False, True)
+    above.sum().backward()
+    assert values(y.grad) == [3.0, 3.0]
+    assert values(x.grad) == [6.0, 6.0]
+    y.requires_grad_()
+    (y * y).sum().backward()
+    assert values(y.grad) == [7.0, 11.0]
+    assert seen == [[3.0, 3.0], [4.0, 8.0]]
+    handle.remove()
+    (y * y).sum().backward()
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("detached", [(0,), (1,), (0, 1)])
+def test_operand_that_a_function_saved(t, detached, again):
+    """``saved_tensors`` has the tensor itself: a constant, or a leaf of its own when it was told to require grad."""
+
+    class Product(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+
+    leaves = leaf(t, [1.0, 2.0]), leaf(t, [3.0, 4.0])
+    operands = [x * 1 for x in leaves]
+    y = Product.apply(*operands)
+    for k in detached:
+        operands[k].detach_().requires_grad_(again)
+        assert y.grad_fn.saved_tensors[k] is operands[k]
+    first = t.autograd.grad(y.sum(), leaves, create_graph=True)
+    for k, g in enumerate(first):
+        other = 1 - k
+        assert g.requires_grad is (again or other not in detached)
+        if not g.requires_grad:
+            continue
+        of_leaf, of_operand = t.autograd.grad(
+            g.sum(), [leaves[other], operands[other]], allow_unused=True, retain_graph=True
+        )
+        assert (of_leaf is None) is (other in detached)
+        assert values(of_operand if other in detached else of_leaf) == [1.0, 1.0]
