@@ -325,11 +325,12 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
     together = None if strict else rows_at_once(out, inputs, create_graph)
     if together is not None:
         return tuple(together)
-    rows = []
     words = _INDEPENDENT.replace("The output", f"Output {j}")
     constant = _CONSTANT_JACOBIAN.format(i=j) if create_graph else ""
-    for unit in units(shape, out.dtype):
-        rows.append(_gradients((out,), inputs, (plain(Tensor, unit),), create_graph, strict, words, constant))
+    rows = [
+        _gradients((out,), inputs, (plain(Tensor, unit),), create_graph, strict, words, constant)
+        for unit in units(shape, out.dtype)
+    ]
     if not rows:
         return tuple(plain(Tensor, np.zeros((*shape, *x._value.shape), x.dtype)) for x in inputs)
     blocks = [

@@ -35,6 +35,18 @@ REFUSED = {
     "t.randint()": (TypeError, "randint() "),
     "t.ones(2).resize_(-1)": (RuntimeError, ""),
     "t.autograd.set_detect_anomaly('a')": (TypeError, "set_"),
+    "F.interpolate(image, mode='bilinear')": (ValueError, "either size or scale_factor should be defined"),
+    "F.interpolate(image, 3, 2)": (ValueError, "only one of size or scale_factor should be defined"),
+    "F.interpolate(image, 3, align_corners=True)": (ValueError, "align_corners option can only be set with the inter"),
+    "F.interpolate(image, 3, antialias=True)": (
+        ValueError,
+        "Anti-alias option is restricted to bilinear, bicubic, and",
+    ),
+    "F.batch_norm(image, None, None)": (RuntimeError, "running_mean must be defined in evaluation mode"),
+    "F.embedding_bag(t.tensor([[0]]), t.ones(2, 2), mode='least')": (
+        ValueError,
+        "mode has to be one of sum, mean or m",
+    ),
     "t.autograd.gradcheck(lambda x: 3.0, double)": ((TypeError, AttributeError), ""),
     "t.autograd.gradcheck(lambda x: (x, x.sum().item()), double)": ((TypeError, AttributeError), ""),
 }
@@ -47,6 +59,7 @@ def test_refused(t, call):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     double = t.tensor([1.0], dtype=t.float64, requires_grad=True)
     names = {"t": t, "np": np, "x": x, "y": (x * x).sum(), "grad": t.autograd.grad, "double": double}
+    names |= {"F": t.nn.functional, "image": t.ones(1, 2, 4, 4)}
     with pytest.raises(kind) as caught:
         eval(call, names)
     assert str(caught.value).startswith(words)

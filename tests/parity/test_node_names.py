@@ -55,13 +55,13 @@ def test_methods(call: Any) -> None:
 OTHERWISE = {
     # Several nodes in torch, too, of which the last is another one here.
     "atleast_1d", "cdist", "combinations", "cov", "cumulative_trapezoid", "diff", "expand", "expand_as",
-    "broadcast_to", "gradient", "grid_sampler_2d", "grid_sampler_3d", "inner", "kron", "logdet", "meshgrid", "normal",
+    "broadcast_to", "gradient", "inner", "kron", "logdet", "meshgrid", "normal",
     "polygamma", "quantile", "nanquantile", "stft", "istft", "sum_to_size", "svd", "tensordot", "to", "trapezoid",
     "trapz", "triangular_solve", "ormqr", "lu", "conj_physical", "unravel_index", "matmul", "__rmatmul__",
     "unsafe_chunk", "unsafe_split", "split_with_sizes", "put", "masked_scatter", "cumprod", "cumsum", "logcumsumexp",
     "as_strided", "atleast_2d", "atleast_3d", "einsum", "gather",
     "nn.functional.adaptive_avg_pool3d", "nn.functional.batch_norm",
-    "nn.functional.ctc_loss", "nn.functional.dropout3d", "nn.functional.gaussian_nll_loss", "nn.functional.grid_sample",
+    "nn.functional.ctc_loss", "nn.functional.dropout3d", "nn.functional.gaussian_nll_loss",
     "nn.functional.instance_norm", "nn.functional.interpolate", "nn.functional.linear", "nn.functional.smooth_l1_loss",
     "nn.functional.multi_head_attention_forward", "nn.functional.upsample_bilinear", "nn.functional.pad",
     "nn.functional.upsample_nearest", "nn.functional.cross_entropy", "linalg.cond", "linalg.matrix_power",
@@ -113,6 +113,31 @@ def test_operators(op: Any) -> None:
             continue  # a form that is not here; the tests of values see to those
         if got != there and op.name not in OTHERWISE:
             raise AssertionError(f"{sample}: {got}, and torch {there}")
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (1, 2, 3, 4), (1, 2, 2, 3, 4)], ids=str)
+def test_attention(shape: tuple[int, ...]) -> None:
+    """Heads in batches are one node in torch, unless the mask wants a gradient; else a product comes last."""
+    seen = []
+    for t in (sg, torch):
+        x, mask = t.ones(shape, requires_grad=True), t.zeros(3, 3)
+        attend = t.nn.functional.scaled_dot_product_attention
+        results = attend(x, x, x), attend(x.detach(), x.detach(), x, mask), attend(x, x, x, is_causal=True)
+        results = *results, attend(x, x, x, mask.requires_grad_()), attend(x, x, x, dropout_p=0.5)
+        seen.append([y.grad_fn.name() for y in results])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("call", ["fold(x, (3, 3), 2)", "fold(x[0], (3, 3), 2)",
+                                  "affine_grid(x[:, :2, :3], (1, 1, 2, 2), False)",
+                                  "ctc_loss(x.mT, y, n, n, reduction='none')"])  # fmt: skip
+def test_functions_of_images_and_sequences(call: str) -> None:
+    seen = []
+    for t in (sg, torch):
+        x, n = t.ones(1, 8, 4).requires_grad_(), t.tensor([1] * 4)
+        names = {"F": t.nn.functional, "x": x, "y": t.tensor([[1]] * 4), "n": n}
+        seen.append(eval(f"F.{call}", names).grad_fn.name())
+    assert seen[0] == seen[1]
 
 
 FOURIER = [f"{kind}{axes}" for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for axes in ("", "2", "n")]

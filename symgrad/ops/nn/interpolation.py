@@ -103,7 +103,8 @@ def _nearest(have: int, wanted: int, factor: float | None, exact: bool) -> Any:
 def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list[float | None]]:
     rank = len(have)
     if (size is None) == (factor is None):
-        raise ArgumentError("interpolate: exactly one of size and scale_factor must be given.")
+        which = "either" if size is None else "only one of"
+        raise ArgumentError(f"{which} size or scale_factor should be defined")
     name, given = ("scale_factor", factor) if size is None else ("size", size)
     each = list(given) if hasattr(given, "__len__") else [given] * rank
     if len(each) != rank:
@@ -146,14 +147,16 @@ def interpolate(
             f"Non-empty {len(have) + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}"
         )
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
-        raise ArgumentError(f"align_corners option can only be set with modes that interpolate, and {mode!r} does not")
+        raise ArgumentError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
     if recompute_scale_factor:
         if size is not None:
             raise ArgumentError("recompute_scale_factor is not meaningful with an explicit size.")
         factors = [None] * len(have)
     if antialias and (mode not in ("bilinear", "bicubic") or len(have) != 2):
         raise ArgumentError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[len(have) - 1](input, wanted)

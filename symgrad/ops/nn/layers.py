@@ -250,6 +250,9 @@ def batch_norm(
         if running_var is not None and seen:
             _tracked(running_var, var(x, axes), momentum)
         return _normed(input, axes, weight, bias, eps)
+    for name in ("running_mean", "running_var"):
+        if named[name] is None:
+            raise ArgumentError(f"{name} must be defined in evaluation mode")
     return _per_channel(_by_running(x, running_mean, running_var, eps), weight, bias, input)
 
 
@@ -364,6 +367,8 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """Sums, means or maxima of rows of ``weight`` over bags: rows of ``input``, or ranges that begin at ``offsets``."""
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentError(f"mode has to be one of sum, mean or max, not {mode!r}")
     rows = input if hasattr(input, "dtype") else np.asarray(input)
     shape = shape_of(rows)
     if len(shape) == 2:

@@ -287,6 +287,38 @@ def _interpolate(
     return f"Upsample{kinds[mode]}{axes}D{'Aa' if antialias else ''}Backward0"
 
 
+def _attention(
+    out: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> str | None:
+    """torch's kernel for batches of heads, which has no derivative by the mask; else the product that comes last."""
+    if dropout_p:
+        return None
+    if len(shape_of(query)) == 4 and not getattr(attn_mask, "requires_grad", False):
+        return "ScaledDotProductFlashAttentionForCpuBackward0"
+    return "MmBackward0" if len(shape_of(query)) == 2 else "UnsafeViewBackward0"
+
+
+def _sampled(out: Any, input: Any, *_: Any, **__: Any) -> str:
+    return f"GridSampler{len(shape_of(input)) - 2}DBackward0"
+
+
+def _aligned(
+    out: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> str | None:  # fmt: skip
+    if reduction != "none" or zero_infinity:
+        return None
+    return "SqueezeBackward1" if len(shape_of(log_probs)) == 2 else "CtcLossBackward0"
+
+
 def _nll(out: Any, input: Any, *_: Any, **__: Any) -> str:
     return "NllLossBackward0" if len(shape_of(input)) <= 2 else "NllLoss2DBackward0"
 
@@ -510,6 +542,14 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.max_pool2d": "MaxPool2DWithIndicesBackward0",
     "nn.functional.max_pool3d": "MaxPool3DWithIndicesBackward0",
     "nn.functional.unfold": "Im2ColBackward0",
+    "nn.functional.fold": "Col2ImBackward0",
+    "nn.functional.affine_grid": "AffineGridGeneratorBackward0",
+    "nn.functional.ctc_loss": _aligned,
+    "nn.functional.grid_sample": _sampled,
+    "nn.functional.scaled_dot_product_attention": _attention,
+    "grid_sampler": _sampled,
+    "grid_sampler_2d": _sampled,
+    "grid_sampler_3d": _sampled,
     "prelu": "PreluKernelBackward0",
     "take_along_dim": _take_along_dim,
     "hardshrink": "HardshrinkBackward0",
