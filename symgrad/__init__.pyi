@@ -42,8 +42,8 @@ def acosh_(input: Operand) -> Tensor:
     """``acosh`` in place: the tensor is changed and returned."""
 def adaptive_avg_pool1d(input: Operand, output_size: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """Means over cells, as many as asked for."""
-def adaptive_max_pool1d(input: Operand, output_size: _int | Ints, return_indices: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Largest entries of cells, as many as asked for."""
+def adaptive_max_pool1d(input: Operand, output_size: _int | Ints, return_indices: _bool = False, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """``adaptive_max_pool1d`` and the flat places of the entries."""
 def add(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other."""
 def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:

@@ -25,11 +25,12 @@ from symgrad.tape.modes import enable_grad
 _CALLS = """
 [0.5, -1.5, 2.0], 0 : softmax log_softmax softmin cumsum cumprod logcumsumexp cummax cummin normalize
 [0.5, -1.5, 2.0], 1 : hsplit
-[0.5, -1.5, 2.0], 2 : chunk unsafe_chunk split unsafe_split kthvalue float_power repeat repeat_interleave tile topk
+[0.5, -1.5, 2.0], 2 : chunk unsafe_chunk split unsafe_split kthvalue float_power repeat repeat_interleave topk
 [0.5, -1.5, 2.0], 2 : tensor_split split_copy
 [0.5, -1.5, 2.0], 0.5 : quantile nanquantile
-[0.5, -1.5, 2.0], 1.0 : fill dist
+[0.5, -1.5, 2.0], 1.0 : fill
 [0.5, -1.5, 2.0], (1, 2) : split_with_sizes unsafe_split_with_sizes split_with_sizes_copy
+[0.5, -1.5, 2.0], (2,) : tile
 [0.5, -1.5, 2.0], (2, 3) : expand broadcast_to expand_copy
 [0.5, -1.5, 2.0], (1, 1) : pad constant_pad_nd
 [0.5, -1.5, 2.0], (3,) : layer_norm rms_norm
@@ -49,7 +50,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], [2, 0], [9.0, 8.0] : put
 [0.5, -1.5, 2.0], [2, 0] : take
 [0.5, -1.5, 2.0], [2, 0], 0 : take_along_dim
-[0.5, -1.5, 2.0], 9.0, 0, 1 : select_scatter
+[0.5, -1.5, 2.0], sg.tensor(9.0), 0, 1 : select_scatter
 [0.5, -1.5, 2.0], [9.0, 8.0], 0, 1 : slice_scatter
 [0.5, -1.5, 2.0], [True, False, True] : masked_select
 [0.5, -1.5, 2.0], [True, False, True], 9.0 : masked_fill
@@ -76,7 +77,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0.25 : lerp
 [0.5, -1.5, 2.0], 0, (1, 3) : unflatten
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], reduction="sum" : nn.functional.kl_div
-[0.5, -1.5, 2.0], [1.0, 2.0, 4.0] : outer ger vdot dot inner vecdot pairwise_distance kl_div
+[0.5, -1.5, 2.0], [1.0, 2.0, 4.0] : dist outer ger vdot dot inner vecdot pairwise_distance kl_div
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0] : mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss cross gaussian_nll_loss
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], [1.0, 0.5, 2.0] : gaussian_nll_loss
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], [1.0, -1.0, 1.0] : margin_ranking_loss
@@ -103,7 +104,7 @@ _CALLS = """
 [[2.0, 1.0], [1.0, 3.0]], 2 : matrix_power vsplit
 [[2.0, 1.0], [1.0, 3.0]], (1, 0) : permute permute_copy
 [[2.0, 1.0], [1.0, 3.0]], 0, 1 : transpose swapaxes swapdims movedim moveaxis transpose_copy
-[[2.0, 1.0], [1.0, 3.0]], 0 : flip
+[[2.0, 1.0], [1.0, 3.0]], (0,) : flip
 [[2.0, 1.0], [1.0, 3.0]], [9.0, 8.0] : diagonal_scatter
 [[2.0, 1.0], [1.0, 3.0]], 2, 0, 1.0 : renorm
 [[2.0, 1.0], [1.0, 3.0]], [[2.0, 0.0], [1.0, 4.0]] : mm matmul kron chain_matmul cdist

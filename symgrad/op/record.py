@@ -24,10 +24,10 @@ Spec = tuple[tuple[Labels, ...], Labels]
 def title(name: str) -> str:
     """A function's name as torch's nodes write it.
 
-    >>> title("adaptive_avg_pool2d"), title("log1p")
-    ('AdaptiveAvgPool2D', 'Log1P')
+    >>> title("adaptive_avg_pool2d"), title("log1p"), title("nn.functional.cosine_similarity")
+    ('AdaptiveAvgPool2D', 'Log1P', 'CosineSimilarity')
     """
-    return name.title().replace("_", "")
+    return name.rpartition(".")[2].title().replace("_", "")
 
 
 class Op:

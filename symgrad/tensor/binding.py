@@ -416,17 +416,25 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     functions.update({name: explained(name, getattr(cls, name), {}) for name in in_place})
     for name, dtype in _CASTS.items():
         setattr(cls, name, method(name, _caster(name, dtype)))
-    _bind_spaces(cls)
     spaced = SPACES["nn.functional"]
-    functions.update({name: explained(name, inspect.unwrap(spaced[name]), {}) for name in _PLAIN})
+    functions.update({name: explained(name, labelling(name, _elsewhere(spaced[name])), {}) for name in _PLAIN})
+    _bind_spaces(cls)
     functions.update({f"{name}_": writing(spaced[name]) for name in _ALSO_INPLACE})
-    functions.update(plain_losses(SPACES["nn.functional"]))
+    functions.update(plain_losses(spaced))
     _settle("symgrad", functions)
     for space, members in SPACES.items():
         _settle(f"symgrad.{space}", members)
     for name in dir(cls):
         illustrate(f"Tensor.{name}", getattr(cls, name))
     return functions
+
+
+def _elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it is where it has no ``inplace``."""
+    plain: Callable[..., Any] = inspect.unwrap(
+        function, stop=lambda call: "inplace" not in inspect.signature(call).parameters
+    )
+    return plain
 
 
 def _bind_inplace(cls: Any) -> None:

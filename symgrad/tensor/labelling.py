@@ -14,7 +14,7 @@ from symgrad.op import lookup
 from symgrad.op.fronts import by_place, names_in_order
 from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.torch_nodes.kept import ANEW, COMPUTING, KEPT, SCALING
-from symgrad.ops.torch_nodes.labels import LABELS, Arranged
+from symgrad.ops.torch_nodes.labels import Arranged, label_of
 from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import record
 from symgrad.tape.graph import Labelled, Node
@@ -53,7 +53,7 @@ def _numbered(args: tuple[Any, ...]) -> bool:
 
 def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function made of several ops, whose results say what torch calls the whole."""
-    label = LABELS.get(name)
+    label = label_of(name)
     if label is None:
         return function
     positions, operators = KEPT.get(name, ()), name in _OPERATORS

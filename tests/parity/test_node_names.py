@@ -63,8 +63,8 @@ OTHERWISE = {
     "nn.functional.adaptive_avg_pool3d", "nn.functional.batch_norm",
     "nn.functional.ctc_loss", "nn.functional.dropout3d", "nn.functional.gaussian_nll_loss",
     "nn.functional.instance_norm", "nn.functional.interpolate", "nn.functional.linear", "nn.functional.smooth_l1_loss",
-    "nn.functional.multi_head_attention_forward", "nn.functional.upsample_bilinear", "nn.functional.pad",
-    "nn.functional.upsample_nearest", "nn.functional.cross_entropy", "linalg.cond", "linalg.matrix_power",
+    "nn.functional.multi_head_attention_forward", "nn.functional.pad",
+    "nn.functional.cross_entropy", "linalg.cond", "linalg.matrix_power",
     "linalg.matrix_norm", "linalg.tensorinv",
 }  # fmt: skip
 """Operators that torch names otherwise for some of its samples."""

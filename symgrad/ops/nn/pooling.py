@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError
 from symgrad.op import front, refusal, refusing, shape_of
 from symgrad.ops.calls import fits
-from symgrad.ops.calls.naming import within
+from symgrad.ops.calls.naming import SPACES, within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
 from symgrad.ops.elementwise.select import placed, relu, sign
@@ -282,8 +282,9 @@ def _adaptive_max(rank: int) -> Any:
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg, (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max, (1, 2, 3))
-for _call in (adaptive_avg_pool1d, adaptive_max_pool1d):
-    front(_call.__name__, method=False)(_call)
+front("adaptive_avg_pool1d", method=False)(adaptive_avg_pool1d)
+# torch's plain function gives the places, too.
+front("adaptive_max_pool1d", method=False)(SPACES["nn.functional"]["adaptive_max_pool1d_with_indices"])
 
 # ------------------------------------------------------------------------------------------ unpooling
 

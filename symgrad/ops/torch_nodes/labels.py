@@ -520,9 +520,14 @@ _OTHERWISE: dict[str, Any] = {
         f"nn.functional.{name}_pool1d": _line_pool(title(f"{name}_pool2d") + "WithIndices" * (name == "max"))
         for name in ("adaptive_avg", "adaptive_max", "avg", "max")
     },
+    "nn.functional.conv_tbc": "ConvTbcBackward0",
     "nn.functional.max_unpool1d": "SqueezeBackward1",
     "nn.functional.pad": _pad,
     "nn.functional.interpolate": _interpolate,
+    "nn.functional.upsample": _interpolate,
+    "nn.functional.upsample_bilinear": "UpsampleBilinear2DBackward0",
+    "nn.functional.upsample_nearest": lambda out, input, *_, **__: _interpolate(out, input),
+    "special.multigammaln": "MvlgammaBackward0",
     "nn.functional.pairwise_distance": "NormBackward1",
     "nn.functional.cross_entropy": _cross_entropy,
     "nn.functional.nll_loss": _nll,
@@ -558,7 +563,7 @@ _OTHERWISE: dict[str, Any] = {
 _CHANGING = "hardsigmoid hardswish hardtanh mish relu6 silu"
 _COPIES = """
     alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold
-    unsqueeze view
+    unsqueeze view view_as_complex view_as_real
 """
 
 LABELS: dict[str, Any] = {
@@ -571,3 +576,12 @@ LABELS |= {f"nn.functional.{name}_": LABELS[f"nn.functional.{name}"] for name in
 LABELS |= {f"nn.functional.{name}_": f"{title(name)}Backward1" for name in ("celu", "elu", "leaky_relu", "threshold")}
 LABELS["squeeze_copy"] = _squeeze(0, "_copy")
 """The label of a function by its public name, with its namespace; in-place forms that differ by the method's."""
+
+
+def label_of(name: str) -> Any:
+    """The label of a function, None if it has none; one of ``nn.functional`` is that of the plain function, too.
+
+    >>> label_of("conj"), label_of("max_pool2d"), label_of("linalg.cholesky")
+    (None, 'MaxPool2DWithIndicesBackward0', 'LinalgCholeskyExBackward0')
+    """
+    return LABELS.get(name) or LABELS.get(f"nn.functional.{name}")
