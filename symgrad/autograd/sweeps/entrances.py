@@ -169,6 +169,8 @@ def _constant(source: Any, value: Any) -> Any:
     alive = source.ref()
     if alive is not None and alive._value is value:
         return alive
+    if alive is not None and alive._requires_grad and alive._node is None:
+        return at_leaf(alive, value)  # told so since, and a copy of it was saved
     made = plain(Tensor, value)
     made.more().source = source
     made.more().structure = source.structure

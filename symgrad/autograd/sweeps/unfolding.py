@@ -10,12 +10,13 @@ from symgrad.op import lookup
 from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import record
 from symgrad.tape.folding import PULL, Call
+from symgrad.tape.memory.anew import Again
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 
-def _pulled(call: Call, g: Any, inputs: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
+def _pulled(call: Call | Again, g: Any, inputs: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
     recorded = isinstance(g, Recorded) or any(isinstance(x, Recorded) for x in inputs)
     tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
     with enable_grad(), steepest():

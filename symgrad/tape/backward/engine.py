@@ -30,8 +30,9 @@ from symgrad.tape.backward.phases import Turns, note, settle
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.backward.straight import straight
 from symgrad.tape.backward.zeros import structural
+from symgrad.tape.folding import PULL
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
-from symgrad.tape.memory.anew import read_anew
+from symgrad.tape.memory.anew import Again, read_anew, told_late
 from symgrad.tape.memory.arrays import find_changes
 from symgrad.tape.memory.overlap import OVERLAP
 from symgrad.tape.memory.versions import catch_up, changed_after_oldest, check_saved, fresh, reformed
@@ -444,6 +445,9 @@ class Sweep:
         if whole is not None and node.extra is not None and node.extra.post:
             self._run_whole(node, whole, g, zeros)
             return
+        if self.create_graph and whole is not None and (row := told_late(node)) is not None:
+            self._run_again(node, row, g)
+            return
         results, inputs, inner = self.contributions(node, bits, g, zeros)
         if role == "change" and self.create_graph and getattr(g, "_requires_grad", False):
             # torch copies them into the gradient of the base, and the copy has the history of what it is copied into.
@@ -465,6 +469,14 @@ class Sweep:
         for place, c in zip(places, self.run_post_hooks(node, results, g), strict=True):
             if place is not None and c is not None:
                 self.give(place, c)
+
+    def _run_again(self, node: Node, row: list[tuple[Any, Any, bool]], g: Any) -> None:
+        """A composite function run once more, since an argument was told to require grad when its graph was there."""
+        wanted = [k for k, (_, _, tracked) in enumerate(row) if tracked]
+        results = PULL[0](Again(node.args), g, [made for _, made, _ in row], wanted)
+        for k, c in results.items():
+            if c is not None and self.will_run(row[k][0]):
+                self.give(row[k][0], c)
 
     def whole(self, node: Node, g: Any, places: Sequence[Any]) -> list[Any]:
         """What a composite function that ends at ``node`` gives to its inputs at ``places``, None for those not asked.

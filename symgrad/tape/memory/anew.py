@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,13 +93,49 @@ def _made_again(row: Any, values: list[Any]) -> Any:
     for (cls, _, _, tracked), value in zip(row.again, values, strict=True):
         tensors.append(plain(cls, value))
         tensors[-1]._requires_grad = tracked
-    rest = iter(tensors)
-    function, args, kwargs = row.given
     with enable_grad(), np.errstate(all="ignore"):
+        return Again(row).run(tensors)
+
+
+class Again:
+    """A function that ends at a node, to be run on other tensors."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, row: Any):
+        self.given = row.given
+
+    def run(self, tensors: Sequence[Any]) -> Any:
+        """What it gives for tensors in the places of those it got."""
+        rest = iter(tensors)
+        function, args, kwargs = self.given
         return function(
             *[next(rest) if a is ... else a for a in args],
             **{key: next(rest) if a is ... else a for key, a in kwargs.items()},
         )
+
+
+def told_late(node: Node) -> list[tuple[Any, Any, bool]] | None:
+    """The arguments of the function that ends at ``node``, if one of them was told to require grad afterwards.
+
+    Of each its place, a tensor that stands there by now, and whether a gradient flows to it.  torch makes the
+    derivative of them, which then has a gradient of its own by that argument.
+    """
+    row = node.args
+    if row.__class__ is not Labelled or row.again is None:
+        return None
+    found, late = [], False
+    for cls, place, array, tracked in row.again:
+        here = place()
+        made = here
+        if not isinstance(here, Recorded):
+            if (value := array()) is None:
+                return None
+            made = plain(cls, value)
+            made._node, made._requires_grad = here, tracked
+        late = late or (made is here and not tracked and here._requires_grad)
+        found.append((here, made, tracked))
+    return found if late else None
 
 
 def _replace(old: Node, new: Any) -> None:
