@@ -102,7 +102,7 @@ def arcsinh_(input: Operand) -> Tensor:
 def arctan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent."""
 def arctan2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Angle of the point (x, y); both derivatives are 0 at the origin."""
+    """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
 def arctan_(input: Operand) -> Tensor:
     """``arctan`` in place: the tensor is changed and returned."""
 def arctanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -111,9 +111,9 @@ def arctanh_(input: Operand) -> Tensor:
     """``arctanh`` in place: the tensor is changed and returned."""
 from symgrad.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
-    """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
+    """The place of the largest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
 def argmin(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
-    """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
+    """The place of the smallest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
 def argsort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """The places that sort an axis."""
 def argwhere(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -139,7 +139,7 @@ def asinh_(input: Operand) -> Tensor:
 def atan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent."""
 def atan2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Angle of the point (x, y); both derivatives are 0 at the origin."""
+    """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
 def atan_(input: Operand) -> Tensor:
     """``atan`` in place: the tensor is changed and returned."""
 def atanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -185,13 +185,13 @@ def binomial(count: Operand, prob: Operand, generator: Random | None = None, *, 
 def bitwise_and(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """``input & other``: on integers bit by bit."""
 def bitwise_left_shift(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits moved up by y places; no derivative."""
+    """input · 2**other: the bits moved up; no derivative."""
 def bitwise_not(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """``~input``: on integers all bits turned, on truth values the opposite."""
 def bitwise_or(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """``input | other``: on integers bit by bit."""
 def bitwise_right_shift(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits moved down by y places; no derivative."""
+    """input / 2**other rounded down: the bits moved down; no derivative."""
 def bitwise_xor(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ^ other``: on integers bit by bit."""
 from symgrad.tensor.ranges import blackman_window as blackman_window
@@ -219,7 +219,7 @@ def cdist(x1: Operand, x2: Operand, p: _float = 2.0, compute_mode: str = '', *, 
     """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
 from symgrad.dtype_objects import cdouble as cdouble
 def ceil(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Smallest integer not below x; derivative 0."""
+    """Smallest integer not below input; derivative 0."""
 def ceil_(input: Operand) -> Tensor:
     """``ceil`` in place: the tensor is changed and returned."""
 def celu(input: Operand, alpha: _float = 1.0) -> Tensor:
@@ -246,11 +246,11 @@ def clamp(input: Operand, min: Operand | None = None, max: Operand | None = None
 def clamp_(input: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """``clamp`` in place: the tensor is changed and returned."""
 def clamp_max(input: Operand, max: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x limited from above; derivative 1 at the bound."""
+    """input limited from above; derivative 1 at the bound."""
 def clamp_max_(input: Operand, other: Operand) -> Tensor:
     """``clamp_max`` in place: the tensor is changed and returned."""
 def clamp_min(input: Operand, min: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x limited from below; derivative 1 at the bound."""
+    """input limited from below; derivative 1 at the bound."""
 def clamp_min_(input: Operand, other: Operand) -> Tensor:
     """``clamp_min`` in place: the tensor is changed and returned."""
 def clip(input: Operand, min: Operand | None = None, max: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -299,7 +299,7 @@ def conv_transpose3d(input: Operand, weight: Operand, bias: Operand | None = Non
 from symgrad.ops.rules.kinks import conventions as conventions
 from symgrad.tape.pickling import copy_graph as copy_graph
 def copysign(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """|x| with the sign of y; derivative 0 at x = 0."""
+    """|input| with the sign of other; derivative 0 at input = 0."""
 def corrcoef(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Correlations of variables in rows."""
 def cos(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -409,7 +409,7 @@ from symgrad.tensor.creation import empty_permuted as empty_permuted
 from symgrad.tensor.creation import empty_strided as empty_strided
 from symgrad.autograd import enable_grad as enable_grad
 def eq(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x == y entry by entry; no derivative."""
+    """input == other entry by entry; no derivative."""
 def equal(input: Operand, other: Operand) -> _bool:
     """Whether both have the same shape and entries."""
 def erf(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -417,7 +417,7 @@ def erf(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def erf_(input: Operand) -> Tensor:
     """``erf`` in place: the tensor is changed and returned."""
 def erfc(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Complementary error function 1 - erf(x)."""
+    """Complementary error function 1 - erf(input)."""
 def erfc_(input: Operand) -> Tensor:
     """``erfc`` in place: the tensor is changed and returned."""
 def erfinv(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -425,9 +425,9 @@ def erfinv(input: Operand, *, out: Tensor | None = None) -> Tensor:
 from symgrad.explaining import errorbars as errorbars
 from symgrad import errors as errors
 def exp(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """e to the x."""
+    """e**input."""
 def exp2(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """2**x."""
+    """2**input."""
 def exp2_(input: Operand) -> Tensor:
     """``exp2`` in place: the tensor is changed and returned."""
 def exp_(input: Operand) -> Tensor:
@@ -437,12 +437,12 @@ def expand(input: Operand, *sizes: _int | Ints, out: Tensor | None = None) -> Te
 def expand_copy(input: Operand, *sizes: _int | Ints, size: Ints = ..., out: Tensor | None = None) -> Tensor:
     """A copy of what ``expand`` shows of ``input``, in memory of its own, row by row."""
 def expit(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1/(1 + e^-x)."""
+    """The logistic function 1/(1 + e^-input)."""
 from symgrad.explaining import explain as explain
 from symgrad.notation.elements import explicit as explicit
 from symgrad.explaining import explore as explore
 def expm1(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """e**x - 1."""
+    """e**input - 1."""
 def expm1_(input: Operand) -> Tensor:
     """``expm1`` in place: the tensor is changed and returned."""
 from symgrad.tensor.creation import eye as eye
@@ -479,20 +479,20 @@ from symgrad.dtype_objects import float64 as float64
 def float_power(input: Operand, exponent: Operand, *, out: Tensor | None = None) -> Tensor:
     """input^exponent in double precision (complex when either is)."""
 def floor(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Largest integer not above x; derivative 0."""
+    """Largest integer not above input; derivative 0."""
 def floor_(input: Operand) -> Tensor:
     """``floor`` in place: the tensor is changed and returned."""
 def floor_divide(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Quotient rounded down; as in torch without a derivative, which div with rounding_mode has."""
 def fmax(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The larger entry, numbers before nan; a tie gives x the gradient."""
+    """The larger entry, numbers before nan; a tie gives input the gradient."""
 def fmin(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The smaller entry, numbers before nan; a tie gives x the gradient."""
+    """The smaller entry, numbers before nan; a tie gives input the gradient."""
 def fmod(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x - y * trunc(x/y), with the sign of x."""
+    """input - other * trunc(input/other), with the sign of input."""
 from symgrad.notation import formula as formula
 def frac(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Fractional part, with the sign of x."""
+    """Fractional part, with the sign of input."""
 def frac_(input: Operand) -> Tensor:
     """``frac`` in place: the tensor is changed and returned."""
 def frexp(input: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.frexp:
@@ -510,7 +510,7 @@ from symgrad.tensor.creation import full as full
 from symgrad.tensor.creation import full_like as full_like
 from symgrad import func as func
 def gammaln(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log|Γ(x)|."""
+    """log|Γ(input)|."""
 @overload
 def gather(input: Operand, dim: _int, index: Operand, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -521,7 +521,7 @@ def gcd(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
 def gcd_(input: Operand, other: Operand) -> Tensor:
     """``gcd`` in place: the tensor is changed and returned."""
 def ge(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x >= y entry by entry; no derivative."""
+    """input >= other entry by entry; no derivative."""
 def ger(input: Operand, vec2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix input_i · vec2_j of two vectors."""
 from symgrad.tensor.questions import get_default_device as get_default_device
@@ -534,9 +534,9 @@ from symgrad.random import get_rng_state as get_rng_state
 def gradient(input: Operand, *, spacing: Number | Sequence[Number] | Sequence[Operand] | None = 1, dim: Ints | _int | None = None, edge_order: _int = 1, out: Sequence[Tensor] | None = None, axis: Ints | _int | None = ...) -> tuple[Tensor, ...]:
     """Slopes along every axis (or those in ``dim``) by central differences; one-sided at the edges."""
 def greater(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x > y entry by entry; no derivative."""
+    """input > other entry by entry; no derivative."""
 def greater_equal(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x >= y entry by entry; no derivative."""
+    """input >= other entry by entry; no derivative."""
 def grid_sampler(input: Operand, grid: Operand, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
     """``grid_sample`` with its modes as numbers."""
 def grid_sampler_2d(input: Operand, grid: Operand, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
@@ -548,14 +548,14 @@ def group_norm(input: Operand, num_groups: _int, weight: Operand | None = None, 
 def gru_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """The next state of a gated recurrent unit (Cho et al. 2014), gates in the order reset, update, new."""
 def gt(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x > y entry by entry; no derivative."""
+    """input > other entry by entry; no derivative."""
 from symgrad.dtype_objects import half as half
 from symgrad.tensor.ranges import hamming_window as hamming_window
 from symgrad.tensor.ranges import hann_window as hann_window
 def hardshrink(input: Operand, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
 def heaviside(input: Operand, values: Operand, *, out: Tensor | None = None) -> Tensor:
-    """0 below 0, y at 0, 1 above; derivative 0, and that of y at 0."""
+    """0 below 0, other where input is 0, 1 above; derivative 0, and 1 by other where input is 0."""
 def hinge_embedding_loss(input: Operand, target: Operand, margin: _float = 1.0, reduction: _int = 0) -> Tensor:
     """``nn.functional.hinge_embedding_loss`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def histc(input: Operand, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
@@ -576,13 +576,13 @@ def hstack(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tensor:
 def hypot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """sqrt(x² + y²)."""
 def i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Modified Bessel function of the first kind, integer order n >= 0."""
+    """Modified Bessel function of the first kind, of order 0."""
 def i0_(input: Operand) -> Tensor:
     """``i0`` in place: the tensor is changed and returned."""
 def igamma(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution."""
+    """Regularised lower incomplete gamma function P(input, other) of order input, the gamma distribution's probability up to other."""
 def igammac(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""
+    """Regularised upper incomplete gamma function Q(input, other) = 1 - P(input, other) of order input."""
 from symgrad.dtypes import iinfo as iinfo
 def imag(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part."""
@@ -649,19 +649,19 @@ from symgrad.switches import is_warn_always_enabled as is_warn_always_enabled
 def isclose(input: Operand, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where ``|input - other| <= atol + rtol |other|``, or both are the same infinity."""
 def isfinite(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isfinite; no derivative."""
+    """Whether an entry is neither an infinity nor nan; no derivative."""
 def isin(element: Operand, test_element: Operand, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor:
     """Whether each of ``elements`` is (``invert``: is not) one of ``test_elements``."""
 def isinf(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isinf; no derivative."""
+    """Whether an entry is an infinity; no derivative."""
 def isnan(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isnan; no derivative."""
+    """Whether an entry is nan; no derivative."""
 def isneginf(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isneginf; no derivative."""
+    """Whether an entry is -inf; no derivative."""
 def isposinf(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isposinf; no derivative."""
+    """Whether an entry is inf; no derivative."""
 def isreal(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """isreal; no derivative."""
+    """Whether an entry has no imaginary part; no derivative."""
 def istft(input: Operand, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Inverse short-time Fourier transform, by overlap and addition."""
 from symgrad.compiler import jit as jit
@@ -686,16 +686,16 @@ def ldexp(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tenso
 def ldexp_(input: Operand, other: Operand) -> Tensor:
     """``ldexp`` in place: the tensor is changed and returned."""
 def le(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x <= y entry by entry; no derivative."""
+    """input <= other entry by entry; no derivative."""
 from symgrad.devices import legacy_contiguous_format as legacy_contiguous_format
 def lerp(input: Operand, end: Operand, weight: Operand, *, out: Tensor | None = None) -> Tensor:
     """input + weight · (end - input)."""
 def less(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x < y entry by entry; no derivative."""
+    """input < other entry by entry; no derivative."""
 def less_equal(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x <= y entry by entry; no derivative."""
+    """input <= other entry by entry; no derivative."""
 def lgamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log|Γ(x)|."""
+    """log|Γ(input)|."""
 from symgrad import linalg as linalg
 from symgrad.tensor.ranges import linspace as linspace
 from symgrad.tensor.storing import load as load
@@ -706,7 +706,7 @@ def log10(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def log10_(input: Operand) -> Tensor:
     """``log10`` in place: the tensor is changed and returned."""
 def log1p(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x)."""
+    """log(1 + input)."""
 def log1p_(input: Operand) -> Tensor:
     """``log1p`` in place: the tensor is changed and returned."""
 def log2(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -721,9 +721,9 @@ def log_softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: T
 def log_softmax(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """x - log Σ e^x along the axis ``dim``, without overflow."""
 def logaddexp(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log(e^x + e^y) without overflow."""
+    """log(e^input + e^other) without overflow."""
 def logaddexp2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log2(2^x + 2^y) without overflow."""
+    """log2(2^input + 2^other) without overflow."""
 @overload
 def logcumsumexp(input: Operand, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -732,13 +732,13 @@ def logcumsumexp(input: Operand, *, axis: _int, out: Tensor | None = None) -> Te
 def logdet(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
 def logical_and(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """logical_and; no derivative."""
+    """Whether neither of two entries is zero; no derivative."""
 def logical_not(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """logical_not; no derivative."""
+    """Whether an entry is zero; no derivative."""
 def logical_or(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """logical_or; no derivative."""
+    """Whether one of two entries, or both, are not zero; no derivative."""
 def logical_xor(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """logical_xor; no derivative."""
+    """Whether just one of two entries is not zero; no derivative."""
 def logit(input: Operand, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
 def logit_(input: Operand, eps: _float | None = None) -> Tensor:
@@ -755,7 +755,7 @@ from symgrad.dtype_objects import long as long
 def lstm_cell(input: Operand, hx: Sequence[Operand], w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997), from ``hx = (h, c)``."""
 def lt(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x < y entry by entry; no derivative."""
+    """input < other entry by entry; no derivative."""
 def lu(A: Operand, pivot: _bool = True, get_infos: _bool = False, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """L and U in one array, LAPACK's pivots, and if asked for the number of the first that is 0."""
 def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -827,13 +827,13 @@ def movedim(input: Operand, source: _int | Ints, destination: _int | Ints, *, ou
 def msort(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first axis."""
 def mul(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x * y entry by entry, with broadcasting."""
+    """input * other entry by entry, with broadcasting."""
 def multigammaln(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
 def multinomial(input: Operand, num_samples: _int, replacement: _bool = False, *, generator: Random | None = None, out: Tensor | None = None) -> Tensor:
     """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
 def multiply(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x * y entry by entry, with broadcasting."""
+    """input * other entry by entry, with broadcasting."""
 def mv(input: Operand, vec: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix product of tensors with 2 and 1 axes."""
 def mvlgamma(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
@@ -862,18 +862,18 @@ def narrow(input: Operand, *, axis: _int, start: _int, length: _int, out: Tensor
 def narrow_copy(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``narrow`` shows of ``input``, in memory of its own, row by row."""
 def ne(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x != y entry by entry; no derivative."""
+    """input != other entry by entry; no derivative."""
 def neg(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """-x."""
+    """-input."""
 def neg_(input: Operand) -> Tensor:
     """``neg`` in place: the tensor is changed and returned."""
 def negative(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """-x."""
+    """-input."""
 def negative_(input: Operand) -> Tensor:
     """``negative`` in place: the tensor is changed and returned."""
 from symgrad.tensor.creation import newaxis as newaxis
 def nextafter(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The next number after x towards y: as x itself in derivatives."""
+    """The next number after input towards other: as input itself in derivatives."""
 from symgrad import nn as nn
 from symgrad.autograd import no_grad as no_grad
 @overload
@@ -888,7 +888,7 @@ def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim
 def normal(mean: Operand, std: Operand = 1.0, size: Ints | None = None, *, generator: Random | None = None, dtype: DType | None = None, device: Device | None = 'cpu', layout: Layout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it."""
 def not_equal(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x != y entry by entry; no derivative."""
+    """input != other entry by entry; no derivative."""
 from symgrad.linalg import nuclear_norm as nuclear_norm
 from symgrad.tensor.questions import numel as numel
 from symgrad.tensor.creation import ones as ones
@@ -929,7 +929,7 @@ def polygamma(n: _int, input: Operand, *, out: Tensor | None = None) -> Tensor:
 def positive(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The input itself."""
 def pow(input: Operand, exponent: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x to the power y; x**0 has derivative 0 at x = 0, as torch."""
+    """input to the power other; input**0 has derivative 0 at input = 0, as torch."""
 def prelu(input: Operand, weight: Operand, *, out: Tensor | None = None) -> Tensor:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
 from symgrad.devices import preserve_format as preserve_format
@@ -964,15 +964,15 @@ def ravel(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def real(x: Operand, *, out: Tensor | None = None) -> Tensor:
     """Real part; the input itself when it is real."""
 def reciprocal(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """1/x."""
+    """1/input."""
 def reciprocal_(input: Operand) -> Tensor:
     """``reciprocal`` in place: the tensor is changed and returned."""
 def relu(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """max(x, 0); derivative 0 at 0."""
+    """max(input, 0); derivative 0 at 0."""
 def relu_(input: Operand) -> Tensor:
     """``relu`` in place: the tensor is changed and returned."""
 def remainder(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x - y * floor(x/y), with the sign of y."""
+    """input - other * floor(input/other), with the sign of other."""
 def renorm(input: Operand, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
 def repeat(input: Operand, *repeats: _int | Ints, out: Tensor | None = None) -> Tensor:
@@ -1011,7 +1011,7 @@ def rrelu(input: Operand, lower: _float = 0.125, upper: _float = 0.3333333333333
 def rrelu_(input: Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, *, generator: Random | None = None) -> Tensor:
     """``rrelu`` in place."""
 def rsqrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """1/sqrt(x)."""
+    """1/sqrt(input)."""
 def rsqrt_(input: Operand) -> Tensor:
     """``rsqrt`` in place: the tensor is changed and returned."""
 def rsub(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
@@ -1065,10 +1065,10 @@ from symgrad.tensor.display import set_printoptions as set_printoptions
 from symgrad.random import set_rng_state as set_rng_state
 from symgrad.switches import set_warn_always as set_warn_always
 def sgn(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x/|x| of complex x, 0 at 0."""
+    """input/|input| of complex input, 0 at 0."""
 from symgrad.dtype_objects import short as short
 def sigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1/(1 + e^-x)."""
+    """The logistic function 1/(1 + e^-input)."""
 def sigmoid_(input: Operand) -> Tensor:
     """``sigmoid`` in place: the tensor is changed and returned."""
 def sign(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1119,7 +1119,7 @@ def sqrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def sqrt_(input: Operand) -> Tensor:
     """``sqrt`` in place: the tensor is changed and returned."""
 def square(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x squared."""
+    """input squared."""
 def square_(input: Operand) -> Tensor:
     """``square`` in place: the tensor is changed and returned."""
 def squeeze(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None, axis: _int | Ints | None = ...) -> Tensor:
@@ -1281,7 +1281,7 @@ def where(condition: Operand, input: Operand, other: Operand, *, out: Tensor | N
     """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere; shapes broadcast."""
 from symgrad.notation import where_list as where_list
 def xlogy(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log y, and 0 where x is 0 and y a number."""
+    """input log other, and 0 where input is 0 and other a number."""
 def xlogy_(input: Operand, other: Operand) -> Tensor:
     """``xlogy`` in place: the tensor is changed and returned."""
 def zero_(self: Operand) -> Tensor:

@@ -11,7 +11,8 @@ __all__ = [
 def is_available() -> bool:
     """Whether there is a GPU: no.
 
-    >>> "cuda" if is_available() else "cpu"
+    >>> import symgrad as sg
+    >>> "cuda" if sg.cuda.is_available() else "cpu"
     'cpu'
     """
     return False
@@ -44,7 +45,8 @@ def empty_cache() -> None:
 def memory_allocated(device: object = None) -> int:  # noqa: ARG001
     """The bytes that tensors take on the GPU: 0, as in torch without one.
 
-    >>> memory_allocated()
+    >>> import symgrad as sg
+    >>> sg.cuda.memory_allocated()
     0
     """
     return 0
@@ -53,7 +55,8 @@ def memory_allocated(device: object = None) -> int:  # noqa: ARG001
 def max_memory_allocated(device: object = None) -> int:  # noqa: ARG001
     """The most bytes that tensors have taken on the GPU: 0, as in torch without one.
 
-    >>> max_memory_allocated()
+    >>> import symgrad as sg
+    >>> sg.cuda.max_memory_allocated()
     0
     """
     return 0

@@ -21,7 +21,8 @@ class device:  # noqa: N801  (torch's name)
 
     All of torch's can be named; tensors live on the CPU only, and ``to`` another one raises ``DeviceError``.
 
-    >>> device("cpu"), device("cuda:1").index
+    >>> import symgrad as sg
+    >>> sg.device("cpu"), sg.device("cuda:1").index
     (device(type='cpu'), 1)
     """
 

@@ -20,6 +20,7 @@ class dtype:  # noqa: N801  (torch's name)
     There is one object for each dtype: ``x.dtype is symgrad.float64`` may be asked.  The argument is whatever names a
     dtype; ``DtypeError`` is raised for anything else.
 
+    >>> import numpy as np
     >>> import symgrad as sg
     >>> sg.float64.is_floating_point, sg.float64.is_complex, sg.float64.itemsize, sg.float64.kind
     (True, False, 8, 'f')

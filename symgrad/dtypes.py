@@ -209,7 +209,8 @@ def _halves_of(x: Any) -> Any:
 class finfo:  # noqa: N801  (torch's name)
     """The limits of a floating dtype, as Python numbers; those of its parts for a complex one.
 
-    >>> finfo(float32).eps, finfo("float16").max
+    >>> import symgrad as sg
+    >>> sg.finfo(sg.float32).eps, sg.finfo("float16").max
     (1.1920928955078125e-07, 65504.0)
     """
 
@@ -243,7 +244,9 @@ class finfo:  # noqa: N801  (torch's name)
 class iinfo:  # noqa: N801  (torch's name)
     """The limits of an integer dtype.
 
-    >>> iinfo(np.int8).max
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.iinfo(np.int8).max
     127
     """
 

@@ -36,8 +36,9 @@ _entries_norm = rewriting("norm", sums.norm)
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The ``offset``-th diagonal of the last two axes, as the last axis.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> sg.linalg.diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
     return _diagonal(A, offset, dim1, dim2)
@@ -49,8 +50,9 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
 
     With ``dtype`` the entries are cast first.  Without entries there is no norm of infinite or negative order.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> float(vector_norm(np.array([3.0, -4.0])))
+    >>> float(sg.linalg.vector_norm(np.array([3.0, -4.0])))
     5.0
     """
     ord = plain_number("linalg_vector_norm", "ord", ord)
@@ -66,8 +68,9 @@ matrix_norm = SPACES["linalg"]["matrix_norm"]
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """A vector norm, or a matrix norm when two axes (or "fro") are asked for; without ``ord`` the entries' 2-norm.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> float(norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
+    >>> float(sg.linalg.norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
     5.0
     """
     ndim = len(shape_of(A))
@@ -88,8 +91,9 @@ def multi_dot(tensors: Any) -> Any:
 
     Raises ``ShapeError`` when neighbouring sizes differ.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> multi_dot([np.eye(2), np.array([[1.0], [2.0]]), np.array([3.0])])
+    >>> sg.linalg.multi_dot([np.eye(2), np.array([[1.0], [2.0]]), np.array([3.0])])
     array([3., 6.])
     """
     if len(tensors) < 2:
@@ -120,8 +124,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     ``rtol`` is the larger size times the rounding unit where neither is given, and else 0; ``tol`` is torch's old word
     for ``atol``.  ``hermitian`` takes the absolute eigenvalues of the lower triangle.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> int(matrix_rank(np.ones((3, 2))))
+    >>> int(sg.linalg.matrix_rank(np.ones((3, 2))))
     1
     """
     fixed = still(A)

@@ -30,10 +30,11 @@ _always = [False]
 def set_warn_always(b: bool) -> None:
     """Give every time the warnings that are otherwise given once in the life of the program.
 
-    >>> set_warn_always(True)
-    >>> is_warn_always_enabled()
+    >>> import symgrad as sg
+    >>> sg.set_warn_always(True)
+    >>> sg.is_warn_always_enabled()
     True
-    >>> set_warn_always(False)
+    >>> sg.set_warn_always(False)
     """
     if not isinstance(b, bool):
         raise ArgumentError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")

@@ -45,8 +45,9 @@ SOURCE[0] = generator
 def manual_seed(seed: int) -> Generator:
     """Seed the random functions; returns the generator.  The same seed gives torch's numbers.
 
-    >>> _ = manual_seed(0)
-    >>> rand(2)
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> sg.rand(2)
     tensor([0.4963, 0.7682])
     """
     return default_generator.manual_seed(seed)
@@ -90,10 +91,11 @@ def get_rng_state() -> Any:
 def set_rng_state(new_state: Any) -> None:
     """Go on from where :func:`get_rng_state` was called.
 
-    >>> state = get_rng_state()
-    >>> first = rand(3)
-    >>> set_rng_state(state)
-    >>> bool((rand(3) == first).all())
+    >>> import symgrad as sg
+    >>> state = sg.random.get_rng_state()
+    >>> first = sg.random.rand(3)
+    >>> sg.random.set_rng_state(state)
+    >>> bool((sg.random.rand(3) == first).all())
     True
     """
     default_generator.set_state(new_state)
@@ -160,7 +162,8 @@ def randint(
 
     Raises ``AutogradError`` in torch's words where there is no such integer.
 
-    >>> randint(5, 6, (2,))
+    >>> import symgrad as sg
+    >>> sg.randint(5, 6, (2,))
     tensor([5, 5])
     """
     given = list(bounds)
@@ -202,7 +205,8 @@ def randperm(
 ) -> Tensor:
     """The integers below ``n`` in random order.
 
-    >>> sorted(randperm(4).tolist())
+    >>> import symgrad as sg
+    >>> sorted(sg.random.randperm(4).tolist())
     [0, 1, 2, 3]
     """
     count = int(n)

@@ -345,7 +345,8 @@ def sparse_coo_tensor(
     Entries at one place are added.  Without ``size`` it is the smallest that holds all places.  Raises ``ShapeError``
     for places outside, and where the numbers of places and values differ.
 
-    >>> sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0]).to_dense()
+    >>> import symgrad as sg
+    >>> sg.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0]).to_dense()
     tensor([[0., 2.],
             [3., 0.]])
     """

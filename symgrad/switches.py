@@ -22,7 +22,8 @@ def get_num_threads() -> int:
 
     It is asked of ``threadpoolctl`` where that is installed, else read from the environment (``OMP_NUM_THREADS``).
 
-    >>> get_num_threads() >= 1
+    >>> import symgrad as sg
+    >>> sg.get_num_threads() >= 1
     True
     """
     try:
@@ -55,10 +56,11 @@ _MATMUL = ["highest"]
 def set_float32_matmul_precision(precision: str) -> None:
     """How exact products of float32 matrices may be: "highest", "high" or "medium"; here they are exact in any case.
 
-    >>> set_float32_matmul_precision("high")
-    >>> get_float32_matmul_precision()
+    >>> import symgrad as sg
+    >>> sg.set_float32_matmul_precision("high")
+    >>> sg.get_float32_matmul_precision()
     'high'
-    >>> set_float32_matmul_precision("highest")
+    >>> sg.set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
@@ -74,7 +76,8 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What :func:`set_float32_matmul_precision` was told last; "highest" at first.
 
-    >>> get_float32_matmul_precision()
+    >>> import symgrad as sg
+    >>> sg.get_float32_matmul_precision()
     'highest'
     """
     return _MATMUL[0]

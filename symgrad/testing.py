@@ -38,7 +38,7 @@ def assert_close(
     dtypes, or the types of two numbers.  ``msg`` replaces the message, or makes it from the one there would be.
 
     >>> import symgrad as sg
-    >>> assert_close(sg.tensor([1.0, 2.0]), sg.tensor([1.0, 2.1]))
+    >>> sg.testing.assert_close(sg.tensor([1.0, 2.0]), sg.tensor([1.0, 2.1]))
     Traceback (most recent call last):
         ...
     symgrad.errors.CheckFailed: Tensor-likes are not close!

@@ -153,7 +153,8 @@ class set_detect_anomaly:  # noqa: N801  (torch's name)
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on.
 
-    >>> is_anomaly_enabled()
+    >>> import symgrad as sg
+    >>> sg.is_anomaly_enabled()
     False
     """
     return ANOMALY.enabled
@@ -162,7 +163,8 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode, when on, looks for nan.
 
-    >>> is_anomaly_check_nan_enabled()
+    >>> import symgrad as sg
+    >>> sg.is_anomaly_check_nan_enabled()
     True
     """
     return ANOMALY.check_nan
@@ -171,10 +173,11 @@ def is_anomaly_check_nan_enabled() -> bool:
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off; with ``check_nan`` it looks for nan.
 
-    >>> set_anomaly_enabled(True)
-    >>> is_anomaly_enabled()
+    >>> import symgrad as sg
+    >>> sg.set_anomaly_enabled(True)
+    >>> sg.is_anomaly_enabled()
     True
-    >>> set_anomaly_enabled(False)
+    >>> sg.set_anomaly_enabled(False)
     """
     set_detect_anomaly(mode, check_nan)
 

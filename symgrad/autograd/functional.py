@@ -220,7 +220,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     ``v`` has the shape of the outputs and may be left out for a single number.
 
     >>> import symgrad as sg
-    >>> vjp(lambda x: x**2, sg.tensor([1.0, 2.0]), sg.tensor([1.0, 10.0]))
+    >>> sg.autograd.functional.vjp(lambda x: x**2, sg.tensor([1.0, 2.0]), sg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
@@ -236,7 +236,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """``(outputs, Jv)``: the product of the Jacobian of ``func`` at ``inputs`` with a vector, by two reverse passes.
 
     >>> import symgrad as sg
-    >>> jvp(lambda x: x**2, sg.tensor([1.0, 2.0]), sg.tensor([1.0, 10.0]))
+    >>> sg.autograd.functional.jvp(lambda x: x**2, sg.tensor([1.0, 2.0]), sg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
@@ -271,10 +271,10 @@ def jacobian(
     the function is holomorphic and ``autograd.wirtinger`` both derivatives.
 
     >>> import symgrad as sg
-    >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]))
+    >>> sg.autograd.functional.jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-    >>> jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]), return_expr=True)[1]
+    >>> sg.autograd.functional.jacobian(lambda x: x * x, sg.tensor([1.0, 2.0]), return_expr=True)[1]
     2*diag(x)
     """
     if strategy not in ("reverse-mode", "forward-mode"):
@@ -352,7 +352,7 @@ def hessian(
     """The Hessian of a scalar function at ``inputs``, of shape (input axes, input axes); nested tuples for several.
 
     >>> import symgrad as sg
-    >>> hessian(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]))
+    >>> sg.autograd.functional.hessian(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
@@ -378,7 +378,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """``(output, vᵀH)``: the product of a vector with the Hessian of a scalar function.
 
     >>> import symgrad as sg
-    >>> vhp(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]), sg.tensor([1.0, 1.0]))
+    >>> sg.autograd.functional.vhp(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]), sg.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
@@ -396,7 +396,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """``(output, Hv)``: the product of the Hessian of a scalar function with a vector.
 
     >>> import symgrad as sg
-    >>> hvp(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]), sg.tensor([1.0, 1.0]))
+    >>> sg.autograd.functional.hvp(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0]), sg.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():

@@ -57,9 +57,9 @@ def gradcheck(
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
-    >>> gradcheck(lambda x: x.sin() * x, (x,))
+    >>> sg.autograd.gradcheck(lambda x: x.sin() * x, (x,))
     True
-    >>> gradcheck(lambda x: x.sin() * x, (x,), method="exact")
+    >>> sg.autograd.gradcheck(lambda x: x.sin() * x, (x,), method="exact")
     True
     """
     if not check_forward_ad and not check_backward_ad:
@@ -126,7 +126,7 @@ def gradgradcheck(
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.5, 2.0], dtype=sg.double, requires_grad=True)
-    >>> gradgradcheck(lambda x: x.exp().sum(), (x,))
+    >>> sg.autograd.gradgradcheck(lambda x: x.exp().sum(), (x,))
     True
     """
     if not check_fwd_over_rev and not check_rev_over_rev:

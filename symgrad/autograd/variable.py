@@ -34,8 +34,8 @@ class Variable(metaclass=_AnyTensor):
     ``volatile`` has no effect and warns, as in torch.
 
     >>> import symgrad as sg
-    >>> x = Variable(sg.tensor([1.0]), requires_grad=True)
-    >>> x, isinstance(x, Variable)
+    >>> x = sg.Variable(sg.tensor([1.0]), requires_grad=True)
+    >>> x, isinstance(x, sg.Variable)
     (tensor([1.], requires_grad=True), True)
     """
 

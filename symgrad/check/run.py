@@ -112,6 +112,7 @@ def check(
     probable mistake and the exact formula.  Raises ``ArgumentError`` when ``f`` is not deterministic, has no
     derivative of this kind, or moves in steps, so that its values tell no derivative.
 
+    >>> import numpy as np
     >>> import symgrad as sg
     >>> report = sg.check(lambda x: (x**2).sum(), lambda x: x, [1.0, 2.0])
     >>> report.ok, report.diagnosis.kind
@@ -384,8 +385,10 @@ def assert_gradient(f: Callable[..., Any], grad: Any, *args: Any, **options: Any
 
     For tests; arguments and options are those of :func:`check`.
 
-    >>> assert_gradient(lambda x: (x**2).sum(), lambda x: 2 * x, np.array([1.0, 2.0]))
-    >>> assert_gradient(np.sin, lambda x: -np.cos(x), np.array([1.0, 2.0]))
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.check.assert_gradient(lambda x: (x**2).sum(), lambda x: 2 * x, np.array([1.0, 2.0]))
+    >>> sg.check.assert_gradient(np.sin, lambda x: -np.cos(x), np.array([1.0, 2.0]))
     Traceback (most recent call last):
         ...
     symgrad.errors.CheckFailed: ...

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.commands.card import example as arguments_of
-from symgrad.op import FRONTS, TABLE, Op
+from symgrad.commands.facts import facts, op_of
+from symgrad.op import FRONTS
 from symgrad.random import default_generator
 from symgrad.tape.modes import enable_grad
 
@@ -68,7 +69,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], -1.0, 1.0 : clip clamp
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0 : cosine_similarity
 [0.5, -1.5, 2.0], [2, 0, 1] : ldexp
-[0.5, 1.5, 2.0] : bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
+[0.5, 1.5, 2.0] : y0 y1 k0 k1 k0e k1e bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
 [0.5, 1.5, 2.0] : scaled_modified_bessel_k0 scaled_modified_bessel_k1
 [0.5, 1.5, 2.0], [1.0, 2.0, 4.0] : igamma igammac gammainc gammaincc
 [0.5, float("nan"), float("inf")] : isnan isinf isfinite isposinf isneginf isreal nan_to_num nansum nanmean nanmedian
@@ -221,6 +222,13 @@ def _calls() -> dict[str, str]:
     return found
 
 
+def described(text: str, place: str, function: Callable[..., Any]) -> str:
+    """A docstring with what the table and torch's signatures say of the function, and an example."""
+    words, prompt, shown = inspect.cleandoc(text).partition(">>>")
+    made = prompt + shown if prompt else example(place, function)
+    return "\n\n".join(filter(None, (words.rstrip(), facts(place.removeprefix("symgrad."), function), made)))
+
+
 def example(place: str, function: Callable[..., Any]) -> str | None:
     """An example of a public function, as the prompt shows it; None where none is known.
 
@@ -248,9 +256,8 @@ def _arguments(place: str, function: Callable[..., Any]) -> str | None:
     for key in (place, name, name.removesuffix("_")):
         if key in _calls():
             return _calls()[key]
-    front = FRONTS.get(name.removesuffix("_"))
-    op = TABLE.get(name) if front is None else front.call
-    if isinstance(op, Op) and op.kind != "leaf" and not op.spelled:
+    front, op = FRONTS.get(name.removesuffix("_")), op_of(place)
+    if op is not None:
         values, params = arguments_of(op)
         if not params:
             return ", ".join(f"[{np.asarray(value).tolist()!r}]" for value in values)

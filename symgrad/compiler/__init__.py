@@ -21,7 +21,8 @@ __all__ = ["Compiled", "Specialised", "compile", "is_compiling", "is_exporting",
 def is_compiling() -> bool:
     """False: functions are run to be compiled, and nothing in them has to be left out.
 
-    >>> is_compiling()
+    >>> import symgrad as sg
+    >>> sg.compiler.is_compiling()
     False
     """
     return False

@@ -71,6 +71,7 @@ def from_fx(f: Any, *args: Any, names: Mapping[str, str] | None = None, own_back
     Raises ``ArgumentError`` for examples that do not fit the arguments, ``ShapeError`` at calls with other shapes, and
     ``MissingPackage`` without torch.
 
+    >>> import symgrad as sg
     >>> import torch  # doctest: +SKIP
     >>> net = torch.nn.Linear(3, 1)  # doctest: +SKIP
     >>> f = sg.from_fx(lambda x, y: ((net(x) - y) ** 2).sum())  # doctest: +SKIP

@@ -37,6 +37,7 @@ def from_jaxpr(closed_jaxpr: Any, names: Sequence[str] | None = None) -> Importe
     points.  Raises ``UnsupportedFunction`` with the names of all primitives that are not known, ``ShapeError`` when
     called with other shapes than the jaxpr's.
 
+    >>> import symgrad as sg
     >>> import jax, jax.numpy as jnp  # doctest: +SKIP
     >>> f = sg.from_jaxpr(jax.make_jaxpr(lambda x: jnp.sum(jnp.sin(x)))(jnp.ones(3)), ["x"])  # doctest: +SKIP
     >>> sg.latex(f, (3,), wrt="x")  # doctest: +SKIP
@@ -73,6 +74,7 @@ def from_jax(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     is called with the same containers, of arrays or tensors, and gives what ``f`` gives.  What :func:`from_jaxpr`
     says of primitives, kinks and errors holds here, too; what ``f`` does in Python is done once, now.
 
+    >>> import symgrad as sg
     >>> import jax.numpy as jnp  # doctest: +SKIP
     >>> f = sg.from_jax(lambda x: jnp.tanh(x).sum(), jnp.ones(2))  # doctest: +SKIP
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)  # doctest: +SKIP

@@ -42,8 +42,9 @@ class LinearOperator:
     Arrays give arrays, and tensors give tensors without a history: one that requires grad is refused.  Raises
     ``ShapeError`` where shapes do not fit.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> A = LinearOperator((2, 2), float, lambda v: 2 * v, lambda v: 2 * v, name="A")
+    >>> A = sg.func.LinearOperator((2, 2), float, lambda v: 2 * v, lambda v: 2 * v, name="A")
     >>> A, A @ np.ones(2), (3 * A.T + A).toarray()
     (<2x2 LinearOperator of float64: A>, array([2., 2.]), array([[8., 0.],
            [0., 8.]]))

@@ -210,7 +210,7 @@ def poisson_nll_loss(input: Operand, target: Operand, log_input: bool = True, fu
 def prelu(input: Operand, weight: Operand) -> Tensor:
     """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
 def relu(input: Operand, inplace: bool = False) -> Tensor:
-    """max(x, 0); derivative 0 at 0."""
+    """max(input, 0); derivative 0 at 0."""
 def relu6(input: Operand, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6); derivative 0 at both ends."""
 def relu6_(input: Operand, *args: Any, **options: Any) -> Tensor:
@@ -230,7 +230,7 @@ def selu(input: Operand, inplace: bool = False) -> Tensor:
 def selu_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``selu`` in place."""
 def sigmoid(input: Operand, inplace: bool = False) -> Tensor:
-    """The logistic function 1/(1 + e^-x)."""
+    """The logistic function 1/(1 + e^-input)."""
 def sigmoid_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``sigmoid`` in place."""
 def silu(input: Operand, inplace: bool = False) -> Tensor:

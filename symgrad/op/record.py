@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -282,6 +283,16 @@ class Op:
         self.run = kernel if plain else choosing(self)
         self.refuses = by_kind(self.refuses)
         self.node = self.node or ("NotImplemented" if self.underived else title(name))
+
+    @property
+    def told(self) -> str:
+        """What the op does, in the words of the function's call: ``input`` and ``other`` for x and y.
+
+        >>> lookup("log1p").doc, lookup("log1p").told
+        ('log(1 + x).', 'log(1 + input).')
+        """
+        first = re.sub(r"\bx\b", "input", self.doc)
+        return re.sub(r"\by\b", "other", first)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""

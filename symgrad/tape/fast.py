@@ -207,7 +207,7 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
 
     may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call
 
 
@@ -292,7 +292,7 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
 
     may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call
 
 
@@ -394,5 +394,5 @@ def question(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, 
 
     may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call

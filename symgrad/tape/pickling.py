@@ -434,7 +434,7 @@ def copy_graph(values: Any) -> Any:
 
     >>> import symgrad as sg
     >>> x = sg.tensor(3.0, requires_grad=True)
-    >>> twin, square = copy_graph((x, x**2))
+    >>> twin, square = sg.copy_graph((x, x**2))
     >>> square.backward()
     >>> twin.grad, x.grad
     (tensor(6.), None)

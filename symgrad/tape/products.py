@@ -87,5 +87,5 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
 
     may_step_aside(switch)
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call

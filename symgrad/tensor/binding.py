@@ -109,7 +109,7 @@ def _fast(cls: type, op: Op) -> Callable[..., Any]:
 
     call = of_one if arity == 1 else of_several
     call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call
 
 
@@ -425,7 +425,9 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for space, members in SPACES.items():
         _settle(f"symgrad.{space}", members)
     for name in dir(cls):
-        illustrate(f"Tensor.{name}", getattr(cls, name))
+        member = getattr(cls, name)
+        own = getattr(member, "__name__", name)  # of several names, the one that it is called by itself
+        illustrate(f"Tensor.{own if getattr(cls, own, None) is member else name}", member)
     return functions
 
 

@@ -55,7 +55,8 @@ def asarray(
     A tensor of the dtype is its own array, and keeps its graph unless ``requires_grad`` is False.  An object with
     Python's buffer interface that is no array (``bytearray``) is its memory, whose bits are numbers of the dtype.
 
-    >>> asarray([1, 2])
+    >>> import symgrad as sg
+    >>> sg.asarray([1, 2])
     tensor([1, 2])
     """
     if _is_buffer(obj):
@@ -86,7 +87,9 @@ def _is_buffer(obj: Any) -> bool:
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor in the memory of an object with Python's buffer interface.  ``ArgumentError`` where it has no number.
 
-    >>> frombuffer(bytearray(b"ab"), dtype=np.uint8)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.frombuffer(bytearray(b"ab"), dtype=np.uint8)
     tensor([97, 98], dtype=uint8)
     """
     kind = dtypes.as_dtype(dtype)
@@ -165,7 +168,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     (torch: a tensor that requires grad) it refuses in its own words; a dtype that NumPy does not have is a
     ``BufferError``.
 
-    >>> from_dlpack(np.array([1.0, 2.0]))
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.from_dlpack(np.array([1.0, 2.0]))
     tensor([1., 2.], dtype=float64)
     """
     if isinstance(ext_tensor, Tensor):

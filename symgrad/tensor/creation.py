@@ -60,7 +60,8 @@ def tensor(
     formulas; without it the variable the result is assigned to gives the name.  ``structure`` states a property of a
     matrix ("symmetric") that formulas may use; ``ArgumentError`` where the values do not have it.
 
-    >>> tensor([1.0, 2.0], requires_grad=True)
+    >>> import symgrad as sg
+    >>> sg.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
     accept("tensor", options)
@@ -384,7 +385,8 @@ def empty_strided(
 ) -> Tensor:
     """Room for a shape with the given strides, counted in entries (zeros, so that nothing is undefined).
 
-    >>> empty_strided((2, 3), (1, 2)).stride()
+    >>> import symgrad as sg
+    >>> sg.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
     if len(size) != len(stride):
@@ -408,7 +410,8 @@ def empty_permuted(
 ) -> Tensor:
     """Room for a shape whose axes lie in memory in the given order, the outermost first.
 
-    >>> empty_permuted((2, 3), (1, 0)).stride()
+    >>> import symgrad as sg
+    >>> sg.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
     if len(physical_layout) != len(size):

@@ -58,7 +58,8 @@ def set_printoptions(
 def get_printoptions() -> dict[str, Any]:
     """The options in force, in the form :func:`set_printoptions` takes them.
 
-    >>> get_printoptions()["precision"]
+    >>> import symgrad as sg
+    >>> sg.get_printoptions()["precision"]
     4
     """
     return dict(_options)

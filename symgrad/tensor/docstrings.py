@@ -8,24 +8,23 @@ from typing import Any
 
 
 class Docstring(str):
-    """A docstring with an example that is made, and run, when it is read.
+    """A docstring with facts of the table and an example, its ``own`` or one that is made and run when it is read.
 
     ``help``, ``inspect.getdoc`` and ``doctest`` begin with ``expandtabs``, ``print`` with ``__str__``; to all else it
     is the text without the example.  A function's ``__doc__`` is plain data, so there is no other moment to make one.
     """
 
-    __slots__ = ("function", "place")
+    __slots__ = ("function", "own", "place")
 
+    own: bool
     function: Callable[..., Any]
     place: str
 
     def whole(self) -> str:
-        """The text with its example."""
-        from symgrad.commands.examples import example
+        """The text with the facts on the function, and its example."""
+        from symgrad.commands.examples import described
 
-        text = str.__str__(self).rstrip()
-        made = example(self.place, self.function)
-        return text if made is None else f"{text}\n\n{made}\n"
+        return described(str.__str__(self), self.place, self.function) + "\n"
 
     def expandtabs(self, tabsize: Any = 8) -> str:
         """The whole text: what readers of docstrings call first."""
@@ -39,8 +38,8 @@ class Docstring(str):
 
 
 def illustrate(place: str, function: Any) -> None:
-    """Let the docstring of a public function, found at ``place``, end with an example, if it shows none."""
+    """Let the docstring of a public function, found at ``place``, say what the table knows and end with an example."""
     text = function.__doc__ if isinstance(function, FunctionType) and "._" not in place else None
-    if text is not None and text.__class__ is str and ">>>" not in text:
+    if text is not None and text.__class__ is str:
         made = function.__doc__ = Docstring(text)
-        made.function, made.place = function, place
+        made.function, made.place, made.own = function, place, ">>>" in text

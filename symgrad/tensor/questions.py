@@ -111,7 +111,7 @@ def typename(obj: Any) -> str:
     """torch's name of the type of a tensor; of anything else the name of its class.
 
     >>> import symgrad as sg
-    >>> typename(sg.ones(2)), typename([])
+    >>> sg.typename(sg.ones(2)), sg.typename([])
     ('torch.FloatTensor', 'list')
     """
     return dtypes.type_name(obj.dtype) if isinstance(obj, Facts) else type(obj).__name__
@@ -120,7 +120,8 @@ def typename(obj: Any) -> str:
 def broadcast_shapes(*shapes: Any) -> Shape:
     """The shape that tensors of these shapes have together.  Raises ``ShapeError`` where they do not fit.
 
-    >>> broadcast_shapes((2, 1), (3,))
+    >>> import symgrad as sg
+    >>> sg.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
     for s in shapes:
@@ -145,8 +146,9 @@ def get_default_device() -> Any:
 def set_default_device(device: Any) -> None:
     """Where new tensors are to live.  Raises ``DeviceError`` for anything but the CPU.
 
-    >>> set_default_device("cpu")
-    >>> get_default_device()
+    >>> import symgrad as sg
+    >>> sg.set_default_device("cpu")
+    >>> sg.get_default_device()
     device(type='cpu')
     """
     on_cpu(device)
@@ -170,7 +172,9 @@ def numel(input: Any) -> int:
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether results of the first dtype may be written into tensors of the second.
 
-    >>> can_cast(np.int64, np.float32), can_cast(np.float32, np.int64)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.can_cast(np.int64, np.float32), sg.can_cast(np.float32, np.int64)
     (True, False)
     """
     return dtypes.kind_order(dtypes.as_dtype(from_)) <= dtypes.kind_order(dtypes.as_dtype(to))
@@ -179,7 +183,9 @@ def can_cast(from_: Any, to: Any) -> bool:
 def promote_types(type1: Any, type2: Any) -> dtype:
     """The smallest dtype that holds both, by torch's table.
 
-    >>> promote_types(np.int64, np.float32)
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.promote_types(np.int64, np.float32)
     dtype('float32')
     """
     return shown(dtypes.result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2)))
@@ -189,7 +195,7 @@ def result_type(tensor: Any, other: Any) -> dtype:
     """The dtype of an operation between two tensors or numbers.
 
     >>> import symgrad as sg
-    >>> result_type(sg.ones(2, dtype=sg.int64), 1.5)
+    >>> sg.result_type(sg.ones(2, dtype=sg.int64), 1.5)
     dtype('float32')
     """
     values = [

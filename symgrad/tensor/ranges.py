@@ -39,7 +39,8 @@ def arange(
 ) -> Tensor:
     """Evenly spaced values, the end excluded: ``arange(end)``, ``arange(start, end, step)``.
 
-    >>> arange(1, 2, 0.25)
+    >>> import symgrad as sg
+    >>> sg.arange(1, 2, 0.25)
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     row = [_plain(e) for e in ends]
@@ -175,7 +176,8 @@ def logspace(
 ) -> Tensor:
     """``steps`` powers of ``base``, with evenly spaced exponents from ``start`` to ``end``, both included.
 
-    >>> logspace(0, 2, 3)
+    >>> import symgrad as sg
+    >>> sg.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
     ends = _ends("logspace", start, end, steps)
@@ -202,7 +204,8 @@ def _of_ends(name: str, ends: tuple[Any, Any], dtype: Any, options: Options) -> 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Unpack[Options]) -> Tensor:
     """Rows and columns of the entries of a matrix on and below a diagonal: shape (2, count).
 
-    >>> tril_indices(2, 2)
+    >>> import symgrad as sg
+    >>> sg.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """

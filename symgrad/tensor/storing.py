@@ -18,9 +18,9 @@ def save(obj: Any, f: Any, pickle_protocol: int = 4) -> None:
     >>> import io
     >>> import symgrad as sg
     >>> file = io.BytesIO()
-    >>> save({"w": sg.tensor([1.0, 2.0])}, file)
+    >>> sg.save({"w": sg.tensor([1.0, 2.0])}, file)
     >>> _ = file.seek(0)
-    >>> load(file)
+    >>> sg.load(file)
     {'w': tensor([1., 2.])}
     """
     if isinstance(f, (str, os.PathLike)):

@@ -105,7 +105,7 @@ class Tensor(Recorded):
     def arctan(self) -> Tensor:
         """Inverse tangent."""
     def arctan2(self, other: Operand) -> Tensor:
-        """Angle of the point (x, y); both derivatives are 0 at the origin."""
+        """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
     def arctan2_(self, other: Operand) -> Tensor:
         """``arctan2`` in place: the tensor is changed and returned."""
     def arctan_(self) -> Tensor:
@@ -115,9 +115,9 @@ class Tensor(Recorded):
     def arctanh_(self) -> Tensor:
         """``arctanh`` in place: the tensor is changed and returned."""
     def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
-        """Index of the extreme entry along ``dim`` (of the flattened input without it); argmax along an axis; no derivative."""
+        """The place of the largest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
-        """Index of the extreme entry along ``dim`` (of the flattened input without it); argmin along an axis; no derivative."""
+        """The place of the smallest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = ...) -> Tensor:
         """The places that sort an axis."""
     def argwhere(self) -> Tensor:
@@ -141,7 +141,7 @@ class Tensor(Recorded):
     def atan(self) -> Tensor:
         """Inverse tangent."""
     def atan2(self, other: Operand) -> Tensor:
-        """Angle of the point (x, y); both derivatives are 0 at the origin."""
+        """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
     def atan2_(self, other: Operand) -> Tensor:
         """``atan2`` in place: the tensor is changed and returned."""
     def atan_(self) -> Tensor:
@@ -169,7 +169,7 @@ class Tensor(Recorded):
     def bitwise_and_(self, other: Operand) -> Tensor:
         """``bitwise_and`` in place: the tensor is changed and returned."""
     def bitwise_left_shift(self, other: Operand) -> Tensor:
-        """The bits moved up by y places; no derivative."""
+        """input · 2**other: the bits moved up; no derivative."""
     def bitwise_left_shift_(self, other: Operand) -> Tensor:
         """``bitwise_left_shift`` in place: the tensor is changed and returned."""
     def bitwise_not(self) -> Tensor:
@@ -181,7 +181,7 @@ class Tensor(Recorded):
     def bitwise_or_(self, other: Operand) -> Tensor:
         """``bitwise_or`` in place: the tensor is changed and returned."""
     def bitwise_right_shift(self, other: Operand) -> Tensor:
-        """The bits moved down by y places; no derivative."""
+        """input / 2**other rounded down: the bits moved down; no derivative."""
     def bitwise_right_shift_(self, other: Operand) -> Tensor:
         """``bitwise_right_shift`` in place: the tensor is changed and returned."""
     def bitwise_xor(self, other: Operand) -> Tensor:
@@ -203,7 +203,7 @@ class Tensor(Recorded):
     def cdouble(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in complex128."""
     def ceil(self) -> Tensor:
-        """Smallest integer not below x; derivative 0."""
+        """Smallest integer not below input; derivative 0."""
     def ceil_(self) -> Tensor:
         """``ceil`` in place: the tensor is changed and returned."""
     def cfloat(self, *, memory_format: Format | None = None) -> Tensor:
@@ -223,11 +223,11 @@ class Tensor(Recorded):
     def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """``clamp`` in place: the tensor is changed and returned."""
     def clamp_max(self, max: Operand) -> Tensor:
-        """x limited from above; derivative 1 at the bound."""
+        """input limited from above; derivative 1 at the bound."""
     def clamp_max_(self, other: Operand) -> Tensor:
         """``clamp_max`` in place: the tensor is changed and returned."""
     def clamp_min(self, min: Operand) -> Tensor:
-        """x limited from below; derivative 1 at the bound."""
+        """input limited from below; derivative 1 at the bound."""
     def clamp_min_(self, other: Operand) -> Tensor:
         """``clamp_min`` in place: the tensor is changed and returned."""
     def clip(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
@@ -249,7 +249,7 @@ class Tensor(Recorded):
     def copy_(self, other: Operand, non_blocking: _bool = False) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
     def copysign(self, other: Operand) -> Tensor:
-        """|x| with the sign of y; derivative 0 at x = 0."""
+        """|input| with the sign of other; derivative 0 at input = 0."""
     def copysign_(self, other: Operand) -> Tensor:
         """``copysign`` in place: the tensor is changed and returned."""
     def corrcoef(self) -> Tensor:
@@ -364,7 +364,7 @@ class Tensor(Recorded):
     def element_size(self) -> _int:
         """Bytes per entry."""
     def eq(self, other: Operand) -> Tensor:
-        """x == y entry by entry; no derivative."""
+        """input == other entry by entry; no derivative."""
     def eq_(self, other: Operand) -> Tensor:
         """``eq`` in place: the tensor is changed and returned."""
     def equal(self, other: Operand) -> _bool:
@@ -374,7 +374,7 @@ class Tensor(Recorded):
     def erf_(self) -> Tensor:
         """``erf`` in place: the tensor is changed and returned."""
     def erfc(self) -> Tensor:
-        """Complementary error function 1 - erf(x)."""
+        """Complementary error function 1 - erf(input)."""
     def erfc_(self) -> Tensor:
         """``erfc`` in place: the tensor is changed and returned."""
     def erfinv(self) -> Tensor:
@@ -384,9 +384,9 @@ class Tensor(Recorded):
     def evalf(self, n: _int = 15) -> Any:
         """The value to ``n`` digits: what the recorded program gives without rounding, from exactly the floats it read."""
     def exp(self) -> Tensor:
-        """e to the x."""
+        """e**input."""
     def exp2(self) -> Tensor:
-        """2**x."""
+        """2**input."""
     def exp2_(self) -> Tensor:
         """``exp2`` in place: the tensor is changed and returned."""
     def exp_(self) -> Tensor:
@@ -396,9 +396,9 @@ class Tensor(Recorded):
     def expand_as(self, other: Operand) -> Tensor:
         """Broadcast to the shape of ``other``."""
     def expit(self) -> Tensor:
-        """The logistic function 1/(1 + e^-x)."""
+        """The logistic function 1/(1 + e^-input)."""
     def expm1(self) -> Tensor:
-        """e**x - 1."""
+        """e**input - 1."""
     def expm1_(self) -> Tensor:
         """``expm1`` in place: the tensor is changed and returned."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Random | None = None) -> Tensor:
@@ -431,7 +431,7 @@ class Tensor(Recorded):
     def float_power_(self, exponent: Operand) -> Tensor:
         """``float_power`` in place: the tensor is changed and returned."""
     def floor(self) -> Tensor:
-        """Largest integer not above x; derivative 0."""
+        """Largest integer not above input; derivative 0."""
     def floor_(self) -> Tensor:
         """``floor`` in place: the tensor is changed and returned."""
     def floor_divide(self, other: Operand) -> Tensor:
@@ -439,19 +439,19 @@ class Tensor(Recorded):
     def floor_divide_(self, other: Operand) -> Tensor:
         """``floor_divide`` in place: the tensor is changed and returned."""
     def fmax(self, other: Operand) -> Tensor:
-        """The larger entry, numbers before nan; a tie gives x the gradient."""
+        """The larger entry, numbers before nan; a tie gives input the gradient."""
     def fmax_(self, other: Operand) -> Tensor:
         """``fmax`` in place: the tensor is changed and returned."""
     def fmin(self, other: Operand) -> Tensor:
-        """The smaller entry, numbers before nan; a tie gives x the gradient."""
+        """The smaller entry, numbers before nan; a tie gives input the gradient."""
     def fmin_(self, other: Operand) -> Tensor:
         """``fmin`` in place: the tensor is changed and returned."""
     def fmod(self, other: Operand) -> Tensor:
-        """x - y * trunc(x/y), with the sign of x."""
+        """input - other * trunc(input/other), with the sign of input."""
     def fmod_(self, other: Operand) -> Tensor:
         """``fmod`` in place: the tensor is changed and returned."""
     def frac(self) -> Tensor:
-        """Fractional part, with the sign of x."""
+        """Fractional part, with the sign of input."""
     def frac_(self) -> Tensor:
         """``frac`` in place: the tensor is changed and returned."""
     def frexp(self) -> return_types.frexp:
@@ -459,7 +459,7 @@ class Tensor(Recorded):
     def full_like(self, value: Operand) -> Tensor:
         """A constant tensor of this shape and dtype, which formulas show as its number."""
     def gammaln(self) -> Tensor:
-        """log|Γ(x)|."""
+        """log|Γ(input)|."""
     @overload
     def gather(self, dim: _int, index: Operand, *, sparse_grad: _bool = False) -> Tensor: ...
     @overload
@@ -470,7 +470,7 @@ class Tensor(Recorded):
     def gcd_(self, other: Operand) -> Tensor:
         """``gcd`` in place: the tensor is changed and returned."""
     def ge(self, other: Operand) -> Tensor:
-        """x >= y entry by entry; no derivative."""
+        """input >= other entry by entry; no derivative."""
     def ge_(self, other: Operand) -> Tensor:
         """``ge`` in place: the tensor is changed and returned."""
     def geometric_(self, p: _float, *, generator: Random | None = None) -> Tensor:
@@ -493,15 +493,15 @@ class Tensor(Recorded):
     def grad_fn(self) -> Any:
         """The node that computed this tensor; None for leaves."""
     def greater(self, other: Operand) -> Tensor:
-        """x > y entry by entry; no derivative."""
+        """input > other entry by entry; no derivative."""
     def greater_(self, other: Operand) -> Tensor:
         """``greater`` in place: the tensor is changed and returned."""
     def greater_equal(self, other: Operand) -> Tensor:
-        """x >= y entry by entry; no derivative."""
+        """input >= other entry by entry; no derivative."""
     def greater_equal_(self, other: Operand) -> Tensor:
         """``greater_equal`` in place: the tensor is changed and returned."""
     def gt(self, other: Operand) -> Tensor:
-        """x > y entry by entry; no derivative."""
+        """input > other entry by entry; no derivative."""
     def gt_(self, other: Operand) -> Tensor:
         """``gt`` in place: the tensor is changed and returned."""
     def half(self, *, memory_format: Format | None = None) -> Tensor:
@@ -511,7 +511,7 @@ class Tensor(Recorded):
     def has_hooks(self) -> _bool:
         """Whether something runs when this leaf's gradient is complete."""
     def heaviside(self, values: Operand) -> Tensor:
-        """0 below 0, y at 0, 1 above; derivative 0, and that of y at 0."""
+        """0 below 0, other where input is 0, 1 above; derivative 0, and 1 by other where input is 0."""
     def heaviside_(self, other: Operand) -> Tensor:
         """``heaviside`` in place: the tensor is changed and returned."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
@@ -525,15 +525,15 @@ class Tensor(Recorded):
     def hypot_(self, other: Operand) -> Tensor:
         """``hypot`` in place: the tensor is changed and returned."""
     def i0(self) -> Tensor:
-        """Modified Bessel function of the first kind, integer order n >= 0."""
+        """Modified Bessel function of the first kind, of order 0."""
     def i0_(self) -> Tensor:
         """``i0`` in place: the tensor is changed and returned."""
     def igamma(self, other: Operand) -> Tensor:
-        """Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution."""
+        """Regularised lower incomplete gamma function P(input, other) of order input, the gamma distribution's probability up to other."""
     def igamma_(self, other: Operand) -> Tensor:
         """``igamma`` in place: the tensor is changed and returned."""
     def igammac(self, other: Operand) -> Tensor:
-        """Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""
+        """Regularised upper incomplete gamma function Q(input, other) = 1 - P(input, other) of order input."""
     def igammac_(self, other: Operand) -> Tensor:
         """``igammac`` in place: the tensor is changed and returned."""
     @property
@@ -659,17 +659,17 @@ class Tensor(Recorded):
     def isclose(self, other: Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``|input - other| <= atol + rtol |other|``, or both are the same infinity."""
     def isfinite(self) -> Tensor:
-        """isfinite; no derivative."""
+        """Whether an entry is neither an infinity nor nan; no derivative."""
     def isinf(self) -> Tensor:
-        """isinf; no derivative."""
+        """Whether an entry is an infinity; no derivative."""
     def isnan(self) -> Tensor:
-        """isnan; no derivative."""
+        """Whether an entry is nan; no derivative."""
     def isneginf(self) -> Tensor:
-        """isneginf; no derivative."""
+        """Whether an entry is -inf; no derivative."""
     def isposinf(self) -> Tensor:
-        """isposinf; no derivative."""
+        """Whether an entry is inf; no derivative."""
     def isreal(self) -> Tensor:
-        """isreal; no derivative."""
+        """Whether an entry has no imaginary part; no derivative."""
     def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Operand | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
         """Inverse short-time Fourier transform, by overlap and addition."""
     def item(self) -> Any:
@@ -695,7 +695,7 @@ class Tensor(Recorded):
     def ldexp_(self, other: Operand) -> Tensor:
         """``ldexp`` in place: the tensor is changed and returned."""
     def le(self, other: Operand) -> Tensor:
-        """x <= y entry by entry; no derivative."""
+        """input <= other entry by entry; no derivative."""
     def le_(self, other: Operand) -> Tensor:
         """``le`` in place: the tensor is changed and returned."""
     def lerp(self, end: Operand, weight: Operand) -> Tensor:
@@ -703,15 +703,15 @@ class Tensor(Recorded):
     def lerp_(self, end: Operand, weight: Operand) -> Tensor:
         """``lerp`` in place: the tensor is changed and returned."""
     def less(self, other: Operand) -> Tensor:
-        """x < y entry by entry; no derivative."""
+        """input < other entry by entry; no derivative."""
     def less_(self, other: Operand) -> Tensor:
         """``less`` in place: the tensor is changed and returned."""
     def less_equal(self, other: Operand) -> Tensor:
-        """x <= y entry by entry; no derivative."""
+        """input <= other entry by entry; no derivative."""
     def less_equal_(self, other: Operand) -> Tensor:
         """``less_equal`` in place: the tensor is changed and returned."""
     def lgamma(self) -> Tensor:
-        """log|Γ(x)|."""
+        """log|Γ(input)|."""
     def lgamma_(self) -> Tensor:
         """``lgamma`` in place: the tensor is changed and returned."""
     def log(self) -> Tensor:
@@ -721,7 +721,7 @@ class Tensor(Recorded):
     def log10_(self) -> Tensor:
         """``log10`` in place: the tensor is changed and returned."""
     def log1p(self) -> Tensor:
-        """log(1 + x)."""
+        """log(1 + input)."""
     def log1p_(self) -> Tensor:
         """``log1p`` in place: the tensor is changed and returned."""
     def log2(self) -> Tensor:
@@ -738,9 +738,9 @@ class Tensor(Recorded):
     def log_softmax(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """x - log Σ e^x along the axis ``dim``, without overflow."""
     def logaddexp(self, other: Operand) -> Tensor:
-        """log(e^x + e^y) without overflow."""
+        """log(e^input + e^other) without overflow."""
     def logaddexp2(self, other: Operand) -> Tensor:
-        """log2(2^x + 2^y) without overflow."""
+        """log2(2^input + 2^other) without overflow."""
     @overload
     def logcumsumexp(self, dim: _int) -> Tensor: ...
     @overload
@@ -749,19 +749,19 @@ class Tensor(Recorded):
     def logdet(self) -> Tensor:
         """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
     def logical_and(self, other: Operand) -> Tensor:
-        """logical_and; no derivative."""
+        """Whether neither of two entries is zero; no derivative."""
     def logical_and_(self, other: Operand) -> Tensor:
         """``logical_and`` in place: the tensor is changed and returned."""
     def logical_not(self) -> Tensor:
-        """logical_not; no derivative."""
+        """Whether an entry is zero; no derivative."""
     def logical_not_(self) -> Tensor:
         """``logical_not`` in place: the tensor is changed and returned."""
     def logical_or(self, other: Operand) -> Tensor:
-        """logical_or; no derivative."""
+        """Whether one of two entries, or both, are not zero; no derivative."""
     def logical_or_(self, other: Operand) -> Tensor:
         """``logical_or`` in place: the tensor is changed and returned."""
     def logical_xor(self, other: Operand) -> Tensor:
-        """logical_xor; no derivative."""
+        """Whether just one of two entries is not zero; no derivative."""
     def logical_xor_(self, other: Operand) -> Tensor:
         """``logical_xor`` in place: the tensor is changed and returned."""
     def logit(self, eps: _float | None = None) -> Tensor:
@@ -778,7 +778,7 @@ class Tensor(Recorded):
     def long(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int64."""
     def lt(self, other: Operand) -> Tensor:
-        """x < y entry by entry; no derivative."""
+        """input < other entry by entry; no derivative."""
     def lt_(self, other: Operand) -> Tensor:
         """``lt`` in place: the tensor is changed and returned."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
@@ -853,7 +853,7 @@ class Tensor(Recorded):
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
     def mul(self, other: Operand) -> Tensor:
-        """x * y entry by entry, with broadcasting."""
+        """input * other entry by entry, with broadcasting."""
     def mul_(self, other: Operand) -> Tensor:
         """``mul`` in place: the tensor is changed and returned."""
     def multigammaln(self, p: _int) -> Tensor:
@@ -861,7 +861,7 @@ class Tensor(Recorded):
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Random | None = None) -> Tensor:
         """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
     def multiply(self, other: Operand) -> Tensor:
-        """x * y entry by entry, with broadcasting."""
+        """input * other entry by entry, with broadcasting."""
     def multiply_(self, other: Operand) -> Tensor:
         """``multiply`` in place: the tensor is changed and returned."""
     def mv(self, vec: Operand) -> Tensor:
@@ -906,15 +906,15 @@ class Tensor(Recorded):
     def ndimension(self) -> _int:
         """Number of axes."""
     def ne(self, other: Operand) -> Tensor:
-        """x != y entry by entry; no derivative."""
+        """input != other entry by entry; no derivative."""
     def ne_(self, other: Operand) -> Tensor:
         """``ne`` in place: the tensor is changed and returned."""
     def neg(self) -> Tensor:
-        """-x."""
+        """-input."""
     def neg_(self) -> Tensor:
         """``neg`` in place: the tensor is changed and returned."""
     def negative(self) -> Tensor:
-        """-x."""
+        """-input."""
     def negative_(self) -> Tensor:
         """``negative`` in place: the tensor is changed and returned."""
     def nelement(self) -> _int:
@@ -934,7 +934,7 @@ class Tensor(Recorded):
     def new_zeros(self, *sizes: _int | Ints, size: Ints = ..., **options: Any) -> Tensor:
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
     def nextafter(self, other: Operand) -> Tensor:
-        """The next number after x towards y: as x itself in derivatives."""
+        """The next number after input towards other: as input itself in derivatives."""
     def nextafter_(self, other: Operand) -> Tensor:
         """``nextafter`` in place: the tensor is changed and returned."""
     @overload
@@ -949,7 +949,7 @@ class Tensor(Recorded):
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Random | None = None) -> Tensor:
         """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
     def not_equal(self, other: Operand) -> Tensor:
-        """x != y entry by entry; no derivative."""
+        """input != other entry by entry; no derivative."""
     def not_equal_(self, other: Operand) -> Tensor:
         """``not_equal`` in place: the tensor is changed and returned."""
     def numel(self) -> _int:
@@ -978,7 +978,7 @@ class Tensor(Recorded):
     def positive(self) -> Tensor:
         """The input itself."""
     def pow(self, exponent: Operand) -> Tensor:
-        """x to the power y; x**0 has derivative 0 at x = 0, as torch."""
+        """input to the power other; input**0 has derivative 0 at input = 0, as torch."""
     def pow_(self, other: Operand) -> Tensor:
         """``pow`` in place: the tensor is changed and returned."""
     def prelu(self, weight: Operand) -> Tensor:
@@ -1014,7 +1014,7 @@ class Tensor(Recorded):
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
-        """1/x."""
+        """1/input."""
     def reciprocal_(self) -> Tensor:
         """``reciprocal`` in place: the tensor is changed and returned."""
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
@@ -1024,11 +1024,11 @@ class Tensor(Recorded):
     def reinforce(self, reward: Operand) -> None:
         """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
     def relu(self) -> Tensor:
-        """max(x, 0); derivative 0 at 0."""
+        """max(input, 0); derivative 0 at 0."""
     def relu_(self) -> Tensor:
         """``relu`` in place: the tensor is changed and returned."""
     def remainder(self, other: Operand) -> Tensor:
-        """x - y * floor(x/y), with the sign of y."""
+        """input - other * floor(input/other), with the sign of other."""
     def remainder_(self, other: Operand) -> Tensor:
         """``remainder`` in place: the tensor is changed and returned."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
@@ -1072,7 +1072,7 @@ class Tensor(Recorded):
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """``round`` in place: the tensor is changed and returned."""
     def rsqrt(self) -> Tensor:
-        """1/sqrt(x)."""
+        """1/sqrt(input)."""
     def rsqrt_(self) -> Tensor:
         """``rsqrt`` in place: the tensor is changed and returned."""
     def rsub(self, other: Operand, *, alpha: Operand = 1) -> Tensor:
@@ -1111,7 +1111,7 @@ class Tensor(Recorded):
     def set_(self, source: Operand | None = None, storage_offset: _int = 0, size: Sequence[_int] | None = None, stride: _int | Ints | None = None) -> Tensor:
         """Show the memory of another tensor (or array) of the same dtype from now on; without one, no entries."""
     def sgn(self) -> Tensor:
-        """x/|x| of complex x, 0 at 0."""
+        """input/|input| of complex input, 0 at 0."""
     def sgn_(self) -> Tensor:
         """``sgn`` in place: the tensor is changed and returned."""
     @property
@@ -1120,7 +1120,7 @@ class Tensor(Recorded):
     def short(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int16."""
     def sigmoid(self) -> Tensor:
-        """The logistic function 1/(1 + e^-x)."""
+        """The logistic function 1/(1 + e^-input)."""
     def sigmoid_(self) -> Tensor:
         """``sigmoid`` in place: the tensor is changed and returned."""
     def sign(self) -> Tensor:
@@ -1170,7 +1170,7 @@ class Tensor(Recorded):
     def sqrt_(self) -> Tensor:
         """``sqrt`` in place: the tensor is changed and returned."""
     def square(self) -> Tensor:
-        """x squared."""
+        """input squared."""
     def square_(self) -> Tensor:
         """``square`` in place: the tensor is changed and returned."""
     def squeeze(self, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ...) -> Tensor:
@@ -1343,7 +1343,7 @@ class Tensor(Recorded):
     def where(self, condition: Operand, other: Operand) -> Tensor:
         """The tensor's entries where ``condition`` holds, those of ``other`` elsewhere."""
     def xlogy(self, other: Operand) -> Tensor:
-        """x log y, and 0 where x is 0 and y a number."""
+        """input log other, and 0 where input is 0 and other a number."""
     def xlogy_(self, other: Operand) -> Tensor:
         """``xlogy`` in place: the tensor is changed and returned."""
     def zero_(self) -> Tensor:

@@ -67,8 +67,8 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> with set_checkpoint_early_stop(False):
-    ...     y = checkpoint(sg.exp, x, use_reentrant=False)
+    >>> with sg.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = sg.utils.checkpoint.checkpoint(sg.exp, x, use_reentrant=False)
     >>> y.sum().backward()
     """
     outer, _SETTINGS.early_stop = _SETTINGS.early_stop, enable
@@ -84,8 +84,8 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> with set_checkpoint_debug_enabled(True):
-    ...     y = checkpoint(sg.exp, x, use_reentrant=False)
+    >>> with sg.utils.checkpoint.set_checkpoint_debug_enabled(True):
+    ...     y = sg.utils.checkpoint.checkpoint(sg.exp, x, use_reentrant=False)
     >>> y.sum().backward()
     """
     outer, _SETTINGS.debug = _SETTINGS.debug, enabled
@@ -102,8 +102,8 @@ class GraphExecGroup:
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> y = checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
-    >>> with GraphExecGroup():
+    >>> y = sg.utils.checkpoint.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
+    >>> with sg.utils.checkpoint.GraphExecGroup():
     ...     y.sum().backward()
     """
 
@@ -306,7 +306,7 @@ def checkpoint(
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> checkpoint(lambda x: sg.tanh(x).exp().sum(), x, use_reentrant=False).backward()
+    >>> sg.utils.checkpoint.checkpoint(lambda x: sg.tanh(x).exp().sum(), x, use_reentrant=False).backward()
     >>> x.grad
     tensor([1.0000, 0.8995])
     """
@@ -346,7 +346,7 @@ def checkpoint_sequential(
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> checkpoint_sequential([sg.tanh, sg.exp, sg.sum], 2, x, use_reentrant=False).backward()
+    >>> sg.utils.checkpoint.checkpoint_sequential([sg.tanh, sg.exp, sg.sum], 2, x, use_reentrant=False).backward()
     >>> x.grad
     tensor([1.0000, 0.8995])
     """

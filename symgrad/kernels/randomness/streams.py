@@ -22,7 +22,9 @@ _WIDE = 1 << 28
 class Generator:
     """A source of random numbers with torch's seeds and torch's numbers (of its portable, not its MKL, kernels).
 
-    >>> Generator().manual_seed(0).uniform((2,), np.dtype("float64"))
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.Generator().manual_seed(0).uniform((2,), np.dtype("float64"))
     array([0.970..., 0.707...])
     """
 

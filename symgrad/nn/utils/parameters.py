@@ -43,7 +43,7 @@ def get_total_norm(
     """The norm of all entries of all tensors.
 
     >>> import symgrad as sg
-    >>> get_total_norm([sg.tensor([3.0]), sg.tensor([0.0, 4.0])])
+    >>> sg.nn.utils.get_total_norm([sg.tensor([3.0]), sg.tensor([0.0, 4.0])])
     tensor(5.)
     """
     rows = _listed(tensors)
@@ -93,7 +93,7 @@ def clip_grad_norm_(
     >>> import symgrad as sg
     >>> w = sg.tensor([3.0, 4.0], requires_grad=True)
     >>> (w * w).sum().backward()
-    >>> clip_grad_norm_(w, 1.0), w.grad
+    >>> sg.nn.utils.clip_grad_norm_(w, 1.0), w.grad
     (tensor(10.), tensor([0.6000, 0.8000]))
     """
     kept = _listed(parameters)
@@ -122,7 +122,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """All entries of all parameters as one vector, which is differentiable by them.
 
     >>> import symgrad as sg
-    >>> parameters_to_vector([sg.ones(1, 2), sg.zeros(1)])
+    >>> sg.nn.utils.parameters_to_vector([sg.ones(1, 2), sg.zeros(1)])
     tensor([1., 1., 0.])
     """
     return cat([p.reshape(-1) for p in parameters])

@@ -35,10 +35,15 @@ bitwise_or_op: Op = _bits("bitwise_or", np.bitwise_or, 2, "The bits that one has
 bitwise_xor_op: Op = _bits("bitwise_xor", np.bitwise_xor, 2, "The bits that just one has", c="bits_xor({0}, {1})")
 bitwise_not_op: Op = _bits("bitwise_not", np.invert, 1, "All bits turned", c="bits_not({0})")
 left_shift: Op = _bits(
-    "bitwise_left_shift", kernels.left_shift, 2, "The bits moved up by y places", True, c="bits_up({0}, {1})"
+    "bitwise_left_shift", kernels.left_shift, 2, "x · 2**y: the bits moved up", True, c="bits_up({0}, {1})"
 )
 right_shift: Op = _bits(
-    "bitwise_right_shift", kernels.right_shift, 2, "The bits moved down by y places", True, c="bits_down({0}, {1})"
+    "bitwise_right_shift",
+    kernels.right_shift,
+    2,
+    "x / 2**y rounded down: the bits moved down",
+    True,
+    c="bits_down({0}, {1})",
 )
 gcd: Op = _bits("gcd", np.gcd, 2, "Greatest common divisor", True, c="common_divisor({0}, {1})")
 lcm: Op = _bits("lcm", np.lcm, 2, "Least common multiple", True, c="common_multiple({0}, {1})")
@@ -66,8 +71,9 @@ bitwise_xor = _front("bitwise_xor", bitwise_xor_op, logical_xor, "``input ^ othe
 def bitwise_not(input: Any) -> Any:
     """``~input``: on integers all bits turned, on truth values the opposite.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> bitwise_not(np.array([0, 5])), bitwise_not(np.array([True, False]))
+    >>> sg.bitwise_not(np.array([0, 5])), sg.bitwise_not(np.array([True, False]))
     (array([-1, -6]), array([False,  True]))
     """
     return logical_not(input) if _is_truth(input) else bitwise_not_op(input)

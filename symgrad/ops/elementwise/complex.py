@@ -42,7 +42,8 @@ conj_op: Op = primitive(
 def conj(x: Any) -> Any:
     """Complex conjugate; the input itself when it is real.
 
-    >>> conj(1 + 2j)
+    >>> import symgrad as sg
+    >>> sg.conj(1 + 2j)
     np.complex128(1-2j)
     """
     return conj_op(x) if is_complex(x) else x

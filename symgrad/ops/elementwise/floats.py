@@ -104,7 +104,7 @@ heaviside = _extra(
     digits=lambda mp, x, y: mp.mpf(0) if x < 0 else y if x == 0 else mp.mpf(1),
     words={"values": "other"},
     c="heaviside({0}, {1})",
-    doc="0 below 0, y at 0, 1 above; derivative 0, and that of y at 0.",
+    doc="0 below 0, y where x is 0, 1 above; derivative 0, and 1 by y where x is 0.",
 )
 
 

@@ -68,7 +68,7 @@ tied: Op = elementwise(
 
 
 def _logical(
-    name: str, kernel: Any, arity: int, in_digits: Any = None, refuses: Any = None, c: str | None = None
+    name: str, kernel: Any, arity: int, doc: str, in_digits: Any = None, refuses: Any = None, c: str | None = None
 ) -> Op:
     return elementwise(
         name,
@@ -80,22 +80,32 @@ def _logical(
         c=c,
         domain="bool",
         digits=in_digits or (lambda mp, *x: bool(kernel(*map(bool, x)))),
-        doc=f"{name}; no derivative.",
+        doc=f"Whether {doc}; no derivative.",
     )
 
 
-logical_and: Op = _logical("logical_and", np.logical_and, 2, c="{0} && {1}")
-logical_or: Op = _logical("logical_or", np.logical_or, 2, c="{0} || {1}")
-logical_xor: Op = _logical("logical_xor", np.logical_xor, 2, c="!{0} != !{1}")
-logical_not: Op = _logical("logical_not", np.logical_not, 1, c="!{0}")
-isnan: Op = _logical("isnan", np.isnan, 1, lambda mp, x: mp.isnan(x), c="isnan((double)({0}))")
-isinf: Op = _logical("isinf", np.isinf, 1, lambda mp, x: mp.isinf(x), c="fabs((double)({0})) == INFINITY")
-isfinite: Op = _logical("isfinite", np.isfinite, 1, lambda mp, x: mp.isfinite(x), c="fabs((double)({0})) < INFINITY")
-isreal: Op = _logical("isreal", np.isreal, 1, lambda mp, x: mp.im(x) == 0)
+logical_and: Op = _logical("logical_and", np.logical_and, 2, "neither of two entries is zero", c="{0} && {1}")
+logical_or: Op = _logical("logical_or", np.logical_or, 2, "one of two entries, or both, are not zero", c="{0} || {1}")
+logical_xor: Op = _logical("logical_xor", np.logical_xor, 2, "just one of two entries is not zero", c="!{0} != !{1}")
+logical_not: Op = _logical("logical_not", np.logical_not, 1, "an entry is zero", c="!{0}")
+isnan: Op = _logical("isnan", np.isnan, 1, "an entry is nan", lambda mp, x: mp.isnan(x), c="isnan((double)({0}))")
+isinf: Op = _logical(
+    "isinf", np.isinf, 1, "an entry is an infinity", lambda mp, x: mp.isinf(x), c="fabs((double)({0})) == INFINITY"
+)
+isfinite: Op = _logical(
+    "isfinite",
+    np.isfinite,
+    1,
+    "an entry is neither an infinity nor nan",
+    lambda mp, x: mp.isfinite(x),
+    c="fabs((double)({0})) < INFINITY",
+)
+isreal: Op = _logical("isreal", np.isreal, 1, "an entry has no imaginary part", lambda mp, x: mp.im(x) == 0)
 isposinf: Op = _logical(
     "isposinf",
     np.isposinf,
     1,
+    "an entry is inf",
     lambda mp, x: x == mp.inf,
     refuses={"c": "isposinf does not support complex inputs."},
     c="{0} == INFINITY",
@@ -104,6 +114,7 @@ isneginf: Op = _logical(
     "isneginf",
     np.isneginf,
     1,
+    "an entry is -inf",
     lambda mp, x: x == -mp.inf,
     refuses={"c": "isneginf does not support complex inputs."},
     c="{0} == -INFINITY",

@@ -45,7 +45,7 @@ exp: Op = _smooth(
     rises=True,
     bounds=(0, math.inf),
     called=r"\exp",
-    doc="e to the x.",
+    doc="e**x.",
 )
 exp2: Op = _smooth(
     "exp2",
@@ -286,7 +286,7 @@ atan2: Op = _smooth(
     single=libms(np.arctan2),
     kinks=((0, 0),),
     c="atan2({0}, {1})",
-    doc="Angle of the point (x, y); both derivatives are 0 at the origin.",
+    doc="The angle of the point (y, x), which is arctan(x/y) turned into its quadrant; derivatives 0 at the origin.",
 )
 
 

@@ -32,8 +32,9 @@ def nonzero(input: Any, *, as_tuple: Literal[True]) -> tuple[Any, ...]: ...
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> nonzero(np.array([[0, 7], [5, 0]]))
+    >>> sg.nonzero(np.array([[0, 7], [5, 0]]))
     array([[0, 1],
            [1, 0]])
     """
@@ -47,8 +48,9 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> nonzero_static(np.array([0, 7, 5]), size=3)
+    >>> sg.nonzero_static(np.array([0, 7, 5]), size=3)
     array([[ 1],
            [ 2],
            [-1]])
@@ -71,8 +73,9 @@ def argwhere(input: Any) -> Any:
 def unravel_index(indices: Any, shape: Any) -> Any:
     """The places along every axis that places in the flattened array stand for.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> unravel_index(np.array([5]), (2, 3))
+    >>> sg.unravel_index(np.array([5]), (2, 3))
     (array([1]), array([2]))
     """
     values = values_of(indices)
@@ -98,8 +101,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
     Raises torch's errors for anything but one axis of whole numbers that are not negative.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> bincount(np.array([1, 3, 1]))
+    >>> sg.bincount(np.array([1, 3, 1]))
     array([0, 2, 0, 1])
     """
     values = values_of(input)
@@ -128,8 +132,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+    >>> sg.histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
     array([2., 1.])
     """
     if bins <= 0:
@@ -178,8 +183,9 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     ``bins`` is a number of equal parts of ``range``, which is that of the entries by default, or the edges themselves.
     With ``density`` the parts have a total area of 1.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> counts, edges = histogram(np.array([1.0, 2.0, 1.0]), 2, range=(0, 3))
+    >>> counts, edges = sg.histogram(np.array([1.0, 2.0, 1.0]), 2, range=(0, 3))
     >>> counts, edges
     (array([2., 1.]), array([0. , 1.5, 3. ]))
     """
@@ -213,8 +219,9 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
 
     Raises torch's errors where numbers of coordinates, limits or weights do not fit.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> counts, edges = histogramdd(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [2, 2])
+    >>> counts, edges = sg.histogramdd(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), [2, 2])
     >>> counts, edges[0]
     (array([[0., 1.],
            [1., 1.]]), array([0., 1., 2.]))

@@ -60,8 +60,9 @@ def searchsorted(
     The place is the first possible one, or the last with ``right=True`` (``side="right"``).  ``sorter`` are the places
     that sort a sequence which is not.  All axes but the last agree, unless the sequence has one axis only.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> searchsorted(np.array([1.0, 3.0, 3.0]), np.array([3.0, 0.0]), right=True)
+    >>> sg.searchsorted(np.array([1.0, 3.0, 3.0]), np.array([3.0, 0.0]), right=True)
     array([3, 0])
     """
     if side not in (None, "left", "right"):
@@ -87,8 +88,9 @@ def searchsorted(
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """Numbers of the intervals between ``boundaries``, which have one axis, that the entries of ``input`` lie in.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> bucketize(np.array([0.5, 1.0, 5.0]), np.array([1.0, 2.0]))
+    >>> sg.bucketize(np.array([0.5, 1.0, 5.0]), np.array([1.0, 2.0]))
     array([0, 0, 2])
     """
     if len(shape_of(boundaries)) != 1:
@@ -102,8 +104,9 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many entries along ``dim`` (of all, by default) are not zero.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> int(count_nonzero(np.array([0.0, 2.0, 3.0])))
+    >>> int(sg.count_nonzero(np.array([0.0, 2.0, 3.0])))
     2
     """
     whole = dim is None or (isinstance(dim, (tuple, list)) and not dim)
@@ -137,8 +140,9 @@ def unique(
 ) -> Any:
     """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> unique(np.array([3.0, 1.0, 3.0]), return_counts=True)
+    >>> sg.unique(np.array([3.0, 1.0, 3.0]), return_counts=True)
     (array([1., 3.]), array([1, 2]))
     """
     values = values_of(input)
@@ -165,8 +169,9 @@ def unique_consecutive(
 ) -> Any:
     """The entries (with ``dim``: slices) that differ from the one before them.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> unique_consecutive(np.array([3.0, 3.0, 1.0, 3.0]))
+    >>> sg.unique_consecutive(np.array([3.0, 3.0, 1.0, 3.0]))
     array([3., 1., 3.])
     """
     values = values_of(input)

@@ -107,8 +107,9 @@ def _at(name: str, input: Any, indices: Any, dim: int, keepdim: bool) -> Named:
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The places that sort an axis.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> argsort(np.array([3.0, 1.0, 2.0]))
+    >>> sg.argsort(np.array([3.0, 1.0, 2.0]))
     array([1, 2, 0])
     """
     x = input if shape_of(input) else reshape(input, 1)

@@ -484,8 +484,9 @@ def einsum(equation: str, *operands: Any) -> Any:
     axes may be numbered: ``einsum(a, [0, 1], b, [1], [0])``.  Raises ``ShapeError`` when sizes do not fit and
     ``ArgumentError`` for a bad equation.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
+    >>> sg.einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
     if not isinstance(equation, str):

@@ -92,8 +92,9 @@ def sqrtm(A: Any) -> Any:
     them, and a singular one without a square root, is a ``LinAlgError``; the derivative of one of a singular matrix,
     too, since it is infinite.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> sqrtm(np.array([[4.0, 5.0], [0.0, 9.0]]))
+    >>> sg.linalg.sqrtm(np.array([[4.0, 5.0], [0.0, 9.0]]))
     array([[2., 1.],
            [0., 3.]])
     """
@@ -108,8 +109,9 @@ def logm(A: Any) -> Any:
     Singular matrices have none, and real ones with negative eigenvalues no real one: these are a ``LinAlgError``.
     The imaginary parts of eigenvalues of complex ones are in (-π, π].
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> logm(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    >>> sg.linalg.logm(np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[0., 2.],
            [0., 0.]])
     """
@@ -123,8 +125,9 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
     A ``LinAlgError`` where ``a`` and ``-b`` have a common eigenvalue: there is no solution then, or more than one.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> solve_sylvester(np.array([[1.0]]), np.array([[3.0]]), np.array([[8.0]]))
+    >>> sg.linalg.solve_sylvester(np.array([[1.0]]), np.array([[3.0]]), np.array([[8.0]]))
     array([[2.]])
     """
     for x in (a, b):

@@ -60,7 +60,7 @@ def _alone(op: Op) -> Callable[[Any], Any]:
     def call(input: Any) -> Any:
         return op(input)
 
-    call.__doc__ = op.doc
+    call.__doc__ = op.told
     return call
 
 

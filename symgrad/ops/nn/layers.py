@@ -41,8 +41,9 @@ _nn = within("nn.functional")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """input @ weightᵀ + bias, for ``input`` (…, in), ``weight`` (out, in) or (in,), and ``bias`` (out,).
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> linear(np.ones(2), np.array([[1.0, 2.0]]), np.array([0.5]))
+    >>> sg.nn.functional.linear(np.ones(2), np.array([[1.0, 2.0]]), np.array([0.5]))
     array([3.5])
     """
     return matmul(input, t(weight)) if bias is None else _with_bias(input, weight, bias)
@@ -69,8 +70,9 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """``input`` divided by its p-norm along ``dim``, which is taken as at least ``eps``.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> normalize(np.array([3.0, 4.0]), dim=0)
+    >>> sg.nn.functional.normalize(np.array([3.0, 4.0]), dim=0)
     array([0.6, 0.8])
     """
     return input / expand_as(clamp_min(norm(input, p, dim, True), eps), input)
@@ -84,7 +86,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     integers, and ``ArgumentError`` for a class outside the range.
 
     >>> import symgrad as sg
-    >>> one_hot(sg.tensor([0, 2]))
+    >>> sg.nn.functional.one_hot(sg.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """

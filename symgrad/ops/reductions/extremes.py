@@ -89,6 +89,9 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
+_EXTREME = {"argmax": "largest", "argmin": "smallest"}
+
+
 def _arg(name: str, kernel: Any, code: Any, samples: list[Any]) -> Op:
     return primitive(
         name,
@@ -105,7 +108,7 @@ def _arg(name: str, kernel: Any, code: Any, samples: list[Any]) -> Op:
         example=("vector", {"dim": 0, "keepdim": False}),
         samples=samples,
         stacks=True,
-        doc=f"{name} along an axis; no derivative.",
+        doc=f"The place of the {_EXTREME[name[:6]]} entry along an axis, the first of equal ones; no derivative.",
     )
 
 
@@ -141,7 +144,7 @@ def _arg_front(op: Op) -> Any:
         return op(input, dim=axis, keepdim=keepdim)
 
     call.__name__ = op.name
-    call.__doc__ = f"Index of the extreme entry along ``dim`` (of the flattened input without it); {op.doc}"
+    call.__doc__ = f"{op.doc[:-1].replace('an axis', '``dim``, or of the flattened input without it')}."
     return front(op.name, op=op)(call)
 
 

@@ -80,8 +80,9 @@ isin_op: Op = primitive(
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each of ``elements`` is (``invert``: is not) one of ``test_elements``.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> isin(np.array([1, 2, 3]), np.array([3, 1]))
+    >>> sg.isin(np.array([1, 2, 3]), np.array([3, 1]))
     array([ True, False,  True])
     """
     found = isin_op(elements, test_elements)
@@ -92,8 +93,9 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Where ``|input - other| <= atol + rtol |other|``, or both are the same infinity.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+    >>> sg.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
     array([ True, False])
     """
     kinds: list[Any] = [getattr(x, "dtype", None) for x in (input, other)]
@@ -121,8 +123,9 @@ def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equ
 def equal(input: Any, other: Any) -> bool:
     """Whether both have the same shape and entries.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> equal(np.ones(2), np.ones(3))
+    >>> sg.equal(np.ones(2), np.ones(3))
     False
     """
     if not hasattr(other, "dtype"):

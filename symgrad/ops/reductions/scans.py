@@ -318,8 +318,9 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along ``dim``, ``n`` times over.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> diff(np.array([1, 4, 9]))
+    >>> sg.diff(np.array([1, 4, 9]))
     array([3, 5])
     """
     if not shape_of(input):

@@ -54,8 +54,9 @@ logsumexp_op: Op = primitive(
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log Σ e^x over the axes ``dim``, without overflow.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> logsumexp(np.array([1000.0, 1000.0]), 0)
+    >>> sg.logsumexp(np.array([1000.0, 1000.0]), 0)
     np.float64(1000.6931471805599)
     """
     return logsumexp_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)

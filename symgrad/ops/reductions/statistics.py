@@ -16,8 +16,9 @@ from symgrad.ops.rules.refusals import kind_of
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum of the entries that are numbers.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> nansum(np.array([1.0, np.nan]))
+    >>> sg.nansum(np.array([1.0, np.nan]))
     np.float64(1.0)
     """
     if is_complex(input):

@@ -65,8 +65,9 @@ roll_op: Op = primitive(
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> roll(np.array([1, 2, 3]), 1)
+    >>> sg.roll(np.array([1, 2, 3]), 1)
     array([3, 1, 2])
     """
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)

@@ -118,8 +118,9 @@ def _left_over(old: tuple[Any, ...], sizes: Sequence[Any]) -> Any:
 def reshape(input: Any, *shape: Any) -> Any:
     """The same entries in row-major order under another shape; one size may be -1.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> reshape(np.arange(4), 2, -1)
+    >>> sg.reshape(np.arange(4), 2, -1)
     array([[0, 1],
            [2, 3]])
     """

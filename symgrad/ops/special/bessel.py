@@ -229,7 +229,7 @@ def _bessel(name: str, op: Op, n: int, method: bool = False) -> None:
         return op(input, n=n)
 
     call.__name__ = name
-    call.__doc__ = op.doc
+    call.__doc__ = op.told.replace("integer order n >= 0", f"of order {n}").replace("input > 0", "of ``input`` > 0")
     within("special", name)(call)
     if method:
         front(name, op=op)(call)
@@ -499,8 +499,9 @@ entr: Op = _special(
 def polygamma(n: Any, input: Any) -> Any:
     """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{polygamma(1, np.float64(1.0)):.9f}")  # π²/6
+    >>> print(f"{sg.polygamma(1, np.float64(1.0)):.9f}")  # π²/6
     1.644934067
     """
     if not isinstance(n, int):

@@ -19,8 +19,9 @@ _special = within("special")
 def betaincc(a: Any, b: Any, x: Any) -> Any:
     """The complement 1 - I_x(a, b) of the regularised incomplete beta function.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{betaincc(2.0, 3.0, np.float64(0.25)):.12f}")
+    >>> print(f"{sg.special.betaincc(2.0, 3.0, np.float64(0.25)):.12f}")
     0.738281250000
     """
     return betainc(b, a, 1 - x)
@@ -30,8 +31,9 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
 def chdtr(v: Any, x: Any) -> Any:
     """The distribution function of chi square with ``v`` degrees of freedom; differentiable by both.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{chdtr(2.0, np.float64(3.0)):.12f}")
+    >>> print(f"{sg.special.chdtr(2.0, np.float64(3.0)):.12f}")
     0.776869839852
     """
     return gammainc(v / 2, x / 2)
@@ -41,8 +43,9 @@ def chdtr(v: Any, x: Any) -> Any:
 def chdtrc(v: Any, x: Any) -> Any:
     """The probability that chi square with ``v`` degrees of freedom exceeds ``x``.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{chdtrc(2.0, np.float64(3.0)):.12f}")
+    >>> print(f"{sg.special.chdtrc(2.0, np.float64(3.0)):.12f}")
     0.223130160148
     """
     return gammaincc(v / 2, x / 2)
@@ -52,8 +55,9 @@ def chdtrc(v: Any, x: Any) -> Any:
 def gdtr(a: Any, b: Any, x: Any) -> Any:
     """The distribution function of the gamma distribution of rate ``a`` and shape ``b``, as in SciPy.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{gdtr(2.0, 1.0, np.float64(0.5)):.12f}")
+    >>> print(f"{sg.special.gdtr(2.0, 1.0, np.float64(0.5)):.12f}")
     0.632120558829
     """
     return gammainc(b, a * x)
@@ -63,8 +67,9 @@ def gdtr(a: Any, b: Any, x: Any) -> Any:
 def gdtrc(a: Any, b: Any, x: Any) -> Any:
     """The complement of :func:`gdtr`.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{gdtrc(2.0, 1.0, np.float64(0.5)):.12f}")
+    >>> print(f"{sg.special.gdtrc(2.0, 1.0, np.float64(0.5)):.12f}")
     0.367879441171
     """
     return gammaincc(b, a * x)
@@ -161,8 +166,9 @@ _special(fdtrc)
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """The distribution function of the binomial distribution: at most ``k`` of ``n``, k < n.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{bdtr(1, 2.0, np.float64(0.5)):.12f}")
+    >>> print(f"{sg.special.bdtr(1, 2.0, np.float64(0.5)):.12f}")
     0.750000000000
     """
     return betainc(n - floor(k), floor(k) + 1, 1 - p)
@@ -172,8 +178,9 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
     """The probability of more than ``k`` of ``n``, 0 <= k < n.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{bdtrc(1, 2.0, np.float64(0.5)):.12f}")
+    >>> print(f"{sg.special.bdtrc(1, 2.0, np.float64(0.5)):.12f}")
     0.250000000000
     """
     return betainc(floor(k) + 1, n - floor(k), p)
@@ -183,8 +190,9 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
 def nbdtr(k: Any, n: Any, p: Any) -> Any:
     """The distribution function of the negative binomial distribution: at most ``k`` failures before ``n`` successes.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{nbdtr(1, 1.0, np.float64(0.5)):.12f}")
+    >>> print(f"{sg.special.nbdtr(1, 1.0, np.float64(0.5)):.12f}")
     0.750000000000
     """
     return betainc(n, floor(k) + 1, p)
@@ -194,8 +202,9 @@ def nbdtr(k: Any, n: Any, p: Any) -> Any:
 def pdtr(k: Any, m: Any) -> Any:
     """The distribution function of Poisson's distribution of mean ``m`` at ``k`` >= 0.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{pdtr(1, np.float64(1.0)):.12f}")
+    >>> print(f"{sg.special.pdtr(1, np.float64(1.0)):.12f}")
     0.735758882343
     """
     return gammaincc(floor(k) + 1, m)
@@ -205,8 +214,9 @@ def pdtr(k: Any, m: Any) -> Any:
 def pdtrc(k: Any, m: Any) -> Any:
     """The complement of :func:`pdtr`.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{pdtrc(1, np.float64(1.0)):.12f}")
+    >>> print(f"{sg.special.pdtrc(1, np.float64(1.0)):.12f}")
     0.264241117657
     """
     return gammainc(floor(k) + 1, m)

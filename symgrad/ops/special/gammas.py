@@ -68,7 +68,7 @@ gammainc: Op = elementwise(
     domain="positive",
     digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
-    doc="Regularised lower incomplete gamma function P(a, x), the distribution function of the gamma distribution.",
+    doc="Regularised lower incomplete gamma function P(x, y) of order x, the gamma distribution's probability up to y.",
 )
 gammaincc: Op = elementwise(
     "gammaincc",
@@ -82,7 +82,7 @@ gammaincc: Op = elementwise(
     domain="positive",
     digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
-    doc="Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
+    doc="Regularised upper incomplete gamma function Q(x, y) = 1 - P(x, y) of order x.",
 )
 zeta: Op = elementwise(
     "zeta",

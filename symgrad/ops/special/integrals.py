@@ -75,8 +75,9 @@ def expn(n: int, x: Any) -> Any:
 
     Raises ArgumentError for other orders.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{expn(2, np.float64(1.0)):.12f}")
+    >>> print(f"{sg.special.expn(2, np.float64(1.0)):.12f}")
     0.148495506776
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
@@ -88,8 +89,9 @@ def expn(n: int, x: Any) -> Any:
 def exp1(x: Any) -> Any:
     """The exponential integral E_1(x), the integral of e^(-t)/t from x on, x > 0.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(f"{exp1(np.float64(1.0)):.12f}")
+    >>> print(f"{sg.special.exp1(np.float64(1.0)):.12f}")
     0.219383934396
     """
     return expn_op(x, n=1)
@@ -99,8 +101,9 @@ def exp1(x: Any) -> Any:
 def sici(x: Any) -> tuple[Any, Any]:
     """The sine and the cosine integral of x.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(*(f"{part:.12f}" for part in sici(np.float64(1.0))))
+    >>> print(*(f"{part:.12f}" for part in sg.special.sici(np.float64(1.0))))
     0.946083070367 0.337403922901
     """
     return sine_integral(x), cosine_integral(x)
@@ -197,8 +200,9 @@ spence_slope: Op = family(
 def fresnel(z: Any) -> tuple[Any, Any]:
     """Fresnel's integrals S(z) and C(z), of sin(πt²/2) and cos(πt²/2) from 0.
 
+    >>> import symgrad as sg
     >>> import numpy as np
-    >>> print(*(f"{part:.12f}" for part in fresnel(np.float64(1.0))))
+    >>> print(*(f"{part:.12f}" for part in sg.special.fresnel(np.float64(1.0))))
     0.438259147390 0.779893400377
     """
     return fresnels(z), fresnelc(z)
