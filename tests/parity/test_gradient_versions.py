@@ -279,3 +279,36 @@ def test_the_determinant_of_matrices_without_entries(shape):
         (first,) = t.autograd.grad((t.linalg.det(x * 1) ** 2).sum(), x, create_graph=True, allow_unused=True)
         seen.append(None if first is None else tuple(first.shape))
     assert seen[0] == seen[1] or seen[1] is None
+
+
+ENTROPIES = ["", "weight=w", "reduction='sum'", "reduction='none', weight=w", "reduction='sum', weight=w"]
+LOSSES = [
+    *(f"binary_cross_entropy(x, y, {options})" for options in ENTROPIES),
+    *(f"binary_cross_entropy_with_logits(x, y, {options})" for options in ENTROPIES),
+    *(f"binary_cross_entropy_with_logits(x, y, pos_weight=w, {options})" for options in ENTROPIES),
+    *(f"soft_margin_loss(x, w.sign(){options})" for options in ("", ", reduction='sum'", ", reduction='none'")),
+]
+
+
+@pytest.mark.parametrize("call", LOSSES)
+def test_losses(call):
+    """A mean is divided last, in place; weights are multiplied in."""
+    seen = []
+    for t in (symgrad, torch):
+        x, y, w = (t.tensor(v, dtype=t.float64) for v in ([0.3, 0.6, 0.2], [0.5, 0.1, 0.9], [1.0, 2.0, 3.0]))
+        wanted = [x.requires_grad_()] if "soft" in call else [x.requires_grad_(), y.requires_grad_()]
+        loss = eval(f"F.{call}", {"F": t.nn.functional, "x": x, "y": y, "w": w}).sum()
+        seen.append([(g._version, g.grad_fn.name()) for g in t.autograd.grad(loss, wanted, create_graph=True)])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("call", ["avg_pool2d(x, 2)", "max_pool2d(x, 2)", "adaptive_avg_pool2d(x, 2)"])
+def test_second_gradients_of_pools(call):
+    """torch's zeros are filled once."""
+    seen = []
+    for t in (symgrad, torch):
+        x = t.arange(16.0).reshape(1, 1, 4, 4).requires_grad_()
+        (g,) = t.autograd.grad(eval(f"F.{call}", {"F": t.nn.functional, "x": x}).sum(), x, create_graph=True)
+        (second,) = t.autograd.grad(g.sum(), x, create_graph=True)
+        seen.append((g._version, g.grad_fn.name(), second._version, second.grad_fn, second.tolist()))
+    assert seen[0] == seen[1]

@@ -129,6 +129,14 @@ FractionalMaxPool3D FractionalMaxPool3DBackward(g,x) | ReflectionPad1D Reflectio
 ReflectionPad2D ReflectionPad2DBackward(g,x) | ReflectionPad3D ReflectionPad3DBackward(g,x)
 ReplicationPad1D ReplicationPad1DBackward(g,x) | ReplicationPad2D ReplicationPad2DBackward(g,x)
 ReplicationPad3D ReplicationPad3DBackward(g,x) | NllLoss NllLossBackward(g,x) | NllLoss2D NllLoss2DBackward(g,x)
+AvgPool2DBackward AvgPool2D@x(g) Zeros@y()+1 | AvgPool3DBackward AvgPool3D@x(g) Zeros@y()+1
+AdaptiveAvgPool2DBackward AdaptiveAvgPool2D@x(g) Zeros@y()+1
+AdaptiveAvgPool3DBackward AdaptiveAvgPool3D@x(g) Zeros@y()+1
+MaxPool2DWithIndicesBackward View@x(Gather@x(View@x(g))) Zeros@y()+1
+MaxPool3DWithIndicesBackward View@x(Gather@x(View@x(g))) Zeros@y()+1
+AdaptiveMaxPool2DBackward View@x(Gather@x(View@x(g))) Zeros@y()+1
+AdaptiveMaxPool3DBackward View@x(Gather@x(View@x(g))) Zeros@y()+1
+LinalgCross LinalgCross(y',g) LinalgCross(g,x') | SoftMarginLoss SoftMarginLossBackward(g,x)
 CopySlices CopySlices(a=CopyBackwards(_,g),_)+2 Clone@i(AsStrided@i(a))
 """
 
@@ -144,6 +152,7 @@ AvgPool2DBackward AvgPool3DBackward AdaptiveAvgPool2DBackward AdaptiveAvgPool3DB
 AdaptiveMaxPool3DBackward MaxPool2DWithIndicesBackward MaxPool3DWithIndicesBackward FractionalMaxPool2DBackward
 FractionalMaxPool3DBackward ReflectionPad1DBackward ReflectionPad2DBackward ReflectionPad3DBackward
 ReplicationPad1DBackward ReplicationPad2DBackward ReplicationPad3DBackward NllLossBackward NllLoss2DBackward
+SoftMarginLossBackward BinaryCrossEntropyBackward
 """
 VIEWS = frozenset(_VIEWS.split())
 """Words whose result is a view of their first argument."""

@@ -94,6 +94,8 @@ _BY_SHAPE: dict[str, Callable[[Any], str | None]] = {
     "AsStridedBackward0": _empty("Zeros@t()+1"),
     "CummaxBackward0": _empty("x"),
     "CumminBackward0": _empty("x"),
+    "BinaryCrossEntropyBackward0": lambda node: _entropy(node, _ENTROPY),
+    "BinaryCrossEntropyWithLogitsBackward0": lambda node: _entropy(node, _OF_LOGITS),
     "LogcumsumexpBackward0": lambda node: (
         "Exp(Add(Flip(Logcumsumexp(Flip(Sub(Log(g'),r)))),x))'" if node.dtype.kind == "c" else None
     ),
@@ -169,6 +171,35 @@ def _running_product_with_zeros(size: int) -> str:
             others = f"Cat({name}={others},Mul(Expand({name}),Cumprod(Slice(x))))"
         made = f"CopySlices@t({made},Sum:1(Mul(Slice(g),{others})))"
     return f"{made}*{size + 1}"
+
+
+_ENTROPY: tuple[str, str, int] = ("", "Neg(Logit(x))", 2)
+_OF_LOGITS: tuple[str, str, int] = ("Sub(Sigmoid(x),y)", "Neg(x)", 0)
+_WEIGHED = ("Sub(Mul(Sub(Add:1(Mul(y,_)),y),Sigmoid(x)),Mul(y,_))", "Sub(LogSigmoid(Neg(x)),Mul(LogSigmoid(x),_))", 2)
+"""What the gradients of binary cross-entropies are of input and target, and how often the latter is changed."""
+
+
+def _entropy(node: Any, answers: tuple[str, str, int]) -> str | None:
+    """A binary cross-entropy, by its weights and what is made of its entries: a mean is divided last, in place.
+
+    ``answers`` are what the gradients of input and target are before, and how often the latter was changed by then.
+    """
+    given = getattr(node.args, "given", None)
+    if given is None:
+        return None
+    _, args, named = given
+    weighted = "weight" in named or args[2:3] == (...,)
+    mean = not {"sum", "none"} & {value for value in (*args, *named.values()) if isinstance(value, str)}
+    of_input, of_target, changes = _WEIGHED if "pos_weight" in named or args[6:] == (...,) else answers
+
+    def scaled(text: str, changed: int, in_place: bool) -> str:
+        text = f"Mul({text},g)"
+        if weighted:
+            text, changed = f"Mul({text},_)", changed + in_place
+        return f"Div:1({text})+{changed + 1}" if mean else f"{text}+{changed}"
+
+    first = scaled(of_input, 0, False) if of_input else "BinaryCrossEntropyBackward(g,x,y)"
+    return f"{first} {scaled(of_target, changes, True)}"
 
 
 def _repeated(node: Any) -> str:
