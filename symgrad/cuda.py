@@ -19,7 +19,12 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of GPUs: none."""
+    """The number of GPUs: none.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.device_count()
+    0
+    """
     return 0
 
 
@@ -31,15 +36,27 @@ def current_device() -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the GPU's random numbers; without one nothing happens, as in torch."""
+    """Seed the GPU's random numbers; without one nothing happens, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.manual_seed(0)
+    """
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed the random numbers of all GPUs; without any nothing happens, as in torch."""
+    """Seed the random numbers of all GPUs; without any nothing happens, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.manual_seed_all(0)
+    """
 
 
 def empty_cache() -> None:
-    """Give unused memory of the GPU back; without one nothing happens, as in torch."""
+    """Give unused memory of the GPU back; without one nothing happens, as in torch.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.empty_cache()
+    """
 
 
 def memory_allocated(device: object = None) -> int:  # noqa: ARG001

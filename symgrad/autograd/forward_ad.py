@@ -55,7 +55,12 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: the duals made in it have no tangent any more."""
+    """Close the level: the duals made in it have no tangent any more.
+
+    >>> import symgrad as sg
+    >>> level = sg.autograd.forward_ad.enter_dual_level()
+    >>> sg.autograd.forward_ad.exit_dual_level()
+    """
     if _LEVEL.tag is None:
         raise AutogradError("Dual level must be a positive number: no level is open.")
     if level not in (None, 0):

@@ -443,7 +443,16 @@ def current_node() -> Any:
 
 
 def current_graph_task_id() -> int:
-    """The number of the backward pass under way in this thread, which no other pass has; -1 outside of one."""
+    """The number of the backward pass under way in this thread, which no other pass has; -1 outside of one.
+
+    >>> import symgrad as sg
+    >>> x = sg.ones(2, requires_grad=True)
+    >>> hook = x.register_hook(lambda g: print(sg.autograd.graph.current_graph_task_id() >= 0))
+    >>> x.sum().backward()
+    True
+    >>> sg.autograd.graph.current_graph_task_id()
+    -1
+    """
     return RUNNING.sweeps[-1].number if RUNNING.sweeps else -1
 
 

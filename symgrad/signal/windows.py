@@ -20,6 +20,7 @@ from symgrad.dtypes import as_dtype, get_default_dtype
 from symgrad.errors import ArgumentError
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished
+from symgrad.tensor.docstrings import illustrate
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
@@ -148,7 +149,12 @@ def _cosine_sum(
 def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """α - (1 - α) cos(2πn/(M - 1))."""
+    """α - (1 - α) cos(2πn/(M - 1)).
+
+    >>> import symgrad as sg
+    >>> sg.signal.windows.general_hamming(5, alpha=0.6)
+    tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
+    """
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, dtype=dtype, requires_grad=requires_grad, **options)
 
 
@@ -160,6 +166,7 @@ def _cosines(name: str, weights: list[float], doc: str) -> Callable[..., Tensor]
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = doc
+    illustrate(f"symgrad.signal.windows.{name}", window)
     return window
 
 

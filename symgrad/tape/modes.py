@@ -287,7 +287,12 @@ _THREADS = _Threads()
 
 
 def is_multithreading_enabled() -> bool:
-    """What ``set_multithreading_enabled`` set in this thread; True unless it was used."""
+    """What ``set_multithreading_enabled`` set in this thread; True unless it was used.
+
+    >>> import symgrad as sg
+    >>> sg.autograd.is_multithreading_enabled()
+    True
+    """
     return _THREADS.several
 
 

@@ -65,7 +65,12 @@ class Facts(Recorded):
 
     @property
     def shape(self) -> Shape:
-        """The sizes, as a tuple."""
+        """The sizes, as a tuple.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).shape
+        torch.Size([2, 3])
+        """
         return Shape(Size(n) for n in self._value.shape)
 
     @property
@@ -75,12 +80,22 @@ class Facts(Recorded):
 
     @property
     def dtype(self) -> Any:
-        """The dtype, which NumPy's functions take, with torch's attributes."""
+        """The dtype, which NumPy's functions take, with torch's attributes.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2).dtype == sg.float32
+        True
+        """
         return shown(self._value.dtype)
 
     @property
     def device(self) -> Any:
-        """Where the tensor lives: on the CPU."""
+        """Where the tensor lives: on the CPU.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2).device
+        device(type='cpu')
+        """
         return CPU
 
     @property
@@ -98,7 +113,12 @@ class Facts(Recorded):
 
     @property
     def layout(self) -> Any:
-        """How the tensor is stored: ``strided``."""
+        """How the tensor is stored: ``strided``.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2).layout
+        torch.strided
+        """
         return strided
 
     def get_device(self) -> int:
@@ -141,7 +161,12 @@ class Facts(Recorded):
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """Number of axes.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).ndim
+        2
+        """
         return int(self._value.ndim)
 
     def dim(self) -> int:
@@ -223,12 +248,22 @@ class Facts(Recorded):
 
     @property
     def itemsize(self) -> int:
-        """Bytes per entry."""
+        """Bytes per entry.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2).itemsize
+        4
+        """
         return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all entries."""
+        """Bytes of all entries.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).nbytes
+        24
+        """
         return int(self._value.nbytes)
 
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:

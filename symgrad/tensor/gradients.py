@@ -20,7 +20,14 @@ class Gradients(Recorded):
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient: None until a backward pass reaches this leaf."""
+        """The accumulated gradient: None until a backward pass reaches this leaf.
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x**2).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
         extra = self._extra
         found = None if extra is None else extra.grad
         if found is None and self._requires_grad and self._node is not None and not self.retains_grad:
@@ -100,7 +107,14 @@ class Gradients(Recorded):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this non-leaf keeps its gradient."""
+        """Whether this non-leaf keeps its gradient.
+
+        >>> import symgrad as sg
+        >>> y = sg.ones(2, requires_grad=True) * 2
+        >>> y.retain_grad()
+        >>> y.retains_grad
+        True
+        """
         return self._extra is not None and self._extra.retains
 
     def retain_grad(self) -> None:

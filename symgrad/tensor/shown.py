@@ -15,7 +15,12 @@ class Shown(Facts):
 
     @property
     def name(self) -> str | None:
-        """The symbol in formulas: given at creation, else read from the assignment."""
+        """The symbol in formulas: given at creation, else read from the assignment.
+
+        >>> import symgrad as sg
+        >>> sg.tensor(1.0, requires_grad=True, name="w").name
+        'w'
+        """
         return name_of(self)
 
     @name.setter
@@ -24,7 +29,13 @@ class Shown(Facts):
 
     @property
     def term(self) -> Any:
-        """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values)."""
+        """The formula as a :class:`~symgrad.formula.term.Term` (array-level, no values).
+
+        >>> import symgrad as sg
+        >>> x = sg.tensor(2.0, requires_grad=True, name="x")
+        >>> (x.sin() * 2).term
+        <term mul(…, 2)>
+        """
         from symgrad.tape.formulas.reading import term_of
 
         return term_of(self)

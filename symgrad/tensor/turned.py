@@ -32,19 +32,35 @@ class Turned(Recorded):
 
     @property
     def T(self) -> Any:
-        """The axes in reverse order; of others than matrices torch will refuse it, and warns."""
+        """The axes in reverse order; of others than matrices torch will refuse it, and warns.
+
+        >>> import symgrad as sg
+        >>> sg.ones(2, 3).T.shape
+        torch.Size([3, 2])
+        """
         if self._value.ndim != 2:
             notice_once(_REVERSED if self._value.ndim else _IDENTITY)
         return permute(self, *reversed(range(self._value.ndim)))
 
     @property
     def mT(self) -> Any:
-        """The last two axes exchanged."""
+        """The last two axes exchanged.
+
+        >>> import symgrad as sg
+        >>> sg.ones(4, 2, 3).mT.shape
+        torch.Size([4, 3, 2])
+        """
         return self._exchanged("tensor.mT is only supported on matrices or batches of matrices.")
 
     @property
     def H(self) -> Any:
-        """Conjugate transpose of a matrix."""
+        """Conjugate transpose of a matrix.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
         words = "tensor.H is only supported on matrices (2-D tensors)."
         if (ndim := self._value.ndim) > 2:
             raise ShapeError(f"{words} Got {ndim}-D tensor. For batches of matrices, consider using tensor.mH")
@@ -52,7 +68,13 @@ class Turned(Recorded):
 
     @property
     def mH(self) -> Any:
-        """Conjugate transpose of the last two axes."""
+        """Conjugate transpose of the last two axes.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
         return self._exchanged("tensor.mH is only supported on matrices or batches of matrices.").conj()
 
     def _exchanged(self, words: str) -> Any:
@@ -63,7 +85,12 @@ class Turned(Recorded):
 
     @property
     def real(self) -> Any:
-        """Real part; what is assigned to it is written into the tensor."""
+        """Real part; what is assigned to it is written into the tensor.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1 + 2j]).real
+        tensor([1.])
+        """
         return lookup("real")(self) if self._value.dtype.kind == "c" else self
 
     @real.setter
@@ -72,7 +99,12 @@ class Turned(Recorded):
 
     @property
     def imag(self) -> Any:
-        """Imaginary part of a complex tensor; what is assigned to it is written into the tensor."""
+        """Imaginary part of a complex tensor; what is assigned to it is written into the tensor.
+
+        >>> import symgrad as sg
+        >>> sg.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
         if self._value.dtype.kind != "c":
             raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
         return lookup("imag")(self)

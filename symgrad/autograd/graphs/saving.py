@@ -318,6 +318,14 @@ class save_on_cpu(save_on_disk):  # noqa: N801  (torch's name)
     """torch moves saved tensors from the device to the host; here, where the host is the device, they go to disk.
 
     ``pin_memory`` and ``device_type`` are taken as in torch and have no meaning for files.
+
+    >>> import symgrad as sg
+    >>> x = sg.ones(2, requires_grad=True)
+    >>> with sg.autograd.graph.save_on_cpu():
+    ...     y = x.exp().sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):  # noqa: ARG002  (torch's signature)
