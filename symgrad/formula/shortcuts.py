@@ -134,7 +134,10 @@ def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
 
 
 def _short_cast(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
-    return t[0] if t[0].dtype == dtype or t[0].number is not None else None
+    value = t[0].number
+    if value is not None and t[0].dtype is not None and dtype.kind == "c" and not isinstance(value, str):
+        return number(value, dtype)  # of which there are two parts
+    return t[0] if t[0].dtype == dtype or value is not None else None
 
 
 def _short_conj(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:

@@ -5,6 +5,9 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import CompileError, ShapeError
+from symgrad.op import TABLE
+
+F = sg.nn.functional
 
 
 def test_a_constant_that_a_loop_meets_at_every_step_is_one_argument():
@@ -91,3 +94,17 @@ def test_a_number_as_a_cotangent_has_the_dtype_of_its_argument(x, c):
 def test_the_norm_of_a_constant():
     f = sg.compile(lambda x: x + sg.linalg.norm(1 / (x * x / (x * x) + 3)), np.float64(0.5))
     assert f(np.float64(0.5)) == 0.75
+
+
+def test_what_only_stands_beside_an_operand_leaves_no_number_for_an_array():
+    """The cotangent of ``cross`` was the number 1 in the program, which has no axes."""
+    x = np.linspace(0.5, 1.5, 9).reshape(3, 3)
+    slope = sg.func.grad(lambda x, y: F.relu(sg.cross(x, y, dim=1)).sum())
+    plain = sg.func.grad(lambda x, y: TABLE["beside"](sg.cross(x, y, dim=1), y).sum())
+    for gradient in (slope, plain):
+        np.testing.assert_array_equal(sg.compile(gradient)(x, x.T), gradient(x, x.T).numpy())
+
+
+def test_a_number_that_becomes_complex_has_two_parts():
+    slope = sg.func.grad(lambda x: sg.real(sg.view_as_complex(x)))
+    np.testing.assert_array_equal(sg.compile(slope)(np.array([3.0, 4.0])), [1, 0])

@@ -57,3 +57,36 @@ def test_elliptic_functions_next_to_zero():
     u = np.array([1e-100, 1e-160, -1e-300, 0.0])
     for name, want in (("sn", u), ("cn", np.ones(4)), ("dn", np.ones(4))):
         np.testing.assert_array_equal(TABLE[f"ellip_{name}"](u, np.full(4, 0.5)), want)
+
+
+def test_the_third_slope_of_gelu_by_tanh_far_out():
+    """Where the hyperbolic cosine is too large for a number, its reciprocal is 0, and so are the slopes of that."""
+
+    def slope(f):
+        return sg.func.grad(lambda x: f(x).sum())
+
+    third = slope(slope(slope(lambda x: F.gelu(x, approximate="tanh"))))
+    x = np.array([30.0, -40.0, 2.0])
+    want = third(sg.tensor(x)).numpy()
+    assert (want[:2] == 0).all()
+    for stable in (False, True):
+        np.testing.assert_allclose(sg.compile(third, stable=stable)(x), want, rtol=1e-12)
+
+
+def test_bessel_functions_of_large_orders_are_infinite_at_once():
+    """The recurrence from order to order ends where nothing is finite any more."""
+    v, x = np.array([1e9, 2.5, 400.0]), np.array([3.0, 1.0, 2.0])
+    found = TABLE["bessel_kve"](v, x)
+    np.testing.assert_array_equal(found[[0, 2]], np.inf)
+    assert found[1] == TABLE["bessel_kve"](v[1], x[1])
+
+
+def test_the_exponential_of_a_matrix_that_is_not_finite_is_nan():
+    """And that of another one in the stack is what it is alone."""
+    x = np.array([[[np.inf, 0.0], [0.0, 0.0]], [[1.0, 2.0], [0.0, 0.5]]])
+    slope = sg.func.grad(lambda x: sg.matrix_exp(x).sum())
+    for f in (sg.matrix_exp, slope):
+        alone = f(sg.tensor(x[1])).numpy()
+        for found in (f(sg.tensor(x)).numpy(), sg.compile(lambda x: f(x))(x)):
+            assert np.isnan(found[0]).all()
+            np.testing.assert_allclose(found[1], alone, rtol=1e-14)

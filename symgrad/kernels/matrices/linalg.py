@@ -252,7 +252,10 @@ def matrix_exp(x: Any) -> Any:
          1.0)  # fmt: skip
     dtype = x.dtype
     x = x.astype(np.result_type(dtype, np.float64))
-    size = np.max(np.sum(np.abs(x), -2), initial=0.0)
+    sizes = np.max(np.sum(np.abs(x), -2), -1, initial=0.0)[..., None, None]
+    if not np.isfinite(sizes).all():
+        return np.where(np.isfinite(sizes), matrix_exp(np.where(np.isfinite(sizes), x, 0)), np.nan).astype(dtype)
+    size = np.max(sizes, initial=0.0)
     squarings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
     a = x / 2**squarings
     eye = np.broadcast_to(np.eye(x.shape[-1]), x.shape)

@@ -50,6 +50,8 @@ def kv_orders(v: Any, x: Any, n: int) -> Any:
             rows = [2 * order / x * found[j] + (2 * j / x * found[j - 1] if j else 0) + before[j] for j in range(n + 1)]
             before, found = found, rows
             out = np.where(floor == i + 1, found[n], out)
+            if not np.isfinite(found[0]).any():  # nor is any of a larger order
+                return np.where(floor > i + 1, found[n], out)
     return out
 
 

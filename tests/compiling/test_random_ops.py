@@ -1,0 +1,113 @@
+"""Random programs over the op table, with infinities, nan and kinks among their inputs: compiled as eager.
+
+What compiled programs may say in place of eager's nan is what they are for: with ``stable`` a number that the spelling
+loses, and in derivatives 0 where a factor is 0 whatever the other one is.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import SymgradError
+from symgrad.proving.samples import cases
+from symgrad.tape import containers
+from tests.compiling.random_ops import Program, program, quiet, shrunk, single
+
+LEVELS = ("value", "slopes", "second")
+STEP = 4e-16
+
+
+def arrays(found: Any) -> list[Any]:
+    return [np.asarray(x.detach().numpy() if isinstance(x, sg.Tensor) else x) for x in containers.flatten(found)[0]]
+
+
+def eager(drawn: Program, level: str) -> list[Any]:
+    return arrays(getattr(drawn, level)(*(sg.tensor(x, requires_grad=True) for x in drawn.inputs)))
+
+
+def rounded(seed: int, value: Any) -> Any:
+    """``value`` with another last digit where it is no short number, as one that was computed otherwise has."""
+    if not isinstance(value, sg.Tensor) or value.dtype.kind not in "fc":
+        return value
+    number = value.detach().numpy()
+    short = ~np.isfinite(number) | (number * 64 == np.round(number * 64))
+    return value * np.where(short, 1.0, 1 + STEP * np.random.default_rng(seed).choice([-2, -1, 1, 2], number.shape))
+
+
+def unsure(drawn: Program, level: str, wanted: list[Any]) -> list[Any]:
+    """By how much the entries of a result move when its steps round otherwise; infinity where they stay no numbers."""
+    moved = [np.zeros(w.shape) for w in wanted]
+    for seed in range(3):
+        drawn.rounded = functools.partial(rounded, seed)
+        for far, a, b in zip(moved, eager(drawn, level), wanted, strict=True):
+            away = np.where(np.isfinite(a) & np.isfinite(b), apart(a, b), np.where(same(a, b), 0.0, np.inf))
+            np.maximum(far, away, out=far)
+    drawn.rounded = lambda value: value
+    return moved
+
+
+def apart(a: Any, b: Any) -> Any:
+    return np.abs(1.0 * a - 1.0 * b)
+
+
+def same(a: Any, b: Any) -> Any:
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        return same(a.real + 0.0, b.real + 0.0) & same(a.imag + 0.0, b.imag + 0.0)
+    if b.dtype.kind != "f":
+        return a == b
+    scale = np.abs(np.where(np.isfinite(b), b, 0)).max(initial=0)
+    return (a == b) | (np.isnan(a) & np.isnan(b)) | (apart(a, b) <= 1e-9 * np.abs(b) + 1e-12 * scale + 1e-14)
+
+
+def difference(drawn: Program, level: str, stable: bool) -> str:
+    """What the compiled program gives otherwise than the eager one; nothing where there is no eager one."""
+    with quiet():
+        try:
+            wanted = eager(drawn, level)
+        except (SymgradError, np.linalg.LinAlgError):
+            return ""
+        try:
+            found = arrays(sg.compile(getattr(drawn, level), stable=stable)(*drawn.inputs))
+        except Exception as error:  # noqa: BLE001  (whatever it is, the eager program has none)
+            return f"{type(error).__name__}: {error}"
+        if [(a.shape, a.dtype) for a in found] != [(b.shape, b.dtype) for b in wanted]:
+            return f"{level}: {found} for {wanted}"
+        agree = [same(a, b) | _better(a, b, level, stable) for a, b in zip(found, wanted, strict=True)]
+        if not all(map(np.all, agree)):
+            moved = unsure(drawn, level, wanted)
+            for a, b, alike, far in zip(found, wanted, agree, moved, strict=True):
+                wrong = ~(alike | (apart(a, b) <= 1e4 * far))
+                if wrong.any():
+                    return f"{level}: {a[wrong][:4]} for {b[wrong][:4]} at {np.argwhere(wrong)[:4].tolist()}"
+    return ""
+
+
+def _better(a: Any, b: Any, level: str, stable: bool) -> Any:
+    """Where something may stand in the place of nan."""
+    return np.isnan(b) & (np.bool_(stable) | ((level != "value") & (a == 0)))
+
+
+def check(drawn: Program) -> None:
+    for level in LEVELS:
+        for stable in (False, True):
+            if difference(drawn, level, stable):
+                drawn = shrunk(drawn, lambda p: bool(difference(p, level, stable)))
+                raise AssertionError(f"stable={stable}, {difference(drawn, level, stable)}{drawn!r}")
+
+
+@pytest.mark.parametrize("number", [*range(30), *(pytest.param(k, marks=pytest.mark.slow) for k in range(30, 2000))])
+def test_programs_of_the_table_are_compiled_as_they_run(number):
+    check(program(number))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "sample"), cases())
+def test_every_op_at_special_values(name, sample):
+    drawn = single(name, sample)
+    if drawn is not None:
+        check(drawn)
