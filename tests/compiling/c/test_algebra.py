@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.op import TABLE
 from tests.compiling.c.built import built_and_called, needs_cc
 
 rng = np.random.default_rng(0)
@@ -126,3 +127,22 @@ def test_functions_of_matrices_make_floats_of_whole_numbers(tmp_path):
     functions = np.linalg.cond, np.linalg.pinv, lambda y: np.linalg.inv(y.T @ y)
     for a, b in built_and_called(tmp_path, *((f, (y,)) for f in functions)):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@needs_cc
+def test_numbers_that_are_real_have_an_imaginary_part_of_0_also_beside_nan(tmp_path):
+    x = np.array([np.nan, np.inf, 2.0])
+    for found, wanted in built_and_called(tmp_path, (lambda x: TABLE["imag"](x), (x,), (x,)), option="-O2"):
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(found, 0)
+
+
+@needs_cc
+def test_the_exponential_of_a_matrix_moves_along_the_matrix(tmp_path):
+    x = np.random.default_rng(3).normal(size=(3, 3))
+
+    def moved(x):
+        return sg.func.jvp(sg.matrix_exp, (x,), (x,))[1]
+
+    for found, wanted in built_and_called(tmp_path, (moved, (x,), (x,))):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

@@ -194,7 +194,8 @@ def _exponential_moved(w: Any, term: Term, args: Sequence[Any], target: str) -> 
     n = w.size(a.shape[-1])
     both, room = (w.memory_for((count, n, n), kind) for count in (4, 24))
     scale, size = w.memory_for((1,), "double"), "cabs" if kind == "double complex" else "fabs"
-    with _each(w, a.shape[:-2], {first: (n, n), second: (n, n), x: (n, n)}) as (p, q, out):
+    with _each(w, a.shape[:-2], {first: (n, n), second: (n, n), x: (n, n)}) as (p, *others, out):
+        q = others[0] if others else p  # along x itself
         w.line(f"*{scale} = 1;")
         with w.over([a.shape[-1]] * 2) as (i, j):
             w.line(f"*{scale} = fmax(*{scale}, {size}(({q})[{i} * {closed(n)} + {j}]));")
