@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from symgrad.autograd.graph import node_name
 from symgrad.errors import ArgumentError
 from symgrad.tape.folding import unfolded
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.graph import Node, Source
+from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded
 
 _LONGEST_BLOCK = 64

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graph import node_name
 from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, SymgradError
@@ -22,6 +21,7 @@ from symgrad.notices import users_frames
 from symgrad.tape import observers
 from symgrad.tape.backward.engine import Sweep
 from symgrad.tape.graph import Node
+from symgrad.tape.naming import node_name
 from symgrad.tape.observers import RUNNING, PackedRow
 from symgrad.tape.record import value_of
 

@@ -23,12 +23,12 @@ from symgrad.autograd.graphs.saving import (
 )
 from symgrad.devices import CPU
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.ops.torch_nodes.cotangents import product_name
 from symgrad.tape import graph as tape
 from symgrad.tape.backward.order import settle
 from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.memory.views import count_change, out_of_reach
+from symgrad.tape.naming import full_name, node_name, tensor_like
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -90,8 +90,7 @@ class GradFn:
 
     def name(self) -> str:
         """torch's name of the node, such as ``AddBackward0``."""
-        name = node_name(self.node)
-        return f"torch::autograd::{name}" if name in ("CopySlices", "CopyBackwards", "NotImplemented") else name
+        return full_name(self.node)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -264,21 +263,15 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
             base, changed = node.args.label.base, node.args.label.changed
             return ((node if base is None else base, base), *inputs(changed)[1:])
     apart = node.op.underived or node.op.numbers in ("setting", "within")
-    numbers = not apart and not (node.op.name == "sub" and not _tensor_like(node.args[0]))
+    numbers = not apart and not (node.op.name == "sub" and not tensor_like(node.args[0]))
     found = tuple(
         (arg, arg if node.mask >> i & 1 else None)
         for i, arg in enumerate(node.args)
-        if (_tensor_like(arg) and node.op.differentiable(i))
-        or (numbers and i < (3 if node.op.name == "where" else 2) and not _tensor_like(arg))
+        if (tensor_like(arg) and node.op.differentiable(i))
+        or (numbers and i < (3 if node.op.name == "where" else 2) and not tensor_like(arg))
     )
     # A number before a tensor has called the tensor's own method: Python turned them round.
-    return (
-        found[::-1] if node.op.name in ("add", "mul") and len(found) == 2 and not _tensor_like(found[0][0]) else found
-    )
-
-
-def _tensor_like(arg: Any) -> bool:
-    return not isinstance(arg, (int, float, complex)) and hasattr(arg, "dtype")
+    return found[::-1] if node.op.name in ("add", "mul") and len(found) == 2 and not tensor_like(found[0][0]) else found
 
 
 @functools.cache
@@ -337,29 +330,6 @@ def _edge(place: Any) -> tuple[Any, int]:
     if place is None or (isinstance(place, Recorded) and out_of_reach(place)):
         return None, 0
     return (accumulator(place) if isinstance(place, Recorded) else _inner(place)), 0
-
-
-def node_name(node: tape.Node, resolved: bool = False) -> str:
-    """torch's name: the op's, or the label a composite or custom function gave.
-
-    ``resolved``: of a recorded pass's result, its own name, whatever torch's pass would have come to.
-    """
-    if node.args.__class__ is Labelled:
-        label = node.args.label
-        label = label.own if resolved and hasattr(label, "own") else label
-        if label is not None:
-            return str(label) if isinstance(label, str) else label(node)
-    if node.op.kind == "function":
-        return f"{node.op.name}Backward"
-    known = product_name(node) if node.op.name == "matmul" else None
-    if node.op.node_by_numbers:
-        known = node.op.node_by_numbers.get(tuple(not _tensor_like(a) for a in node.args))
-    if known is not None:
-        return known
-    name = node.op.node
-    if callable(name):
-        name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
-    return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
 
 
 # ---------------------------------------------------------------------------------------------- edges

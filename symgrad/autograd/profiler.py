@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from symgrad.autograd.graph import node_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import Op, shape_of
 from symgrad.tape import observers, record
 from symgrad.tape.backward.engine import Sweep
+from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
 from symgrad.timing import TIMERS

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graph import node_name
 from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.explaining.answer import Cause
@@ -21,6 +20,7 @@ from symgrad.notices import Line, line_text
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.memory.versions import storage
+from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded, root_of
 from symgrad.tape.watching.watch import Read, Watch
 

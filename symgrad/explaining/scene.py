@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graph import node_name
 from symgrad.errors import SymgradError
 from symgrad.explaining.replay import Pass
 from symgrad.formula.term import Term
@@ -16,6 +15,7 @@ from symgrad.notices import Line, line_text, users_line
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node, Source
+from symgrad.tape.naming import node_name
 from symgrad.tape.observers import observing
 from symgrad.tape.record import Recorded
 

@@ -337,7 +337,7 @@ def test_the_error_names_version_line_and_leaf():
     y.mul_(2)
     with pytest.raises(
         RuntimeError,
-        match=r"\[torch.FloatTensor \[2\]\], which is output 0 of Exp, is at version 2; expected version 0 instead\. "
+        match=r"\[torch.FloatTensor \[2\]\], which is output 0 of Mul, is at version 2; expected version 0 instead\. "
         r"It was saved for the backward of mul and changed afterwards by 'y\.mul_\(2\)' \(line \d+ of .*inplace\.py\)",
     ):
         z.sum().backward()

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graph import node_name
 from symgrad.autograd.graphs.torch_graph import NOTHING, Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.tether import at, held, tethered
@@ -23,6 +22,7 @@ from symgrad.tape.layout import arranged
 from symgrad.tape.memory.inplace import CHANGES
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.memory.views import view_of
+from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded, plain
 
 

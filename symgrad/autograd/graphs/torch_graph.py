@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.autograd.graph import inputs, node_name
+from symgrad.autograd.graph import inputs
 from symgrad.dtypes import is_real_floating
 from symgrad.ops.torch_nodes.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
 from symgrad.ops.torch_nodes.cotangents import UNKNOWN, exponent, lowered, product, row
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.graph import Node, Slices
+from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded
 
 

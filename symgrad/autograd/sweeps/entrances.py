@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.anomaly_mode import ANOMALY, CheckedSweep
-from symgrad.autograd.graph import GradientEdge, node_name, tensor_at
+from symgrad.autograd.graph import GradientEdge, tensor_at
 from symgrad.autograd.graphs.hooks import (
     as_tensor,
     count_outputs,
@@ -40,6 +40,7 @@ from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
+from symgrad.tape.naming import node_name
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain, recorded, root_of
 from symgrad.tape.threads import nested

@@ -30,7 +30,7 @@ from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
-from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, storage
+from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, note_history, storage
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.observers import NODES, later, observed
@@ -359,6 +359,7 @@ def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
             before.more().retained = None
             node.more().retained = weakref.ref(root)
     root._node, root._requires_grad = node, requires_grad
+    note_history(root._value, node)
 
 
 def become(tensor: Any, node: Node) -> None:

@@ -21,6 +21,7 @@ from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError, ChangedInPlace
 from symgrad.notices import users_line
 from symgrad.tape.graph import FREED, Labelled, Node, sequence
+from symgrad.tape.naming import word_of
 
 _REMEMBERED = 8
 _age = attrgetter("sequence_nr")
@@ -38,15 +39,18 @@ class Change:
     version  number of open changes, as torch counts
     times    creation numbers at the last open changes
     site     the user's code and line of the last open change
+    history  a reference to the array of the tensor that has another history since a recorded change, and torch's word
+             for the node of that; else None
     """
 
-    __slots__ = ("latest", "owner", "site", "times", "version")
+    __slots__ = ("history", "latest", "owner", "site", "times", "version")
 
     def __init__(self, owner: weakref.ref[Any]):
         self.owner = owner
         self.latest = self.version = 0
         self.times: tuple[int, ...] = ()
         self.site: tuple[Any, int] | None = None
+        self.history: tuple[weakref.ref[Any], str] | None = None
 
 
 _changed: dict[int, Change] = {}
@@ -145,6 +149,13 @@ def note_change(array: Any, seen: bool = True) -> None:
     while (beneath := _beneath(owner)) is not None:
         owner = counter(beneath)
         _open_note(owner).latest = now
+
+
+def note_history(array: Any, node: Any) -> None:
+    """Remember that the tensor of an array whose memory changed has the history ``node`` since."""
+    note = _note(array)
+    if note is not None and node.__class__ is Node:
+        note.history = weakref.ref(array), word_of(node)
 
 
 def _open_note(owner: Any) -> Change:
@@ -478,12 +489,22 @@ def unchanged(values: Sequence[tuple[Any, Any]], since: int, what: str) -> None:
                 raise ChangedInPlace(f"{_words(place, value, note, since)} {what}")
 
 
+def _laid_alike(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same entries of the same memory."""
+    return a is b or (a is not None and a.__array_interface__ == b.__array_interface__)
+
+
 def _words(place: Any, value: Any, note: Change, number: int) -> str:
     """The start of torch's words for a value that changed after a creation number."""
     since = sum(time > number for time in note.times)
     expected = note.version - since
-    made = place.op if isinstance(place, Node) else None
-    which = "" if made is None else f", which is output 0 of {made.node if isinstance(made.node, str) else made.name},"
+    made = word_of(place) if isinstance(place, Node) else None
+    if note.history is not None and not (isinstance(place, Node) and place.sequence_nr >= number):
+        array, word = (
+            note.history
+        )  # torch names the history of now, which of views of what changed is a step by strides
+        made = word if counter(value) is value or _laid_alike(array(), value) else "AsStrided"
+    which = "" if made is None else f", which is output 0 of {made},"
     known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

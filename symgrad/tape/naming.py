@@ -1,0 +1,51 @@
+"""What torch calls the nodes of the graph."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from symgrad.ops.torch_nodes.cotangents import product_name
+from symgrad.tape.graph import Labelled, Node
+
+_SPACED = ("CopySlices", "CopyBackwards", "NotImplemented")
+"""Nodes that torch's own C++ code makes, which it names with their namespace."""
+
+
+def tensor_like(arg: Any) -> bool:
+    """Whether an argument of a node is no number of Python's."""
+    return not isinstance(arg, (int, float, complex)) and hasattr(arg, "dtype")
+
+
+def node_name(node: Node, resolved: bool = False) -> str:
+    """torch's name: the op's, or the label a composite or custom function gave.
+
+    ``resolved``: of a recorded pass's result, its own name, whatever torch's pass would have come to.
+    """
+    if node.args.__class__ is Labelled:
+        label = node.args.label
+        label = label.own if resolved and hasattr(label, "own") else label
+        if label is not None:
+            return str(label) if isinstance(label, str) else label(node)
+    if node.op.kind == "function":
+        return f"{node.op.name}Backward"
+    known = product_name(node) if node.op.name == "matmul" else None
+    if node.op.node_by_numbers:
+        known = node.op.node_by_numbers.get(tuple(not tensor_like(a) for a in node.args))
+    if known is not None:
+        return known
+    name = node.op.node
+    if callable(name):
+        name = name(*(getattr(a, "shape", ()) for a in node.args), **(node.params or {}))
+    return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
+
+
+def full_name(node: Node) -> str:
+    """The name as ``grad_fn.name()`` gives it."""
+    name = node_name(node)
+    return f"torch::autograd::{name}" if name in _SPACED else name
+
+
+def word_of(node: Node) -> str:
+    """What torch calls a node in its errors about changed values: ``Exp``, ``Fill2``."""
+    return re.sub(r"Backward0?(\d*)$", r"\1", full_name(node))
