@@ -19,7 +19,7 @@ from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.at_once import Apart, at_once
-from symgrad.func.bound import applied, of_arrays
+from symgrad.func.bound import applied, of_arrays, of_inner_alone, settled
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import cat, stack
@@ -103,7 +103,8 @@ def vmap(
         batch = _Batch(func, run, leaves, dims, size, in_dims, out_dims, randomness)
         if not size:
             return batch.one_by_one()
-        return in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
+        result = in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
+        return containers.tree_map(lambda part: settled(part) if of_inner_alone(part) else part, result)
 
     return mapped
 

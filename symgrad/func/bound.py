@@ -192,7 +192,7 @@ class Bound:
                     seen.add(id(arg))
                     if not isinstance(arg, Recorded):
                         stack.append(arg)
-                    elif id(arg) not in mine and arg._requires_grad:
+                    elif id(arg) not in mine and arg._requires_grad and not _inner(arg):
                         return True
         return False
 
@@ -204,6 +204,12 @@ class Bound:
         if self.outer(flat_parts(value)):
             return value
         return value.detach() if any(value is v for v in self.variables) and value._node is None else settled(value)
+
+    def keep(self) -> None:
+        """The function ran; what is pulled back later still needs the variables, and nobody else does."""
+        for variable in self.variables:
+            if variable._node is None:
+                variable.more().inner = True
 
     def close(self) -> None:
         """The transform is done: nobody outside differentiates by its variables."""
@@ -371,6 +377,30 @@ def settled(value: Any) -> Any:
     made = plain(Tensor, value._value)
     made._node = value._node
     return made
+
+
+def _inner(leaf: Any) -> bool:
+    return leaf._extra is not None and leaf._extra.inner
+
+
+def of_inner_alone(value: Any) -> bool:
+    """Whether a result requires grad for nothing but variables of ``vjp``, which are nobody's business outside."""
+    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
+        return False
+    seen: set[int] = set()
+    stack, found = [value._node], False
+    while stack:
+        node = stack.pop()
+        for k, arg in enumerate(node.args):
+            if node.mask >> k & 1 and id(arg) not in seen:
+                seen.add(id(arg))
+                if not isinstance(arg, Recorded):
+                    stack.append(arg)
+                elif arg._requires_grad:
+                    if not _inner(arg):
+                        return False
+                    found = True
+    return found
 
 
 def flat_parts(out: Any) -> list[Any]:

@@ -412,6 +412,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             result, aux = run(func, bound.args, {}, has_aux, _VJP, bound.of_arrays)
         leaves, structure = results(result, _VJP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
+        bound.keep()
 
     def pull(*cotangents: Any) -> Any:
         with deriving():

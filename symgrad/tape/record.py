@@ -62,6 +62,7 @@ class Extra:
     given      a ``.grad`` that no pass made, though passes were added to it
     grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
+    inner      a variable of ``func.vjp``, by which nobody differentiates but its pullback
     renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
     tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
@@ -82,6 +83,7 @@ class Extra:
     grad: Any = None
     grad_dtype: tuple[Any] | None = None
     inference = False
+    inner = False
     metadata: dict[str, Any] | None = None
     name: str | None = None
     origin: Any = None

@@ -500,9 +500,7 @@ def _words(place: Any, value: Any, note: Change, number: int) -> str:
     expected = note.version - since
     made = word_of(place) if isinstance(place, Node) else None
     if note.history is not None and not (isinstance(place, Node) and place.sequence_nr >= number):
-        array, word = (
-            note.history
-        )  # torch names the history of now, which of views of what changed is a step by strides
+        array, word = note.history  # of views of what changed, torch takes another one by strides
         made = word if counter(value) is value or _laid_alike(array(), value) else "AsStrided"
     which = "" if made is None else f", which is output 0 of {made},"
     known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"

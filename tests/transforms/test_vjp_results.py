@@ -1,0 +1,37 @@
+"""What comes of a pullback of ``func.vjp`` inside of other transforms: no graph that leads to nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+import symgrad
+
+
+@pytest.fixture(params=["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
+def t(request):
+    return symgrad if request.param == "symgrad" else pytest.importorskip("torch")
+
+
+def test_a_jacobian_from_a_mapped_pullback_has_no_graph(t):
+    """``vmap(pull)(eye)``: the rows are plain values, unless the point of the pullback is tracked itself."""
+    x = t.tensor([1.0, 2.0])
+    for point, tracked in ((x, False), (x.clone().requires_grad_(), True)):
+        _, pull = t.func.vjp(lambda x: x**3, point)
+        (rows,) = t.func.vmap(pull)(t.eye(2))
+        assert rows.tolist() == [[3.0, 0.0], [0.0, 12.0]]
+        assert rows.requires_grad is tracked
+    rows.sum().backward()
+    assert point.grad.tolist() == [6.0, 12.0]
+
+
+def test_derivatives_of_pullbacks_have_no_graph(t):
+    """By the cotangent, and by the point."""
+    x = t.tensor([1.0, 2.0])
+    _, pull = t.func.vjp(lambda x: x**3, x)
+    by_cotangent = t.func.grad(lambda v: pull(v)[0].sum())(t.ones(2))
+    mapped = t.func.grad(lambda v: t.func.vmap(pull)(v)[0].sum())(t.eye(2))
+    by_point = t.func.grad(lambda x: t.func.vmap(t.func.vjp(lambda x: x**3, x)[1])(t.eye(2))[0].sum())(x)
+    assert by_cotangent.tolist() == [3.0, 12.0]
+    assert mapped.tolist() == [[3.0, 12.0], [3.0, 12.0]]
+    assert by_point.tolist() == [6.0, 12.0]
+    assert not any(g.requires_grad for g in (by_cotangent, mapped, by_point))
