@@ -175,7 +175,7 @@ def bernoulli(input: Operand, p: _float | None = None, *, generator: Random | No
     """0 or 1, with the probabilities in ``input`` (or ``p`` everywhere); derivative 0 unless given a reward."""
 bfloat16: _dtype
 def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None) -> Tensor:
-    """x1ᵀ W_k x2 + b_k for every k."""
+    """input1ᵀ weight_k input2 + bias_k for every k."""
 def binary_cross_entropy_with_logits(input: Operand, target: Operand, weight: Operand | None = None, pos_weight: Operand | None = None, reduction: _int = 0) -> Tensor:
     """``nn.functional.binary_cross_entropy_with_logits`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def bincount(input: Operand, weights: Operand | None = None, minlength: _int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -223,7 +223,7 @@ def ceil(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def ceil_(input: Operand) -> Tensor:
     """``ceil`` in place: the tensor is changed and returned."""
 def celu(input: Operand, alpha: _float = 1.0) -> Tensor:
-    """x above 0, alpha (e^(x/alpha) - 1) below."""
+    """``input`` above 0, alpha (e^(input/alpha) - 1) below."""
 def celu_(input: Operand, alpha: _float = 1.0) -> Tensor:
     """``celu`` in place."""
 from symgrad.dtype_objects import cfloat as cfloat
@@ -553,7 +553,7 @@ from symgrad.dtype_objects import half as half
 from symgrad.tensor.ranges import hamming_window as hamming_window
 from symgrad.tensor.ranges import hann_window as hann_window
 def hardshrink(input: Operand, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x outside [-lambd, lambd], 0 inside."""
+    """``input`` outside [-lambd, lambd], 0 inside."""
 def heaviside(input: Operand, values: Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, other where input is 0, 1 above; derivative 0, and 1 by other where input is 0."""
 def hinge_embedding_loss(input: Operand, target: Operand, margin: _float = 1.0, reduction: _int = 0) -> Tensor:
@@ -574,7 +574,7 @@ def hsplit(input: Operand, sections: Ints | _int, *, out: Sequence[Tensor] | Non
 def hstack(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tensor:
     """Joined along the second axis (vectors along their only one)."""
 def hypot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """sqrt(x² + y²)."""
+    """sqrt(input² + other²)."""
 def i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the first kind, of order 0."""
 def i0_(input: Operand) -> Tensor:
@@ -719,7 +719,7 @@ def log_(input: Operand) -> Tensor:
 def log_softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def log_softmax(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
-    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    """input - log Σ e^input along the axis ``dim``, without overflow."""
 def logaddexp(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """log(e^input + e^other) without overflow."""
 def logaddexp2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -728,7 +728,7 @@ def logaddexp2(input: Operand, other: Operand, *, out: Tensor | None = None) -> 
 def logcumsumexp(input: Operand, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def logcumsumexp(input: Operand, *, axis: _int, out: Tensor | None = None) -> Tensor:
-    """log of the running sum of e^x along the axis ``dim``."""
+    """log of the running sum of e^input along the axis ``dim``."""
 def logdet(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
 def logical_and(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -740,7 +740,7 @@ def logical_or(input: Operand, other: Operand, *, out: Tensor | None = None) -> 
 def logical_xor(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether just one of two entries is not zero; no derivative."""
 def logit(input: Operand, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+    """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
 def logit_(input: Operand, eps: _float | None = None) -> Tensor:
     """``logit`` in place: the tensor is changed and returned."""
 def logsigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -750,7 +750,7 @@ from symgrad.tensor.ranges import logspace as logspace
 def logsumexp(input: Operand, dim: _int | Ints, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def logsumexp(input: Operand, *, axis: _int | Ints, keepdims: _bool = ..., keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
-    """log Σ e^x over the axes ``dim``, without overflow."""
+    """log Σ e^input over the axes ``dim``, without overflow."""
 from symgrad.dtype_objects import long as long
 def lstm_cell(input: Operand, hx: Sequence[Operand], w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997), from ``hx = (h, c)``."""
@@ -829,7 +829,7 @@ def msort(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def mul(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input * other entry by entry, with broadcasting."""
 def multigammaln(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
 def multinomial(input: Operand, num_samples: _int, replacement: _bool = False, *, generator: Random | None = None, out: Tensor | None = None) -> Tensor:
     """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
 def multiply(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -837,7 +837,7 @@ def multiply(input: Operand, other: Operand, *, out: Tensor | None = None) -> Te
 def mv(input: Operand, vec: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix product of tensors with 2 and 1 axes."""
 def mvlgamma(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
 from symgrad.tensor.creation import nan as nan
 def nan_to_num(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
@@ -925,13 +925,13 @@ def poisson_nll_loss(input: Operand, target: Operand, log_input: _bool = True, f
 def polar(abs: Operand, angle: Operand, *, out: Tensor | None = None) -> Tensor:
     """abs · (cos angle + i·sin angle)."""
 def polygamma(n: _int, input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``."""
+    """The n-th derivative of the digamma function at ``input`` > 0; as a method ``x.polygamma(n)``."""
 def positive(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The input itself."""
 def pow(input: Operand, exponent: Operand, *, out: Tensor | None = None) -> Tensor:
     """input to the power other; input**0 has derivative 0 at input = 0, as torch."""
 def prelu(input: Operand, weight: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+    """``input`` above 0, weight · input below; one weight, or one per channel (axis 1)."""
 from symgrad.devices import preserve_format as preserve_format
 def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Product over one axis, or over all entries."""
@@ -993,9 +993,9 @@ from symgrad import return_types as return_types
 def rms_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand | None = None, eps: _float | None = None) -> Tensor:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
 def rnn_relu_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The next state relu(W_ih x + b_ih + W_hh h + b_hh) of a recurrent network."""
+    """The next state relu(w_ih input + b_ih + w_hh hx + b_hh) of a recurrent network."""
 def rnn_tanh_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The next state tanh(W_ih x + b_ih + W_hh h + b_hh) of a recurrent network."""
+    """The next state tanh(w_ih input + b_ih + w_hh hx + b_hh) of a recurrent network."""
 def roll(input: Operand, shifts: _int | Ints, dims: _int | Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends."""
 def rot90(input: Operand, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: Tensor | None = None) -> Tensor:
@@ -1098,7 +1098,7 @@ def slogdet(input: Operand, *, out: Sequence[Tensor] | None = None) -> return_ty
 def softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def softmax(input: Operand, *, axis: _int, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
-    """e^x / Σ e^x along the axis ``dim``."""
+    """e^input / Σ e^input along the axis ``dim``."""
 def sort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> return_types.sort:
     """Sorted values along ``dim`` and the places they came from."""
 from symgrad import sparse as sparse
@@ -1172,7 +1172,7 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2, *, out: Tensor | None = Non
     """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
 from symgrad import testing as testing
 def threshold(input: Operand, threshold: _float, value: _float) -> Tensor:
-    """x above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere."""
 def threshold_(input: Operand, threshold: _float, value: _float) -> Tensor:
     """``threshold`` in place."""
 def tile(input: Operand, *sizes: _int | Ints, dims: Ints = ..., out: Tensor | None = None) -> Tensor:

@@ -20,17 +20,17 @@ def cumsum(input: Operand, dim: int, *, dtype: DType | None = None, mask: Operan
 def log_softmax(input: Operand, dim: int, *, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
     """log_softmax along an axis over the entries where the mask holds."""
 def logaddexp(input: Operand, other: Operand, *, dtype: DType | None = None, input_mask: Operand | None = None, other_mask: Operand | None = None) -> Tensor:
-    """log(e^x + e^y), where an entry that its mask hides counts as -inf."""
+    """log(e^input + e^other), where an entry that its mask hides counts as -inf."""
 def logsumexp(input: Operand, dim: int | Ints | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
-    """log Σ e^x over axes."""
+    """log Σ e^input over axes."""
 def mean(input: Operand, dim: int | Ints | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
     """Mean over axes; nan where the mask leaves nothing."""
 def median(input: Operand, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
     """The (lower) median along an axis."""
 def norm(input: Operand, ord: float = 2.0, dim: int | Ints | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
-    """The p-norm over axes."""
+    """The norm of order ``ord`` over axes."""
 def normalize(input: Operand, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
-    """Divided by the p-norm along an axis, taken as at least ``eps``."""
+    """Divided by the norm of order ``ord`` along an axis, taken as at least ``eps``."""
 def prod(input: Operand, dim: int | Ints | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:
     """Product over axes; 1 where the mask leaves nothing."""
 def softmax(input: Operand, dim: int, *, dtype: DType | None = None, mask: Operand | None = None) -> Tensor:

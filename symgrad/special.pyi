@@ -24,13 +24,13 @@ def bessel_y0(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def bessel_y1(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Bessel function of the second kind, of order 1, of ``input`` > 0."""
 def beta(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Euler's beta function Γ(a) Γ(b)/Γ(a + b)."""
+    """Euler's beta function Γ(input) Γ(other)/Γ(input + other)."""
 def betainc(*args: Any, out: Tensor | None = None, **params: Operand) -> Tensor:
     """Regularised incomplete beta function I_x(a, b), the distribution function of the beta distribution."""
 def betaincc(a: Operand, b: Operand, x: Operand, *, out: Tensor | None = None) -> Tensor:
     """The complement 1 - I_x(a, b) of the regularised incomplete beta function."""
 def betaln(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """log|B(a, b)|."""
+    """The logarithm of |B(input, other)|, Euler's beta function."""
 def binom(n: Operand, k: Operand, *, out: Tensor | None = None) -> Tensor:
     """The binomial coefficient of real numbers, 1/((n + 1) B(n - k + 1, k + 1))."""
 def boxcox(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -52,19 +52,19 @@ def chebyshev_polynomial_w(input: Operand, n: Operand, *, out: Tensor | None = N
 def cosm1(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """cos(input) - 1, with its digits near 0."""
 def dawsn(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to input."""
+    """Dawson's integral: e^(-input²) times the integral of e^(t²) from 0 to input."""
 def digamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Derivative of log Γ."""
 def ellipe(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The complete elliptic integral of the second kind E(m), of the parameter m = k² <= 1."""
+    """The complete elliptic integral of the second kind E(input), of the parameter input = k² <= 1."""
 def ellipeinc(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The incomplete elliptic integral of the second kind E(φ, m), of the parameter m = k²."""
+    """The incomplete elliptic integral of the second kind E(input, other), of the amplitude input and parameter other = k²."""
 def ellipj(u: Operand, m: Operand, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Jacobi's elliptic functions sn, cn, dn and the amplitude of ``u`` for parameters m from 0 to 1, as in SciPy."""
 def ellipk(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The complete elliptic integral of the first kind K(m), of the parameter m = k² <= 1."""
+    """The complete elliptic integral of the first kind K(input), of the parameter input = k² <= 1."""
 def ellipkinc(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The incomplete elliptic integral of the first kind F(φ, m), of the parameter m = k²."""
+    """The incomplete elliptic integral of the first kind F(input, other), of the amplitude input and parameter other = k²."""
 def entr(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """-input log input, 0 at 0, and -inf below."""
 def erf(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -74,7 +74,7 @@ def erfc(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def erfcinv(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse of the complementary error function, on (0, 2), with its digits near 0."""
 def erfcx(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Scaled complementary error function e^(x²) erfc(input)."""
+    """Scaled complementary error function e^(input²) erfc(input)."""
 def erfi(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The imaginary error function erf(ix)/i."""
 def erfinv(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -166,14 +166,14 @@ def log_expit(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def log_ndtr(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log of the standard normal distribution function, accurate far to the left."""
 def log_softmax(input: Operand, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
-    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    """input - log Σ e^input along the axis ``dim``, without overflow."""
 def logit(input: Operand, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+    """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
 @overload
 def logsumexp(input: Operand, dim: int | Ints, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def logsumexp(input: Operand, *, axis: int | Ints, keepdims: bool = ..., keepdim: bool = False, out: Tensor | None = None) -> Tensor:
-    """log Σ e^x over the axes ``dim``, without overflow."""
+    """log Σ e^input over the axes ``dim``, without overflow."""
 def modified_bessel_i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the first kind, of order 0."""
 def modified_bessel_i1(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -183,7 +183,7 @@ def modified_bessel_k0(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def modified_bessel_k1(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the second kind, of order 1, of ``input`` > 0."""
 def multigammaln(input: Operand, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
 def nbdtr(k: Operand, n: Operand, p: Any, *, out: Tensor | None = None) -> Tensor:
     """The distribution function of the negative binomial distribution: at most ``k`` failures before ``n`` successes."""
 def ndtr(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -191,19 +191,19 @@ def ndtr(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def ndtri(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Standard normal quantile: the inverse of ndtr."""
 def owens_t(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Owen's T: the probability of X > h and 0 < Y < aX of two standard normal numbers X and Y."""
+    """Owen's T: the probability of X > input and 0 < Y < other X of two standard normal numbers X and Y."""
 def pdtr(k: Operand, m: Operand, *, out: Tensor | None = None) -> Tensor:
     """The distribution function of Poisson's distribution of mean ``m`` at ``k`` >= 0."""
 def pdtrc(k: Operand, m: Operand, *, out: Tensor | None = None) -> Tensor:
     """The complement of :func:`pdtr`."""
 def poch(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The rising factorial z (z + 1) … (z + m - 1), as a function of real numbers: Γ(z + m)/Γ(z)."""
+    """The rising factorial input (input + 1) … (input + other - 1), as a function of real numbers: Γ(input + other)/Γ(input)."""
 def polygamma(n: int, input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``."""
+    """The n-th derivative of the digamma function at ``input`` > 0; as a method ``x.polygamma(n)``."""
 def powm1(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input^other - 1, with its digits where the power is next to 1."""
 def pseudo_huber(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """δ² (√(1 + (r/δ)²) - 1), which is r²/2 near 0 and grows as δ |r| far out."""
+    """input² (√(1 + (other/input)²) - 1), which is other²/2 near other = 0 and grows as input |other| far out."""
 def psi(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Derivative of log Γ."""
 def rel_entr(x: Operand, y: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -229,11 +229,11 @@ def sici(x: Operand, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Te
 def sinc(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """sin(πx)/(πx), and 1 at 0."""
 def softmax(input: Operand, dim: int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
-    """e^x / Σ e^x along the axis ``dim``."""
+    """e^input / Σ e^input along the axis ``dim``."""
 def spence(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Spence's function, the integral of log(t)/(1 - t) from 1 to input: the dilogarithm of 1 - input."""
 def spherical_bessel_j0(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """sin(x)/x, and 1 at 0."""
+    """sin(input)/input, and 1 at 0."""
 def spherical_jn(n: int, z: Operand, derivative: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The spherical Bessel function j_n(z) of whole order ``n``, or its ``derivative``, as in SciPy."""
 def spherical_yn(n: int, z: Operand, derivative: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -243,7 +243,7 @@ def stdtr(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tenso
 def voigt_profile(x: Operand, sigma: Operand, gamma: Operand, *, out: Tensor | None = None) -> Tensor:
     """The density at ``x`` of the sum of a normal variable of deviation σ and a Cauchy variable of half width γ."""
 def wofz(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Faddeeva's function w(z) = e^(-z²) erfc(-iz), complex also for real numbers: e^(-x²) + 2i F(input)/√π of Dawson's F."""
+    """Faddeeva's function w(z) = e^(-z²) erfc(-iz), complex also for real numbers: e^(-input²) + 2i F(input)/√π of Dawson's F."""
 def xlog1py(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input log(1 + other), and 0 where input is 0 and other a number."""
 def xlogy(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -255,4 +255,4 @@ def y1(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def yv(v: int, z: Operand, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind, of whole order ``v``, as in SciPy."""
 def zeta(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
-    """Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1."""
+    """Hurwitz's zeta function, the sum of (other + k)^(-input) over k >= 0, for input > 1."""

@@ -129,6 +129,18 @@ def test_examples_can_be_typed_as_they_stand() -> None:
     assert not wanting
 
 
+def test_texts_call_arguments_by_their_names() -> None:
+    """A formula of ``input`` says so: x would be somebody else, and so would the t of a target."""
+    strange = set()
+    for place, function in PUBLIC.items():
+        names = inspect.signature(function).parameters
+        words = re.sub("``.*?``", "", _text(function).partition(">>>")[0].partition("\n\n")[0])
+        for letter, name in (("x", "input"), ("t", "target")):
+            if name in names and letter not in names and re.search(rf"(?<![\w']){letter}(?!\w)", words):
+                strange.add(place)
+    assert not strange
+
+
 def test_docstrings_say_what_the_table_knows() -> None:
     """Derivative, shapes, dtypes and what is refused are read off the entry, beside torch's way to call it."""
     assert _text(sg.atan2).partition("\n\n>>>")[0] == (

@@ -38,13 +38,13 @@ def avg_pool3d(input: Operand, kernel_size: int | Ints, stride: int | Ints | Non
 def batch_norm(input: Operand, running_mean: Operand, running_var: Operand, weight: Operand | None = None, bias: Operand | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Standardised per channel (axis 1): by the batch while training (running statistics follow), else by those."""
 def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None = None) -> Tensor:
-    """x1ᵀ W_k x2 + b_k for every k."""
+    """input1ᵀ weight_k input2 + bias_k for every k."""
 def binary_cross_entropy(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
+    """-[target log input + (1 - target) log(1 - input)], with the logarithms limited to -100 from below."""
 def binary_cross_entropy_with_logits(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', pos_weight: Operand | None = None) -> Tensor:
-    """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
+    """-[target log σ(input) + (1 - target) log σ(-input)] without overflow; ``pos_weight`` weighs the first part."""
 def celu(input: Operand, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, alpha (e^(x/alpha) - 1) below."""
+    """``input`` above 0, alpha (e^(input/alpha) - 1) below."""
 def celu_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``celu`` in place."""
 def channel_shuffle(input: Operand, groups: int) -> Tensor:
@@ -64,7 +64,7 @@ def conv_transpose2d(input: Operand, weight: Operand, bias: Operand | None = Non
 def conv_transpose3d(input: Operand, weight: Operand, bias: Operand | None = None, stride: int | Ints = 1, padding: int | Ints = 0, output_padding: int | Ints = 0, groups: int = 1, dilation: int | Ints = 1) -> Tensor:
     """The transpose of ``conv3d`` as a linear map; weight (channels, out / groups, …)."""
 def cosine_embedding_loss(input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """1 - cos where t = 1, max(0, cos - margin) where t = -1."""
+    """1 - cos where ``target`` is 1, max(0, cos - margin) where it is -1."""
 def cosine_similarity(x1: Operand, x2: Operand, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
 def cross_entropy(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
@@ -80,7 +80,7 @@ def dropout2d(input: Operand, p: float = 0.5, training: bool = True, inplace: bo
 def dropout3d(input: Operand, p: float = 0.5, training: bool = True, inplace: bool = False, *, generator: Random | None = None) -> Tensor:
     """While training, channels become 0 with probability p and the others are divided by 1 - p."""
 def elu(input: Operand, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, alpha (e^x - 1) below."""
+    """``input`` above 0, alpha (e^input - 1) below."""
 def elu_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``elu`` in place."""
 def embedding(input: Operand, weight: Operand, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
@@ -96,47 +96,47 @@ def fractional_max_pool2d(input: Operand, kernel_size: int | Ints, output_size: 
 def fractional_max_pool3d(input: Operand, kernel_size: int | Ints, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, *, generator: Random | None = None) -> Tensor:
     """Largest entries of windows at random, uneven steps."""
 def gaussian_nll_loss(input: Operand, target: Operand, var: Operand, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
-    """[log var + (x - t)²/var]/2, with var limited from below by eps (without gradient)."""
+    """[log var + (input - target)²/var]/2, with var limited from below by eps (without gradient)."""
 def gelu(input: Operand, approximate: str = 'none', *, out: Tensor | None = None) -> Tensor:
-    """x · Φ(x) with the normal distribution function, or its tanh approximation."""
+    """input · Φ(input) with the normal distribution function, or its tanh approximation."""
 def glu(input: Operand, dim: int = -1) -> Tensor:
     """The first half along ``dim`` times the sigmoid of the second."""
 def grid_sample(input: Operand, grid: Operand, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
-    """Values of ``input`` (batch, channels, …) at the points of ``grid`` (batch, …, x y (z)) in [-1, 1]."""
+    """``input`` (batch, channels, …) at the points of ``grid`` (batch, …, 2 or 3) in [-1, 1], last axis first."""
 def group_norm(input: Operand, num_groups: int, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
 def gumbel_softmax(logits: Operand, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, generator: Random | None = None) -> Tensor:
     """Softmax of the logits with Gumbel noise, over the temperature ``tau`` (Jang, Gu and Poole 2017)."""
 def hardshrink(input: Operand, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x outside [-lambd, lambd], 0 inside."""
+    """``input`` outside [-lambd, lambd], 0 inside."""
 def hardsigmoid(input: Operand, inplace: bool = False) -> Tensor:
-    """(x + 3)/6 between -3 and 3, 0 and 1 outside."""
+    """(input + 3)/6 between -3 and 3, 0 and 1 outside."""
 def hardsigmoid_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``hardsigmoid`` in place."""
 def hardswish(input: Operand, inplace: bool = False) -> Tensor:
-    """x · hardsigmoid(x)."""
+    """input · hardsigmoid(input)."""
 def hardswish_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``hardswish`` in place."""
 def hardtanh(input: Operand, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x limited to [min_val, max_val]; derivative 0 at the bounds."""
+    """``input`` limited to [min_val, max_val]; derivative 0 at the bounds."""
 def hardtanh_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``hardtanh`` in place."""
 def hinge_embedding_loss(input: Operand, target: Operand, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """x where t = 1, max(0, margin - x) where t = -1."""
+    """``input`` where ``target`` is 1, max(0, margin - input) where it is -1."""
 def huber_loss(input: Operand, target: Operand, reduction: str = 'mean', delta: float = 1.0, weight: Operand | None = None) -> Tensor:
-    """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    """d²/2 of the differences d = input - target for |d| < delta, delta (|d| - delta/2) beyond."""
 def instance_norm(input: Operand, running_mean: Operand | None = None, running_var: Operand | None = None, weight: Operand | None = None, bias: Operand | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Standardised per sample and channel (axes 0 and 1)."""
 def interpolate(input: Operand, size: int | Ints | None = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
     """Axes from 2 on resampled: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"."""
 def kl_div(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> Tensor:
-    """t (log t - x) entry by entry, with x a logarithm; "batchmean" divides the sum by the first size."""
+    """target (log target - input) entry by entry, ``input`` being a logarithm."""
 def l1_loss(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', *args: Any, weight: Operand | None = None, **options: Any) -> Tensor:
     """Absolute differences."""
 def layer_norm(input: Operand, normalized_shape: Sequence[int], weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then times ``weight`` plus ``bias``."""
 def leaky_relu(input: Operand, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x above 0, negative_slope · x below."""
+    """``input`` above 0, negative_slope · input below."""
 def leaky_relu_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``leaky_relu`` in place."""
 def linear(input: Operand, weight: Operand, bias: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -144,19 +144,19 @@ def linear(input: Operand, weight: Operand, bias: Operand | None = None, *, out:
 def linear_cross_entropy(input: Operand, linear_weight: Operand, target: Operand, *, linear_bias: Operand | None = None, weight: Operand | None = None, reduction: str = 'mean', ignore_index: int | None = None, label_smoothing: float = 0.0, options: None = None) -> Tensor:
     """:func:`cross_entropy` of ``input @ linear_weightᵀ + linear_bias``, the last layer of a classifier with its loss."""
 def local_response_norm(input: Operand, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """x / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
+    """input / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
 def log_softmax(input: Operand, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """log_softmax along ``dim``, computed in ``dtype`` if given."""
 def logsigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log of the logistic function."""
 def lp_pool1d(input: Operand, norm_type: float, kernel_size: int | Ints, stride: int | Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """p-norms of windows over the last 1 axes."""
+    """``norm_type``-norms of windows over the last 1 axes."""
 def lp_pool2d(input: Operand, norm_type: float, kernel_size: int | Ints, stride: int | Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """p-norms of windows over the last 2 axes."""
+    """``norm_type``-norms of windows over the last 2 axes."""
 def lp_pool3d(input: Operand, norm_type: float, kernel_size: int | Ints, stride: int | Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """p-norms of windows over the last 3 axes."""
+    """``norm_type``-norms of windows over the last 3 axes."""
 def margin_ranking_loss(input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """max(0, -t (x1 - x2) + margin)."""
+    """max(0, -target (input1 - input2) + margin)."""
 def max_pool1d(input: Operand, kernel_size: int | Ints, stride: int | Ints | None = None, padding: int | Ints = 0, dilation: int | Ints = 1, ceil_mode: bool = False, return_indices: bool = False) -> Tensor:
     """Largest entries of windows over the last 1 axes; the first of equal ones."""
 def max_pool1d_with_indices(input: Operand, *args: Any, **options: Any) -> tuple[Tensor, Tensor]:
@@ -176,7 +176,7 @@ def max_unpool2d(input: Operand, indices: Operand, kernel_size: int | Ints, stri
 def max_unpool3d(input: Operand, indices: Operand, kernel_size: int | Ints, stride: int | Ints | None = None, padding: int | Ints = 0, output_size: Any = None) -> Tensor:
     """Entries put back where ``max_pool3d`` found them, zeros elsewhere."""
 def mish(input: Operand, inplace: bool = False) -> Tensor:
-    """x · tanh(softplus(x))."""
+    """input · tanh(softplus(input))."""
 def mish_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``mish`` in place."""
 def mse_loss(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', *args: Any, weight: Operand | None = None, **options: Any) -> Tensor:
@@ -188,7 +188,7 @@ def multi_margin_loss(input: Operand, target: Operand, p: int = 1, margin: float
 def multilabel_margin_loss(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """Σ max(0, 1 - x_label + x_i) over labels (up to the first -1) and other classes, divided by their number."""
 def multilabel_soft_margin_loss(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """The mean over classes of -[t log σ(x) + (1 - t) log σ(-x)]."""
+    """The mean over classes of -[target log σ(input) + (1 - target) log σ(-input)]."""
 def nll_loss(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum."""
 def normalize(input: Operand, p: float = 2.0, dim: int | Ints = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
@@ -206,13 +206,13 @@ def pixel_shuffle(input: Operand, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Operand, downscale_factor: int) -> Tensor:
     """(…, c, h r, w r) becomes (…, c r², h, w)."""
 def poisson_nll_loss(input: Operand, target: Operand, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """e^x - t x (or x - t log x), with Stirling's term for t > 1 when ``full``."""
+    """e^input - target input (or input - target log input), with Stirling's term for targets > 1 when ``full``."""
 def prelu(input: Operand, weight: Operand) -> Tensor:
-    """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+    """``input`` above 0, weight · input below; one weight, or one per channel (axis 1)."""
 def relu(input: Operand, inplace: bool = False) -> Tensor:
     """max(input, 0); derivative 0 at 0."""
 def relu6(input: Operand, inplace: bool = False) -> Tensor:
-    """min(max(x, 0), 6); derivative 0 at both ends."""
+    """min(max(input, 0), 6); derivative 0 at both ends."""
 def relu6_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``relu6`` in place."""
 def relu_(input: Operand, *args: Any, **options: Any) -> Tensor:
@@ -224,7 +224,7 @@ def rrelu(input: Operand, lower: float = 0.125, upper: float = 0.333333333333333
 def rrelu_(input: Operand, *args: Number | bool | Random | None, **options: Any) -> Tensor:
     """``rrelu`` in place."""
 def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
-    """softmax(Q Kᵀ / √d + mask) V; ``attn_mask`` is additive, or boolean (True may be looked at)."""
+    """softmax(query keyᵀ / √d + attn_mask) value, d being the size of the last axis of ``query``."""
 def selu(input: Operand, inplace: bool = False) -> Tensor:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
 def selu_(input: Operand, *args: Any, **options: Any) -> Tensor:
@@ -234,31 +234,31 @@ def sigmoid(input: Operand, inplace: bool = False) -> Tensor:
 def sigmoid_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``sigmoid`` in place."""
 def silu(input: Operand, inplace: bool = False) -> Tensor:
-    """x · sigmoid(x)."""
+    """input · sigmoid(input)."""
 def silu_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``silu`` in place."""
 def smooth_l1_loss(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', *args: Any, weight: Operand | None = None, **options: Any) -> Tensor:
-    """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
+    """d²/(2 beta) of the differences d = input - target for |d| < beta, |d| - beta/2 beyond."""
 def soft_margin_loss(input: Operand, target: Operand, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', *args: Any, weight: Operand | None = None, **options: Any) -> Tensor:
-    """log(1 + e^(-t x))."""
+    """log(1 + e^(-target input))."""
 def softmax(input: Operand, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """softmax along ``dim``, computed in ``dtype`` if given."""
 def softmin(input: Operand, dim: int | None = None, dtype: DType | None = None) -> Tensor:
     """softmin along ``dim``, computed in ``dtype`` if given."""
 def softplus(input: Operand, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + e^(beta x)) / beta."""
+    """log(1 + e^(beta input)) / beta."""
 def softshrink(input: Operand, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x moved towards 0 by lambd, 0 within it."""
+    """``input`` moved towards 0 by lambd, 0 within it."""
 def softsign(input: Operand) -> Tensor:
-    """x / (1 + |x|)."""
+    """input / (1 + |input|)."""
 def tanh(input: Operand, inplace: bool = False) -> Tensor:
     """Hyperbolic tangent."""
 def tanh_(input: Operand, *args: Any, **options: Any) -> Tensor:
     """``tanh`` in place."""
 def tanhshrink(input: Operand) -> Tensor:
-    """x - tanh(x)."""
+    """input - tanh(input)."""
 def threshold(input: Operand, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere."""
 def threshold_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``threshold`` in place."""
 def triplet_margin_loss(anchor: Operand, positive: Operand, negative: Operand, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:

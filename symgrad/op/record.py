@@ -291,8 +291,8 @@ class Op:
         >>> lookup("log1p").doc, lookup("log1p").told
         ('log(1 + x).', 'log(1 + input).')
         """
-        first = re.sub(r"\bx\b", "input", self.doc)
-        return re.sub(r"\by\b", "other", first)
+        first = re.sub(r"(?<!\w)x(?![a-zA-Z0-9_])", "input", self.doc)  # also that of x²
+        return re.sub(r"(?<!\w)y(?![a-zA-Z0-9_])", "other", first)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply the op to what flows: the highest-ranked carrier among the arguments decides how."""

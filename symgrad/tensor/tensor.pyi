@@ -507,7 +507,7 @@ class Tensor(Recorded):
     def half(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
-        """x outside [-lambd, lambd], 0 inside."""
+        """``input`` outside [-lambd, lambd], 0 inside."""
     def has_hooks(self) -> _bool:
         """Whether something runs when this leaf's gradient is complete."""
     def heaviside(self, values: Operand) -> Tensor:
@@ -521,7 +521,7 @@ class Tensor(Recorded):
     def hsplit(self, sections: Ints | _int) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1 (0 for vectors)."""
     def hypot(self, other: Operand) -> Tensor:
-        """sqrt(x² + y²)."""
+        """sqrt(input² + other²)."""
     def hypot_(self, other: Operand) -> Tensor:
         """``hypot`` in place: the tensor is changed and returned."""
     def i0(self) -> Tensor:
@@ -736,7 +736,7 @@ class Tensor(Recorded):
     def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor: ...
     @overload
     def log_softmax(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
-        """x - log Σ e^x along the axis ``dim``, without overflow."""
+        """input - log Σ e^input along the axis ``dim``, without overflow."""
     def logaddexp(self, other: Operand) -> Tensor:
         """log(e^input + e^other) without overflow."""
     def logaddexp2(self, other: Operand) -> Tensor:
@@ -745,7 +745,7 @@ class Tensor(Recorded):
     def logcumsumexp(self, dim: _int) -> Tensor: ...
     @overload
     def logcumsumexp(self, *, axis: _int) -> Tensor:
-        """log of the running sum of e^x along the axis ``dim``."""
+        """log of the running sum of e^input along the axis ``dim``."""
     def logdet(self) -> Tensor:
         """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
     def logical_and(self, other: Operand) -> Tensor:
@@ -765,7 +765,7 @@ class Tensor(Recorded):
     def logical_xor_(self, other: Operand) -> Tensor:
         """``logical_xor`` in place: the tensor is changed and returned."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+        """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
     def logit_(self, eps: _float | None = None) -> Tensor:
         """``logit`` in place: the tensor is changed and returned."""
     def logsigmoid(self) -> Tensor:
@@ -774,7 +774,7 @@ class Tensor(Recorded):
     def logsumexp(self, dim: _int | Ints, keepdim: _bool = False) -> Tensor: ...
     @overload
     def logsumexp(self, *, axis: _int | Ints, keepdims: _bool = ..., keepdim: _bool = False) -> Tensor:
-        """log Σ e^x over the axes ``dim``, without overflow."""
+        """log Σ e^input over the axes ``dim``, without overflow."""
     def long(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in int64."""
     def lt(self, other: Operand) -> Tensor:
@@ -857,7 +857,7 @@ class Tensor(Recorded):
     def mul_(self, other: Operand) -> Tensor:
         """``mul`` in place: the tensor is changed and returned."""
     def multigammaln(self, p: _int) -> Tensor:
-        """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+        """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Random | None = None) -> Tensor:
         """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
     def multiply(self, other: Operand) -> Tensor:
@@ -867,7 +867,7 @@ class Tensor(Recorded):
     def mv(self, vec: Operand) -> Tensor:
         """The matrix product of tensors with 2 and 1 axes."""
     def mvlgamma(self, p: _int) -> Tensor:
-        """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+        """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     def mvlgamma_(self, p: _int) -> Tensor:
         """``mvlgamma`` in place: the tensor is changed and returned."""
     @property
@@ -972,7 +972,7 @@ class Tensor(Recorded):
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The Moore-Penrose pseudo-inverse."""
     def polygamma(self, n: _int) -> Tensor:
-        """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``."""
+        """The n-th derivative of the digamma function at ``input`` > 0; as a method ``x.polygamma(n)``."""
     def polygamma_(self, input: Operand) -> Tensor:
         """``polygamma`` in place: the tensor is changed and returned."""
     def positive(self) -> Tensor:
@@ -982,7 +982,7 @@ class Tensor(Recorded):
     def pow_(self, other: Operand) -> Tensor:
         """``pow`` in place: the tensor is changed and returned."""
     def prelu(self, weight: Operand) -> Tensor:
-        """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+        """``input`` above 0, weight · input below; one weight, or one per channel (axis 1)."""
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """Product over one axis, or over all entries."""
     def psi(self) -> Tensor:
@@ -1156,7 +1156,7 @@ class Tensor(Recorded):
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor: ...
     @overload
     def softmax(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
-        """e^x / Σ e^x along the axis ``dim``."""
+        """e^input / Σ e^input along the axis ``dim``."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, axis: _int = ...) -> return_types.sort:
         """Sorted values along ``dim`` and the places they came from."""
     def source(self, saved: _bool | None = None) -> Source:

@@ -282,7 +282,7 @@ log_odds: Op = elementwise(
 
 @front("logit")
 def logit(input: Any, eps: float | None = None) -> Any:
-    """log(x / (1 - x)), with x limited to [eps, 1 - eps] if given."""
+    """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
     return log_odds(input if eps is None else clamp(input, eps, 1 - eps))
 
 

@@ -72,13 +72,13 @@ within("special", "expit")(sigmoid)
 
 @_activation()
 def relu6(input: Any) -> Any:
-    """min(max(x, 0), 6); derivative 0 at both ends."""
+    """min(max(input, 0), 6); derivative 0 at both ends."""
     return _limited("relu6", input, 0, 6)
 
 
 @_activation()
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x limited to [min_val, max_val]; derivative 0 at the bounds."""
+    """``input`` limited to [min_val, max_val]; derivative 0 at the bounds."""
     if max_val < min_val:
         raise ArgumentError(f"hardtanh: min_val cannot be greater than max_val ({min_val} > {max_val}).")
     if kind_of(input) in "ui":
@@ -96,7 +96,7 @@ def _limited(kinks: str, x: Any, low: Any, high: Any) -> Any:
 
 @_activation()
 def hardsigmoid(input: Any) -> Any:
-    """(x + 3)/6 between -3 and 3, 0 and 1 outside."""
+    """(input + 3)/6 between -3 and 3, 0 and 1 outside."""
     line = lambda: (input + 3) / 6  # noqa: E731
     limited = bent("relu6_min", neurons.hardsigmoid(input), input, -3, line)
     return by_pieces(bent("relu6_max", limited, input, 3, line), input)
@@ -104,21 +104,21 @@ def hardsigmoid(input: Any) -> Any:
 
 @_activation()
 def hardswish(input: Any) -> Any:
-    """x · hardsigmoid(x)."""
+    """input · hardsigmoid(input)."""
     bow = lambda: input * (input + 3) / 6  # noqa: E731
     return bent("relu6_max", bent("relu6_min", neurons.hardswish(input), input, -3, bow), input, 3, bow)
 
 
 @_activation()
 def elu(input: Any, alpha: float = 1.0) -> Any:
-    """x above 0, alpha (e^x - 1) below."""
+    """``input`` above 0, alpha (e^input - 1) below."""
     out = neurons.elu(input, alpha, 1, 1)
     return out if static_number(alpha) == 1 else bent("elu", out, input, 0, lambda: input)
 
 
 @_activation()
 def celu(input: Any, alpha: float = 1.0) -> Any:
-    """x above 0, alpha (e^(x/alpha) - 1) below."""
+    """``input`` above 0, alpha (e^(input/alpha) - 1) below."""
     return neurons.elu(input, alpha, 1, alpha)
 
 
@@ -132,7 +132,7 @@ def selu(input: Any) -> Any:
 
 @_activation()
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-    """x above 0, negative_slope · x below."""
+    """``input`` above 0, negative_slope · input below."""
     return _leaky(input, negative_slope)
 
 
@@ -161,26 +161,26 @@ def rrelu(
 @_activation("threshold")
 @refusing("bc")
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """x above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere."""
     cut = where(input <= threshold, value, input)
     return by_pieces(bent("threshold", cut, input, threshold, lambda: value + (input - threshold)), input)
 
 
 @_activation("silu")
 def silu(input: Any) -> Any:
-    """x · sigmoid(x)."""
+    """input · sigmoid(input)."""
     return neurons.silu(input)
 
 
 @_activation("mish")
 def mish(input: Any) -> Any:
-    """x · tanh(softplus(x))."""
+    """input · tanh(softplus(input))."""
     return neurons.mish(input)
 
 
 @within("nn.functional")
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x · Φ(x) with the normal distribution function, or its tanh approximation."""
+    """input · Φ(input) with the normal distribution function, or its tanh approximation."""
     if approximate == "tanh":
         return neurons.gelu_by_tanh(input)
     if approximate != "none":
@@ -190,10 +190,10 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 
 @within("nn.functional")
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
-    """log(1 + e^(beta x)) / beta.
+    """log(1 + e^(beta input)) / beta.
 
-    ``threshold`` is where torch gives x itself instead, for lack of an overflow-free form; at the default of 20 the
-    two differ by 2e-9, and here the exact value stays.  A lower threshold is kept to.
+    ``threshold`` is where torch gives ``input`` itself instead, for lack of an overflow-free form; at the default
+    of 20 the two differ by 2e-9, and here the exact value stays.  A lower threshold is kept to.
     """
     if static_number(beta) == 1 and threshold >= 20:
         return softplus_op(input)
@@ -208,20 +208,20 @@ def _steeper_softplus(x: Any, beta: Any, threshold: float) -> Any:
 
 @within("nn.functional")
 def softsign(input: Any) -> Any:
-    """x / (1 + |x|)."""
+    """input / (1 + |input|)."""
     return input / (1 + abs_(input))
 
 
 @within("nn.functional")
 def tanhshrink(input: Any) -> Any:
-    """x - tanh(x)."""
+    """input - tanh(input)."""
     return input - tanh(input)
 
 
 @front("hardshrink")
 @refusing("buic")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x outside [-lambd, lambd], 0 inside."""
+    """``input`` outside [-lambd, lambd], 0 inside."""
     shrunk = where((input >= -lambd) & (input <= lambd), 0, input)
     shrunk = bent("hardshrink_min", shrunk, input, -lambd, lambda: input + lambd)
     return by_pieces(bent("hardshrink_max", shrunk, input, lambd, lambda: input - lambd), input)
@@ -232,7 +232,7 @@ within("nn.functional")(hardshrink)
 
 @within("nn.functional")
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x moved towards 0 by lambd, 0 within it."""
+    """``input`` moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
         dtype = getattr(input, "dtype", float64)
         most = float(finfo(dtype).max)
@@ -246,7 +246,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 @front("prelu")
 @refusing("buic")
 def prelu(input: Any, weight: Any) -> Any:
-    """x above 0, weight · x below; one weight, or one per channel (axis 1)."""
+    """``input`` above 0, weight · input below; one weight, or one per channel (axis 1)."""
     fits.prelu(input, weight)
     ndim = len(shape_of(input))
     if len(shape_of(weight)) == 1 and ndim > 1:

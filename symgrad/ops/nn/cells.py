@@ -50,8 +50,8 @@ def _plain(name: str, bend: Callable[[Any], Any], text: str) -> None:
     front(name, method=False)(call)
 
 
-_plain("rnn_tanh_cell", tanh, "tanh(W_ih x + b_ih + W_hh h + b_hh)")
-_plain("rnn_relu_cell", relu, "relu(W_ih x + b_ih + W_hh h + b_hh)")
+_plain("rnn_tanh_cell", tanh, "tanh(w_ih input + b_ih + w_hh hx + b_hh)")
+_plain("rnn_relu_cell", relu, "relu(w_ih input + b_ih + w_hh hx + b_hh)")
 
 
 @front("gru_cell", method=False)

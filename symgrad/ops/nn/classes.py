@@ -381,7 +381,7 @@ def multilabel_soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean over classes of -[t log σ(x) + (1 - t) log σ(-x)]."""
+    """The mean over classes of -[target log σ(input) + (1 - target) log σ(-input)]."""
     value = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     value = value if weight is None else value * weight
     return reduced(mean(value, -1), reduction_of(reduction, size_average, reduce))

@@ -292,7 +292,7 @@ front("grid_sampler_2d", "grid_sampler_3d", method=False)(grid_sampler)
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """Values of ``input`` (batch, channels, …) at the points of ``grid`` (batch, …, x y (z)) in [-1, 1].
+    """``input`` (batch, channels, …) at the points of ``grid`` (batch, …, 2 or 3) in [-1, 1], last axis first.
 
     ``mode`` is "bilinear", "nearest" or "bicubic" (two axes); ``padding_mode`` "zeros", "border" or "reflection".
     """

@@ -57,7 +57,7 @@ def _with_bias(input: Any, weight: Any, bias: Any) -> Any:
 @_nn
 @rounded_once
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """x1ᵀ W_k x2 + b_k for every k."""
+    """input1ᵀ weight_k input2 + bias_k for every k."""
     for k, x in enumerate((input1, input2), 1):
         have, wanted = shape_of(x)[-1], shape_of(weight)[k]
         if have != wanted:
@@ -288,7 +288,7 @@ def instance_norm(
 
 @_nn
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """x / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
+    """input / (k + alpha · mean of squares over ``size`` neighbouring channels)^beta."""
     ndim = len(shape_of(input))
     if ndim < 3:
         raise ShapeError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")
@@ -444,7 +444,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(Q Kᵀ / √d + mask) V; ``attn_mask`` is additive, or boolean (True may be looked at)."""
+    """softmax(query keyᵀ / √d + attn_mask) value, d being the size of the last axis of ``query``.
+
+    ``attn_mask`` is additive, or boolean: what is True may be looked at.
+    """
     if attn_mask is not None and is_causal:
         raise ArgumentError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if attn_mask is not None and attn_mask.dtype.kind in "ui":

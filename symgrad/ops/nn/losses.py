@@ -165,7 +165,7 @@ def l1_loss(input: Any, target: Any) -> Any:
 @_loss
 @refusing("buic")
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0) -> Any:
-    """d²/(2 beta) for |d| < beta, |d| - beta/2 beyond."""
+    """d²/(2 beta) of the differences d = input - target for |d| < beta, |d| - beta/2 beyond."""
     if beta < 0:
         raise ArgumentError(f"smooth_l1_loss does not support negative values for beta, got {beta}.")
     return _smooth(input, target, beta)
@@ -180,7 +180,7 @@ def _smooth(input: Any, target: Any, beta: float) -> Any:
 @within("nn.functional")
 @refusing("buic")
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """d²/2 for |d| < delta, delta (|d| - delta/2) beyond."""
+    """d²/2 of the differences d = input - target for |d| < delta, delta (|d| - delta/2) beyond."""
     _announce_sizes(input, target)
     if delta <= 0:
         raise ArgumentError(f"huber_loss does not support non-positive values for delta, got {delta}.")
@@ -233,7 +233,7 @@ surprise_of_logit: Op = elementwise(
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.
+    """-[target log input + (1 - target) log(1 - input)], with the logarithms limited to -100 from below.
 
     Raises ``ArgumentError`` for entries of either that are no probabilities.
     """
@@ -263,7 +263,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    """-[t log σ(x) + (1 - t) log(1 - σ(x))] without overflow; ``pos_weight`` weighs the first part."""
+    """-[target log σ(input) + (1 - target) log σ(-input)] without overflow; ``pos_weight`` weighs the first part."""
     _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
     if pos_weight is None:
         value = surprise_of_logit(input, target)
@@ -276,7 +276,7 @@ def binary_cross_entropy_with_logits(
 @_loss
 @rounded_once
 def soft_margin_loss(input: Any, target: Any) -> Any:
-    """log(1 + e^(-t x))."""
+    """log(1 + e^(-target input))."""
     return in_dtype_of(softplus(-(input * target)), input)
 
 
@@ -289,7 +289,10 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """t (log t - x) entry by entry, with x a logarithm; "batchmean" divides the sum by the first size."""
+    """target (log target - input) entry by entry, ``input`` being a logarithm.
+
+    "batchmean" divides the sum by the first size.
+    """
     if kind_of(input) in "bui" or kind_of(target) in "bui":
         raise DtypeError("kl_div: Integral inputs not supported.")
     value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
@@ -319,7 +322,7 @@ def poisson_nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """e^x - t x (or x - t log x), with Stirling's term for t > 1 when ``full``."""
+    """e^input - target input (or input - target log input), with Stirling's term for targets > 1 when ``full``."""
     value = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         safe = where(target > 1, target, 1)
@@ -331,7 +334,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """[log var + (x - t)²/var]/2, with var limited from below by eps (without gradient)."""
+    """[log var + (input - target)²/var]/2, with var limited from below by eps (without gradient)."""
     if not hasattr(var, "dtype"):
         var = np.full(shape_of(input), var, input.dtype)
     if shape_of(var) != shape_of(input):
@@ -357,7 +360,7 @@ def hinge_embedding_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """x where t = 1, max(0, margin - x) where t = -1."""
+    """``input`` where ``target`` is 1, max(0, margin - input) where it is -1."""
     value = where(target != 1, clamp_min(margin - input, 0), 0) + where(target != -1, input, 0)
     return reduced(value, reduction_of(reduction, size_average, reduce))
 
@@ -372,7 +375,7 @@ def margin_ranking_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, -t (x1 - x2) + margin)."""
+    """max(0, -target (input1 - input2) + margin)."""
     fits.margin_ranking(input1, input2, target)
     value = clamp_min(-target * (input1 - input2) + margin, 0)
     return reduced(value, reduction_of(reduction, size_average, reduce))
@@ -388,7 +391,7 @@ def cosine_embedding_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """1 - cos where t = 1, max(0, cos - margin) where t = -1."""
+    """1 - cos where ``target`` is 1, max(0, cos - margin) where it is -1."""
     axis = len(shape_of(target))
     if axis > 1:
         raise ShapeError("0D or 1D target tensor expected, multi-target not supported")

@@ -191,7 +191,7 @@ def _lp_pool(rank: int) -> Any:
         count = math.prod(per_axis(kernel_size, rank))
         return (sign(mean) * relu(sign(mean) * mean) * count) ** (1 / norm_type)
 
-    return _published(call, f"lp_pool{rank}d", f"p-norms of windows over the last {rank} axes.")
+    return _published(call, f"lp_pool{rank}d", f"``norm_type``-norms of windows over the last {rank} axes.")
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))

@@ -114,13 +114,13 @@ argmax, argmin = _place("argmax", argmax_all, -math.inf), _place("argmin", argmi
 
 @_masked
 def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """log Σ e^x over axes."""
+    """log Σ e^input over axes."""
     return logsumexp_all(_filled(input, mask, -math.inf, dtype), axes_of(dim, len(shape_of(input))), keepdim)
 
 
 @_masked
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
-    """log(e^x + e^y), where an entry that its mask hides counts as -inf."""
+    """log(e^input + e^other), where an entry that its mask hides counts as -inf."""
     x, y = _filled(input, input_mask, -math.inf, dtype), _filled(other, other_mask, -math.inf, dtype)
     return in_dtype_of(logaddexp_op(x, y), x)
 
@@ -129,7 +129,7 @@ def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = No
 def norm(
     input: Any, ord: float = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
-    """The p-norm over axes."""
+    """The norm of order ``ord`` over axes."""
     ord = plain_number("norm", "ord", ord)
     x = _filled(input, mask, math.inf if ord == -math.inf else 0, dtype)
     return norm_op(x, p=ord, dim=axes_of(dim, len(shape_of(x))), keepdim=keepdim)
@@ -205,6 +205,6 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
 
 @_masked
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
-    """Divided by the p-norm along an axis, taken as at least ``eps``."""
+    """Divided by the norm of order ``ord`` along an axis, taken as at least ``eps``."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / clamp_min(size, eps)

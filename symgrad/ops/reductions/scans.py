@@ -303,7 +303,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 @front("logcumsumexp", op=logcumsumexp_op)
 def logcumsumexp(input: Any, dim: int) -> Any:
-    """log of the running sum of e^x along the axis ``dim``."""
+    """log of the running sum of e^input along the axis ``dim``."""
     sizes = shape_of(input)
     if (not sizes or 0 in sizes) and kind_of(input) in "fc":
         axis_of(dim, max(len(sizes), 1))

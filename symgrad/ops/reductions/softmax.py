@@ -52,7 +52,7 @@ logsumexp_op: Op = primitive(
 
 @front("logsumexp", op=logsumexp_op)
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """log Σ e^x over the axes ``dim``, without overflow.
+    """log Σ e^input over the axes ``dim``, without overflow.
 
     >>> import symgrad as sg
     >>> import numpy as np
@@ -188,7 +188,7 @@ def _softmax_of(of_rows: Op, of_one: Op, input: Any, dim: int) -> Any:
 
 @front("softmax", op=softmax_op)
 def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
-    """e^x / Σ e^x along the axis ``dim``."""
+    """e^input / Σ e^input along the axis ``dim``."""
     if dtype is not None:
         input = cast(input, dtype)
     return _softmax_of(softmax_op, softmax_of_one, input, dim)
@@ -196,7 +196,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 
 @front("log_softmax", op=log_softmax_op)
 def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
-    """x - log Σ e^x along the axis ``dim``, without overflow."""
+    """input - log Σ e^input along the axis ``dim``, without overflow."""
     if dtype is not None:
         input = cast(input, dtype)
     return _softmax_of(log_softmax_op, log_softmax_of_one, input, dim)

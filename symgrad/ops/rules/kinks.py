@@ -243,7 +243,7 @@ class conventions:  # noqa: N801  (used like torch.set_grad_enabled)
     known), "torch" (its nan stays there), "jax", "min-norm" (the smallest subgradient), "left", "right" (the first
     argument comes from below, above) or "raise" (``KinkError`` where a derivative is taken at a kink).  Keywords
     override single functions, by such a name or by a number: ``conventions(abs="jax", relu=0.5, where="torch")``.
-    "jax" also gives complex gradients without conjugate: that of \|z\|² at 1+2j is 2-4j.
+    "jax" also gives complex gradients without conjugate: that of |z|² at 1+2j is 2-4j.
 
     Numbers, formulas and programs follow the convention in force when the derivative is taken; for ``relu``, which
     keeps only its result, and for ``where`` and the other activations (``leaky_relu``, ``elu``, ``hardtanh`` …) it has

@@ -288,7 +288,7 @@ for _name, _op, _n in (
 
 @within("special")
 def spherical_bessel_j0(input: Any) -> Any:
-    """sin(x)/x, and 1 at 0."""
+    """sin(input)/input, and 1 at 0."""
     from symgrad.ops.special.airy import spherical_jn_op
 
     return spherical_jn_op(input, n=0)
@@ -497,7 +497,7 @@ entr: Op = _special(
 
 @front("polygamma", words={"n": "input"})  # of the method, whose tensor comes first
 def polygamma(n: Any, input: Any) -> Any:
-    """The n-th derivative of the digamma function at x > 0; as a method ``x.polygamma(n)``.
+    """The n-th derivative of the digamma function at ``input`` > 0; as a method ``x.polygamma(n)``.
 
     >>> import symgrad as sg
     >>> import numpy as np
@@ -513,7 +513,7 @@ def polygamma(n: Any, input: Any) -> Any:
 
 @front("mvlgamma", "multigammaln")
 def mvlgamma(input: Any, p: int) -> Any:
-    """The multivariate log-gamma function of dimension ``p``, for x > (p - 1)/2."""
+    """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     if p < 1:
         raise ArgumentError(f"p has to be greater than or equal to 1, got {p}")
     total = sum((lgamma(input - exact(k) / 2) for k in range(1, p)), lgamma(input))

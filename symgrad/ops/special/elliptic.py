@@ -50,7 +50,7 @@ ellipkinc: Op = _elliptic(
     lambda out, x, m: ellipginc(x, m) / 2,
     sympy="elliptic_f",
     called=r"\mathrm{F}",
-    doc="The incomplete elliptic integral of the first kind F(φ, m), of the parameter m = k².",
+    doc="The incomplete elliptic integral of the first kind F(x, y), of the amplitude x and parameter y = k².",
 )
 ellipeinc: Op = _elliptic(
     "ellipeinc",
@@ -58,7 +58,7 @@ ellipeinc: Op = _elliptic(
     lambda out, x, m: sqrt(_square(x, m)),
     lambda out, x, m: -ellipdinc(x, m) / 2,
     digits=lambda mp, x, m: mp.ellipe(x, m),
-    doc="The incomplete elliptic integral of the second kind E(φ, m), of the parameter m = k².",
+    doc="The incomplete elliptic integral of the second kind E(x, y), of the amplitude x and parameter y = k².",
 )
 ellipdinc: Op = _elliptic(
     "ellipdinc",

@@ -101,7 +101,7 @@ beta: Op = elementwise(
     sympy="beta",
     domain="positive",
     called=r"\mathrm{B}",
-    doc="Euler's beta function Γ(a) Γ(b)/Γ(a + b).",
+    doc="Euler's beta function Γ(x) Γ(y)/Γ(x + y).",
 )
 betaln: Op = elementwise(
     "betaln",
@@ -114,7 +114,7 @@ betaln: Op = elementwise(
     domain="positive",
     digits=_log_beta,
     called=r"\log \mathrm{B}",
-    doc="log|B(a, b)|.",
+    doc="The logarithm of |B(x, y)|, Euler's beta function.",
 )
 betainc: Op = elementwise(
     "betainc",
@@ -162,7 +162,7 @@ poch: Op = elementwise(
     refuses="c",
     domain="positive",
     digits=lambda mp, z, m: mp.rf(z, m),
-    doc="The rising factorial z (z + 1) … (z + m - 1), as a function of real numbers: Γ(z + m)/Γ(z).",
+    doc="The rising factorial x (x + 1) … (x + y - 1), as a function of real numbers: Γ(x + y)/Γ(x).",
 )
 for _op in (gamma, rgamma, beta, betaln, betainc, poch):
     _special(_op)

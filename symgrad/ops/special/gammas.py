@@ -97,7 +97,7 @@ zeta: Op = elementwise(
     sympy="zeta",
     refuses="c",
     domain="above-one",
-    doc="Hurwitz's zeta function, the sum of (q + k)^(-s) over k >= 0, for s > 1.",
+    doc="Hurwitz's zeta function, the sum of (y + k)^(-x) over k >= 0, for x > 1.",
 )
 
 

@@ -217,7 +217,7 @@ ellipk: Op = _special(
     sympy="elliptic_k",
     domain="probability",
     called=r"\mathrm{K}",
-    doc="The complete elliptic integral of the first kind K(m), of the parameter m = k² <= 1.",
+    doc="The complete elliptic integral of the first kind K(x), of the parameter x = k² <= 1.",
 )
 ellipe: Op = _special(
     "ellipe",
@@ -226,7 +226,7 @@ ellipe: Op = _special(
     sympy="elliptic_e",
     domain="probability",
     called=r"\mathrm{E}",
-    doc="The complete elliptic integral of the second kind E(m), of the parameter m = k² <= 1.",
+    doc="The complete elliptic integral of the second kind E(x), of the parameter x = k² <= 1.",
 )
 ellipb: Op = _special(
     "ellipb",

@@ -171,7 +171,7 @@ pseudo_huber: Op = _special(
     lambda out, delta, r: delta * root_share(r / delta),
     define=lambda delta, r: delta**2 * (sqrt(1 + (r / delta) ** 2) - 1),
     domain=("positive", "real"),
-    doc="δ² (√(1 + (r/δ)²) - 1), which is r²/2 near 0 and grows as δ |r| far out.",
+    doc="x² (√(1 + (y/x)²) - 1), which is y²/2 near y = 0 and grows as x |y| far out.",
 )
 erfi: Op = _special(
     "erfi",
@@ -193,7 +193,7 @@ owens_t: Op = _special(
     digits=lambda mp, h, a: (
         mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a / 2, a]) / (2 * mp.pi)
     ),
-    doc="Owen's T: the probability of X > h and 0 < Y < aX of two standard normal numbers X and Y.",
+    doc="Owen's T: the probability of X > x and 0 < Y < y X of two standard normal numbers X and Y.",
 )
 for _op in (cosm1, powm1, boxcox, boxcox1p, pseudo_huber, erfi, owens_t):
     within("special")(_op)
