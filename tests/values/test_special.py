@@ -366,3 +366,16 @@ def test_cross_entropy_of_a_logit_keeps_the_digits_of_both_derivatives(x: float,
         want = float(mpmath.log1p(mpmath.exp(z)) - t * z), float(1 / (1 + mpmath.exp(-z)) - t)
     assert (loss.item(), logit.grad.item()) == pytest.approx(want, rel=1e-14, abs=1e-300)
     assert target.grad.item() == -x
+
+
+def test_bessel_functions_of_high_order_overflow_to_their_infinity() -> None:
+    """Y of order 200 at 1/2 is below every float: it was nan, the difference of two infinities."""
+    z = np.array([1e-3, 0.5, 1.5, 7.0, 150.0])
+    for call in (sg.special.yv, sg.special.spherical_yn):
+        for n in (100, 200, 300):
+            assert not np.isnan(call(n, z)).any()
+            assert (call(n, z[:3]) == -np.inf).all() or n == 100
+    assert (sg.special.yv(-201, z[:3]) == np.inf).all()
+    assert (sg.special.spherical_yn(200, -z[:3]) == np.inf).all()
+    with mpmath.workdps(30):
+        np.testing.assert_allclose(sg.special.yv(200, z[4]), float(mpmath.bessely(200, 150)), rtol=1e-12)

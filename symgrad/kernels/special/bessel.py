@@ -111,13 +111,17 @@ def bessel_j_beyond(x: Any, order: Any) -> Any:
     return out
 
 
-def climbed(first: Any, second: Any, x: Any, n: int, sign: int) -> Any:
-    """Order n from the orders 0 and 1 by the recurrence f_(k+1) = 2k/x f_k + sign f_(k-1) (DLMF 10.6.1, 10.29.1)."""
+def climbed(first: Any, second: Any, x: Any, n: int, sign: int, shift: int = 0) -> Any:
+    """Order n from the orders 0 and 1 by f_(k+1) = (2k + shift)/x f_k + sign f_(k-1) (DLMF 10.6.1, 10.29.1, 10.51.1).
+
+    The functions that have their digits so grow with the order: what has overflowed stays infinite.
+    """
     if n == 0:
         return first
     with np.errstate(all="ignore"):
         for k in range(1, n):
-            first, second = second, 2 * k / x * second + sign * first
+            after = (2 * k + shift) / x * second + sign * first
+            first, second = second, np.where(np.isinf(second), second, after)
     return second
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.special.bessel import climbed
 
 
 def spherical_jn(x: Any, n: int) -> Any:
@@ -48,9 +49,7 @@ def spherical_yn(x: Any, n: int) -> Any:
     x = np.asarray(x)
     size = np.abs(x.astype(np.float64))
     with np.errstate(all="ignore"):
-        before, after = np.sin(size) / size, -np.cos(size) / size
-        for k in range(n):
-            before, after = after, (2 * k + 1) / size * after - before
-        out = np.where(size == 0, -np.inf, np.where(np.isinf(size), 0.0, after * np.where(x < 0, (-1) ** (n + 1), 1)))
-        out = np.where(np.isnan(after) & (size > 0) & (size < 1), -np.inf * np.where(x < 0, (-1) ** (n + 1), 1), out)
+        first = -np.cos(size) / size
+        found = climbed(first, 1 / size * first - np.sin(size) / size, size, n, -1, 1)
+        out = np.where(size == 0, -np.inf, np.where(np.isinf(size), 0.0, found * np.where(x < 0, (-1) ** (n + 1), 1)))
     return np.where(np.isnan(x), np.nan, out).astype(x.dtype, copy=False)[()]
