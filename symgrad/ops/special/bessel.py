@@ -491,6 +491,7 @@ entr: Op = _special(
     domain="positive",
     kinks=(0,),
     define=lambda x: -x * log(x),
+    c="{0} == 0 ? 0 : -{0} * log(fmax({0}, 0))",
     doc="-x log x, 0 at 0, and -inf below.",
 )
 

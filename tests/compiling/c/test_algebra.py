@@ -146,3 +146,18 @@ def test_the_exponential_of_a_matrix_moves_along_the_matrix(tmp_path):
 
     for found, wanted in built_and_called(tmp_path, (moved, (x,), (x,))):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+EDGES = {
+    "entr": (np.array([0.0, np.inf, -np.inf, np.nan, 2.0, -1.0]),),
+    "root_share": (np.array([0.0, np.inf, -np.inf, np.nan, 1e300, -3.0]),),
+    "boxcox": (np.array([0.0, np.inf, 2.0, np.nan, -1.0, 3.0]), np.array([0.0, 0.5, 0.0, 1.0, 2.0, -2.0])),
+    "boxcox1p": (np.array([0.0, np.inf, 2.0, np.nan, -3.0, -1.0]), np.array([0.0, 0.5, 0.0, 1.0, 2.0, 2.0])),
+}
+
+
+@needs_cc
+def test_functions_have_their_values_where_their_definitions_have_none(tmp_path):
+    rows = [(lambda *xs, name=name: TABLE[name](*xs), xs, xs) for name, xs in EDGES.items()]
+    for found, wanted in built_and_called(tmp_path, *rows):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
