@@ -90,3 +90,14 @@ def test_the_exponential_of_a_matrix_that_is_not_finite_is_nan():
         for found in (f(sg.tensor(x)).numpy(), sg.compile(lambda x: f(x))(x)):
             assert np.isnan(found[0]).all()
             np.testing.assert_allclose(found[1], alone, rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+def test_where_a_difference_of_squares_below_vanishes_the_infinity_has_the_sign_of_its_domain():
+    """x² - 1 is +0 at 1 and -1, whichever of its factors vanishes there."""
+    x = np.array([1.0, -1.0, 3.0])
+    second = sg.func.grad(lambda x: sg.func.grad(lambda x: sg.acosh(x).sum())(x).sum())
+    want = second(sg.tensor(x)).numpy()
+    assert want[0] == -np.inf == -want[1]
+    for stable in (False, True):
+        np.testing.assert_allclose(sg.compile(second, stable=stable)(x), want, rtol=1e-12)

@@ -283,6 +283,8 @@ class Writer:
                     return Fraction(1), self._size(a, b, 2 * n)
                 return Fraction(1), [(call("hypot", a, b), 2 * n)]
             if c != d:
+                if n < 0 and c < 0:  # below, b² - a² is +0 and not -0 where it vanishes, whatever sign b has
+                    a, b, c = call("abs", b), a, d
                 a, b = a / 2, b / 2
                 return Fraction(4 * c) ** n, [(a - b, n), (a + b, n)]
         root = self._square_of(poly)
