@@ -66,11 +66,12 @@ def gamma_mass(a: Any, x: Any) -> Any:
 
 def gamma_series(a: Any, x: Any) -> Any:
     """P(a, x) for x < a + 1 by its power series (DLMF 8.7.1)."""
-    total = term = np.ones_like(x)
+    total, term = np.ones_like(x), np.ones_like(x)
     for k in range(1, 100_000):
-        term = term * x / (a + k)
-        total = total + term
-        if not np.any(term > total * 1e-17):
+        term *= x
+        term /= a + k
+        total += term
+        if k % 8 == 0 and not (term > total * 1e-17).any():  # what is added after that adds nothing
             break
     return gamma_mass(a, x) * total
 
@@ -78,16 +79,23 @@ def gamma_series(a: Any, x: Any) -> Any:
 def gamma_fraction(a: Any, x: Any) -> Any:
     """Q(a, x) for x >= a + 1 by its continued fraction (DLMF 8.9.2), evaluated forwards as by Lentz."""
     b = x + 1 - a
-    d = fraction = 1 / b
-    inverse = np.zeros_like(x)
+    d, inverse = 1 / b, np.zeros_like(x)
+    fraction = d.copy()
     k, last = 0, 100_000
     while k < last:
         k += 1
-        factor, b = k * (a - k), b + 2
-        d, c = 1 / (b + factor * d), b + factor * inverse
-        inverse, moved = 1 / c, c * d
-        fraction = fraction * moved
-        if last == 100_000 and not np.any(np.abs(moved - 1) > 1e-15):
+        b += 2
+        factor = a - k
+        factor *= k
+        d *= factor
+        d += b
+        np.divide(1, d, out=d)
+        inverse *= factor
+        inverse += b
+        moved = inverse * d
+        np.divide(1, inverse, out=inverse)
+        fraction *= moved
+        if last == 100_000 and not (np.abs(moved - 1) > 1e-15).any():
             last = k + k // 8 + 1
     return gamma_mass(a, x) * a * fraction
 
