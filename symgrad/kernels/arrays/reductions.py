@@ -110,9 +110,14 @@ def surprise_of_label(x: Any, labels: Any) -> Any:
     return -(chosen(y, labels) - np.log(np.sum(np.exp(y), -1)))
 
 
+def mean_over(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The arithmetic mean: what NumPy's comes to, which takes three times as long for few entries."""
+    return np.add.reduce(x, dim, keepdims=keepdim) / math.prod([x.shape[k] for k in dim])  # type: ignore[call-overload]
+
+
 def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     """Sum of squared deviations over (n - correction)."""
-    return var_about(x - np.mean(x, dim, keepdims=True), dim, correction, keepdim)
+    return var_about(x - mean_over(x, dim, True), dim, correction, keepdim)
 
 
 def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
@@ -124,7 +129,7 @@ def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) ->
         d = (d * np.conj(d)).real
     else:
         d *= d
-    total = np.sum(d, dim, keepdims=keepdim)
+    total = np.add.reduce(d, dim, keepdims=keepdim)  # type: ignore[call-overload]
     if count > correction:
         return np.true_divide(total, count - correction)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,9 +138,18 @@ def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) ->
 
 def standardised(x: Any, dim: tuple[int, ...], eps: float) -> Any:
     """Deviations off the mean over the root of the variance and ``eps``."""
-    d = x - np.mean(x, dim, keepdims=True)
+    d = x - mean_over(x, dim, True)
     d *= 1 / np.sqrt(var_about(d, dim, 0, True) + eps)
     return d
+
+
+def standardised_slope(g: Any, out: Any, x: Any, dim: tuple[int, ...], eps: float) -> Any:
+    """g times the slope of that: what it has along ones and along ``out`` is taken off."""
+    scale = 1 / np.sqrt(var(x, dim, 0, True) + eps)
+    c = g - mean_over(g, dim, True)
+    c -= out * mean_over(g * out, dim, True)
+    c *= scale
+    return c
 
 
 def sum_inside(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, folded, front, primitive, refusing, sampling, shape_of
+from symgrad.op import folded, front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still, values_of
 from symgrad.ops.elementwise.arithmetic import clone, div_rounded
-from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
 from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
@@ -24,10 +22,11 @@ from symgrad.ops.indexing.places import check_integers, check_places, outside
 from symgrad.ops.indexing.windows import windowed
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import matmul
+from symgrad.ops.nn.moments import standardised
 from symgrad.ops.noise import dropout
 from symgrad.ops.reductions.extremes import amax, max_
 from symgrad.ops.reductions.softmax import softmax
-from symgrad.ops.reductions.sums import cast, cast_wide, check_mean, mean, mean_op, norm, size, sum_, var, var_op
+from symgrad.ops.reductions.sums import cast, cast_wide, check_mean, mean, norm, size, sum_, var
 from symgrad.ops.reductions.wide import cast_back, in_dtype_of, rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
@@ -106,39 +105,6 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
 
 
 # ------------------------------------------------------------------------------------------ normalisation
-
-
-def _by_moments(x: Any, *, dim: tuple[int, ...], eps: float) -> Any:
-    return (x - mean_op(x, dim=dim, keepdim=True)) * _scale(x, dim, eps)
-
-
-def _scale(x: Any, dim: tuple[int, ...], eps: float) -> Any:
-    return rsqrt(var_op(x, dim=dim, correction=0, keepdim=True) + eps)
-
-
-def _standardised_slope(g: Any, out: Any, x: Any, *, dim: tuple[int, ...], eps: float) -> Any:
-    """What a cotangent has along ones and along ``out`` changes the moments and nothing else: a symmetric slope."""
-    along = mean_op(real(g * conj(out)), dim=dim, keepdim=True)
-    return (g - mean_op(g, dim=dim, keepdim=True) - out * along) * _scale(x, dim, eps)
-
-
-standardised: Op = primitive(
-    "standardised",
-    kernels.standardised,
-    (_standardised_slope,),
-    jvp=(_standardised_slope,),
-    define=_by_moments,
-    spelled=True,
-    mixes="dim",
-    single=_by_moments,
-    example=("vector", {"dim": (0,), "eps": 0.1}),
-    samples=[
-        sampling.one("real", "n", "m", dim=(1,), eps=0.1),
-        sampling.one("real", "n", "m", dim=(0, 1), eps=0.1),
-        sampling.one("real", "n", dim=(0,), eps=0.1),
-    ],
-    doc="Mean 0 over axes and variance 1, to which eps is added.",
-)
 
 
 def _standardised(input: Any, axes: tuple[int, ...], eps: float) -> Any:

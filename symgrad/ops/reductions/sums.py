@@ -202,7 +202,7 @@ cast_op: Op = primitive(
 
 mean_op: Op = primitive(
     "mean",
-    lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
+    kernels.mean_over,
     (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
     linear=True,
     infer=reduced_shape,
