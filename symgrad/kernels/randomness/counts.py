@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,8 @@ def poisson_count(rate: float, draw: Callable[[], float]) -> int:
 
 def poisson_counts(rates: Any, source: Any) -> Any:
     """Counts for an array of rates, with the numbers of a source of uniform ones."""
-
-    def draw() -> float:
-        return float(source.uniform((1,), np.dtype(np.float64))[0])
-
-    counts = [poisson_count(rate, draw) for rate in np.asarray(rates, np.float64).ravel().tolist()]
+    with _one_by_one(source) as draw:
+        counts = [poisson_count(rate, draw) for rate in np.asarray(rates, np.float64).ravel().tolist()]
     return np.array(counts, np.float64).reshape(np.shape(rates))
 
 
@@ -100,9 +98,13 @@ def _tail(k: float) -> float:
 
 def binomial_counts(trials: Any, chances: Any, source: Any) -> Any:
     """Counts for arrays of numbers of trials and chances, with the numbers of a source of uniform ones."""
-
-    def draw() -> float:
-        return float(source.uniform((1,), np.dtype(np.float64))[0])
-
     pairs = zip(trials.ravel().tolist(), chances.ravel().tolist(), strict=True)
-    return np.array([binomial_count(n, p, draw) for n, p in pairs], np.float64).reshape(trials.shape)
+    with _one_by_one(source) as draw:
+        return np.array([binomial_count(n, p, draw) for n, p in pairs], np.float64).reshape(trials.shape)
+
+
+def _one_by_one(source: Any) -> AbstractContextManager[Callable[[], float]]:
+    """What draws a uniform double at each call; of generators of others each is asked for by itself."""
+    if hasattr(source, "one_by_one"):
+        return source.one_by_one()  # type: ignore[no-any-return]
+    return nullcontext(lambda: float(source.uniform((1,), np.dtype(np.float64))[0]))

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+_AHEAD = 256
+"""Doubles that are made at a time where it is not known how many are needed."""
 _BLOCK = 16
 _WIDE = 1 << 28
 """From this span on torch takes 64 bits for an integer."""
@@ -83,6 +86,26 @@ class Generator:
             return values
         words = self._words.random_raw(2 * count)
         return (((words[::2] << np.uint64(32)) | words[1::2]) & np.uint64((1 << 53) - 1)) * 2.0**-53
+
+    @contextmanager
+    def one_by_one(self) -> Iterator[Callable[[], float]]:
+        """What draws a double at each call; they are made many at a time, and the engine goes on after the last."""
+        ahead: list[float] = []
+        before: Any = None
+
+        def draw() -> float:
+            nonlocal before
+            if not ahead:
+                before = self._words.state
+                ahead.extend(self._uniform(_AHEAD, np.dtype(np.float64))[::-1].tolist())
+            return ahead.pop()
+
+        try:
+            yield draw
+        finally:
+            if ahead:
+                self._words.state = before
+                self._words.random_raw(2 * (_AHEAD - len(ahead)), output=False)
 
     def integers(self, span: int, shape: tuple[int, ...], wide: bool | None = None) -> Any:
         """Integers from 0 up to ``span``, itself excluded: a word for each, or (``wide``: as a wide span has) two."""
