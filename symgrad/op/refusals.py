@@ -47,7 +47,7 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
         def checked(*args: Any, **kwargs: Any) -> Any:
             found = [dtype for arg in args if (dtype := getattr(arg, "dtype", None)) is not None]
             if found:
-                dtype = functools.reduce(result_type, found)
+                dtype = found[0] if found.count(found[0]) == len(found) else functools.reduce(result_type, found)
                 if dtype.kind in table:
                     raise refusal(call.__name__, table[dtype.kind], dtype)
             return call(*args, **kwargs)
