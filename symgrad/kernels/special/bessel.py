@@ -146,10 +146,11 @@ def bessel_y(x: Any, n: int) -> Any:
     high = (y >= 1) & np.isfinite(y)
     near, far = np.maximum(y[low], 1e-300), y[high]
     rows = []
-    for k in (0, 1)[: n + 1]:
-        regular = 2 / np.pi * np.log(near / 2) * bessel_j(near, k)
+    for k in (n,) if n < 2 else (0, 1):
         row = np.zeros_like(y)
-        row[low] = regular - 2 / (np.pi * near) * k - (near / 2) ** k / np.pi * harmonic_series(near, k, -1)
+        if near.size:
+            regular = 2 / np.pi * np.log(near / 2) * bessel_j(near, k)
+            row[low] = regular - 2 / (np.pi * near) * k - (near / 2) ** k / np.pi * harmonic_series(near, k, -1)
         row[high] = hankel(far, k).imag
         rows.append(row)
     out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, -1)
@@ -167,11 +168,12 @@ def bessel_ke(x: Any, n: int) -> Any:
     high = (y >= 1) & np.isfinite(y)
     near, far = np.maximum(y[low], 1e-300), y[high]
     rows = []
-    for k in (0, 1)[: n + 1]:
-        regular = (-1) ** (k + 1) * np.log(near / 2) * modified_series(near, k)
-        beside = (-1) ** k * (near / 2) ** k / 2 * harmonic_series(near, k, 1)
+    for k in (n,) if n < 2 else (0, 1):
         row = np.zeros_like(y)
-        row[low] = np.exp(near) * (regular + k / near + beside)
+        if near.size:
+            regular = (-1) ** (k + 1) * np.log(near / 2) * modified_series(near, k)
+            beside = (-1) ** k * (near / 2) ** k / 2 * harmonic_series(near, k, 1)
+            row[low] = np.exp(near) * (regular + k / near + beside)
         row[high] = interpolated(ke_derivative, far, k, 0)[0] / np.sqrt(far)
         rows.append(row)
     out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, 1)
