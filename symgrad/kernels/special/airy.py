@@ -29,7 +29,9 @@ def airy_series(x: Any, second: bool, slope: bool) -> Any:
         else:
             even = even * cube / (3 * k * (3 * k - 1))
             odd = odd * cube / (3 * k * (3 * k + 1))
-        first, last = first + even, last + odd
+        before, first, last = (first, last), first + even, last + odd
+        if k % 8 == 0 and np.array_equal(before, (first, last)):  # and what follows is smaller still
+            break
     a, b = 0.3550280538878172, 0.2588194037928068
     return math.sqrt(3) * (a * first + b * last) if second else a * first - b * last
 
@@ -63,10 +65,12 @@ def airy_left(x: Any, second: bool, slope: bool) -> Any:
     wave = np.empty(x.shape, np.complex128)
     small = np.sqrt(x[near] / 3) if not slope else x[near] / math.sqrt(3)
     turn = np.exp((-1j if slope else 1j) * math.pi / 6)
-    wave[near] = turn * hankel(depth[near], 2 / 3 if slope else 1 / 3) * small
-    root = np.sqrt(np.sqrt(x[far]))
-    series = airy_far(depth[far], -1j, slope) * np.exp(1j * depth[far]) * ((1 - 1j) / math.sqrt(2 * math.pi))
-    wave[far] = -1j * root * series if slope else series / root
+    if near.any():
+        wave[near] = turn * hankel(depth[near], 2 / 3 if slope else 1 / 3) * small
+    if far.any():
+        root = np.sqrt(np.sqrt(x[far]))
+        series = airy_far(depth[far], -1j, slope) * np.exp(1j * depth[far]) * ((1 - 1j) / math.sqrt(2 * math.pi))
+        wave[far] = -1j * root * series if slope else series / root
     wave = wave * np.exp(1j * rest)  # far out the rest is no small angle
     return -wave.imag if second else wave.real
 
@@ -110,10 +114,14 @@ def airy_of(x: Any, second: bool, slope: bool) -> Any:
     left, right, beyond = finite < -1.5, (finite > edge) & (finite < 10), finite >= 10
     middle, out = ~left & (finite <= edge) & ~beyond, np.empty_like(finite)
     with np.errstate(all="ignore"):
-        out[middle] = airy_series(finite[middle], second, slope)
-        out[left] = airy_left(-finite[left], second, slope)
-        out[right] = airy_right(finite[right], slope)
-        out[beyond] = (airy_growing if second else airy_vanishing)(finite[beyond], slope)
+        if middle.any():
+            out[middle] = airy_series(finite[middle], second, slope)
+        if left.any():
+            out[left] = airy_left(-finite[left], second, slope)
+        if right.any():
+            out[right] = airy_right(finite[right], slope)
+        if beyond.any():
+            out[beyond] = (airy_growing if second else airy_vanishing)(finite[beyond], slope)
     out = out.reshape(y.shape)
     end = np.where((y == np.inf) & second, np.inf, np.where(np.isinf(y) & ((y > 0) | (not slope)), 0.0, np.nan))
     return np.where(np.isfinite(y), out, end).astype(x.dtype, copy=False)[()]

@@ -48,19 +48,22 @@ def gamma_mass(a: Any, x: Any) -> Any:
     A large exponent is made of logarithms of twice the digits: its rounding would be the error of the result.
     """
     a, x = np.broadcast_arrays(a, x)
-    large = a >= 10
-    far = np.where(large, a, 10.0)
-    exponent = far * log_rest((x - far) / far, x / far)
-    out = np.asarray(np.exp(-exponent - stirling_rest(far)) / np.sqrt(2 * math.pi * far))
-    long = large & (exponent > 1.5) & (exponent < 800) & (a < 1e7)
-    if long.any():
-        p, q = a[long], x[long]
-        top = two_added(two_log(q), tuple(-part for part in two_log(p)))
-        total = two_added(two_times(p, top), two_sum(p, -q))
-        out[long] = two_exp(total) * np.exp(-stirling_rest(p)) / np.sqrt(2 * math.pi * p)
+    large, out = a >= 10, np.empty(a.shape)
+    if large.any():
+        p, q = a[large], x[large]
+        exponent = p * log_rest((q - p) / p, q / p)
+        mass = np.exp(-exponent - stirling_rest(p)) / np.sqrt(2 * math.pi * p)
+        long = (exponent > 1.5) & (exponent < 800) & (p < 1e7)
+        if long.any():
+            p, q = p[long], q[long]
+            top = two_added(two_log(q), tuple(-part for part in two_log(p)))
+            total = two_added(two_times(p, top), two_sum(p, -q))
+            mass[long] = two_exp(total) * np.exp(-stirling_rest(p)) / np.sqrt(2 * math.pi * p)
+        out[large] = mass
     few = ~large
-    root = np.exp(-x[few] / 2)
-    out[few] = np.power(x[few], a[few]) * root / gamma_function(a[few] + 1) * root
+    if few.any():
+        root = np.exp(-x[few] / 2)
+        out[few] = np.power(x[few], a[few]) * root / gamma_function(a[few] + 1) * root
     return out
 
 
@@ -116,8 +119,10 @@ def gamma_part(a: Any, x: Any, upper: bool) -> Any:
     """P(a, x) below a + 1, or Q(a, x) above: by the integral where series and fraction take many terms, as √a."""
     out, many = np.empty_like(x), a >= 1000
     few = ~many
-    out[few] = (gamma_fraction if upper else gamma_series)(a[few], x[few])
-    out[many] = gamma_tail(a[many], x[many], 0, upper)
+    if few.any():
+        out[few] = (gamma_fraction if upper else gamma_series)(a[few], x[few])
+    if many.any():
+        out[many] = gamma_tail(a[many], x[many], 0, upper)
     return out
 
 
@@ -136,7 +141,8 @@ def incomplete(a: Any, x: Any, upper: bool) -> Any:
         out[low], out[high] = (1 - lower, above) if upper else (lower, 1 - above)
         if upper:
             small = low & (a < 1)
-            out[small] = gamma_complement(a[small], x[small])
+            if small.any():
+                out[small] = gamma_complement(a[small], x[small])
     return out.astype(dtype, copy=False)[()]
 
 

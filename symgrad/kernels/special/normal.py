@@ -305,7 +305,12 @@ def log_ndtr(x: Any) -> Any:
     if x.size > 32768:
         return in_stretches(log_ndtr, x)
     y = x.astype(np.float64)
+    out, left = np.empty_like(y), np.asarray(y < -1)
+    right = ~left
     with np.errstate(all="ignore"):
-        left = np.log(erfcx(-np.minimum(y, -1.0) / math.sqrt(2)) / 2) - np.minimum(y, -1.0) ** 2 / 2
-        right = np.log1p(-ndtr(-np.maximum(y, -1.0)))
-    return np.where(y < -1, left, right).astype(x.dtype, copy=False)[()]
+        if left.any():
+            far = y[left]
+            out[left] = np.log(erfcx(-far / math.sqrt(2)) / 2) - far**2 / 2
+        if right.any():
+            out[right] = np.log1p(-ndtr(-y[right]))
+    return out.astype(x.dtype, copy=False)[()]
