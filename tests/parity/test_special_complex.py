@@ -17,9 +17,9 @@ PLANE = PLANE[PLANE.imag**2 - PLANE.real**2 < 700]
 
 
 @functools.cache
-def faddeeva(z, n):
-    """The derivative of order n in 400 digits, by those of lower order."""
-    with mpmath.workdps(400):
+def faddeeva(z, n, digits=120):
+    """The derivative of order n, by those of lower order; a small part beside a large one takes more digits."""
+    with mpmath.workdps(digits):
         if n == 0:
             return mpmath.exp(-z * z) * mpmath.erfc(-1j * z)
         if n == 1:
@@ -36,7 +36,7 @@ def test_faddeeva_in_the_whole_plane(n, rtol):
 
 def test_real_and_imaginary_part_have_their_own_digits():
     z = np.array([8.0, 26.0 + 1e-300j, 5.0 + 1e-9j, 1e9 + 1e-3j])
-    want = [complex(faddeeva(mpmath.mpc(complex(v)), 0)) for v in z]
+    want = [complex(faddeeva(mpmath.mpc(complex(v)), 0, 400)) for v in z]
     np.testing.assert_allclose(kernels.wofz(z).real, np.real(want), rtol=1e-14)
     np.testing.assert_allclose(kernels.wofz(z).imag, np.imag(want), rtol=1e-14)
     x = np.array([0.0, 1.0, 30.0])
