@@ -225,7 +225,7 @@ def names_in(text: str) -> list[str]:
             kind != "name"
             or before == "."
             or following == "="
-            or name in MODULES | {"pi", "E", "True", "False", "None"}
+            or name in MODULES | {"pi", "E", "inf", "oo", "nan", "True", "False", "None"}
             or (name == "e" and euler)
         ):
             continue

@@ -240,6 +240,10 @@ def test_a_slope_that_is_a_condition_is_a_number():
         (lambda x, A, T: (x >= -1) & (x <= 0), r"-1 \le x \le 0"),
         (lambda x, A, T: (x < 1) & (x > 0), "0 < x < 1"),
         (lambda x, A, T: ~(x > 1) & ~(x < 0), r"0 \le x \le 1"),
+        (lambda x, A, T: sg.reshape(A, -1), r"\operatorname{vec}\left(A^{\top}\right)"),
+        (lambda x, A, T: sg.reshape(A.T, -1), r"\operatorname{vec}\left(A\right)"),
+        (lambda x, A, T: sg.norm(A, 3), r"\lVert \operatorname{vec}\left(A\right) \rVert_{3}"),
+        (lambda x, A, T: sg.norm(A, 1, dim=0), r"\left|A\right|^{\top} \mathbf{1}"),
         (lambda x, A, T: sg.sin(x) - x > 0, r"\sin\left(x\right) > x"),
         (lambda x, A, T: sg.logical_not(x >= 0), "x < 0"),
         (
@@ -293,6 +297,24 @@ def test_texts_and_functions_without_examples():
     assert sg.latex(lambda X, w: ((X @ w) ** 2).sum() / len(X), wrt="w", header=True).startswith(r"\frac{\partial f}")
     c = sg.tensor(2.0, requires_grad=True, name="c")
     assert sg.latex(lambda: c * c) == "c^{2}"
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("norm(x, np.inf)", r"\lVert x \rVert_{\infty}"),
+        ("norm(x, inf)", r"\lVert x \rVert_{\infty}"),
+        ("norm(X, 1)", r"\max\left(\left|X\right|^{\top} \mathbf{1}\right)"),
+        ("norm(X, p=1, dim=(1,))", r"\left|X\right| \mathbf{1}"),
+        ("norm(X, axis=1)", r"\sqrt{X^{\odot 2} \mathbf{1}}"),
+        ("cat(X, Y, dim=0)", r"\begin{bmatrix} X \\ Y \end{bmatrix}"),
+        ("concatenate([X, Y], 1)", r"\begin{bmatrix} X & Y \end{bmatrix}"),
+        ("x*np.inf", r"\infty x"),
+        ("vec(X)", r"\operatorname{vec}\left(X\right)"),
+    ],
+)
+def test_texts_of_numpy_and_of_symgrad(text, printed):
+    assert sg.latex(text, shapes="X=n,m Y=n,m x=n") == printed
 
 
 def test_entries_of_arrays_of_one_entry():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from symgrad.errors import FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.derive import gradient
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
+from symgrad.formula.reading.people.text import read_numpy
 from symgrad.formula.reading.text import from_latex, parse_formula
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import shape_of, to_sympy
@@ -31,8 +33,12 @@ def same(got, want):
     np.testing.assert_allclose(got.reshape(want.shape), want, rtol=1e-7, atol=1e-9)
 
 
+ELSE = re.compile(r"\^|\bI\b|\blu\(")
+"""What means something else to people: a power, the identity, and all factors of a matrix."""
+
+
 def round_trips(term, symbols, values):
-    """LaTeX and Unicode (canonical and as run), text, lambdify and SymPy all give the number of the term."""
+    """LaTeX and Unicode (canonical and as run), text (also as typed by people), lambdify and SymPy give the number."""
     want = evaluate(term, values)
     for canonical in (True, False):
         text = latex(term, canonical=canonical)
@@ -44,6 +50,8 @@ def round_trips(term, symbols, values):
     expr = to_sympy(term, symbols=symbols)
     assert shape_of(expr) == term.shape
     same(evaluate(parse_formula(str(expr), symbols), values), want)
+    if not ELSE.search(str(expr)):
+        same(evaluate(read_numpy(str(expr), symbols), values), want)
     same(evaluate(from_sympy_expr(expr, symbols), values), want)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -303,7 +303,7 @@ def _solve(w: Writer, t: Term) -> Piece | None:
 @writes("norm")
 def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
-    if x.ndim == 2 and p == 2 and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
+    if x.ndim == 2 and p in (1, 2) and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
         return _norms(w, t)
     if x.ndim > 2:
         return root_of_squares(w, t)
@@ -311,23 +311,32 @@ def _norm(w: Writer, t: Term) -> Piece | None:
         return None
     w.closing(x)
     a = w.operand(x)
-    if a.kind == "m" and p != 2:
-        return None
-    mark = "_{F}" if a.kind == "m" else {2: "", math.inf: r"_{\infty}"}.get(p, f"_{{{p:.0f}}}")
-    text = rf"\lVert {text_of(a)} \rVert{mark}"
-    return Piece("s", text)
+    if p == 2:
+        return Piece("s", rf"\lVert {text_of(a)} \rVert{'_{F}' if a.kind == 'm' else ''}")
+    order = r"\infty" if p == math.inf else f"{p:.0f}"
+    return Piece("s", rf"\lVert {text_of(_vec(a) if a.kind == 'm' else a)} \rVert_{{{order}}}")
 
 
 def _norms(w: Writer, t: Term) -> Piece | None:
-    """The norms of rows or columns, as roots of sums of squares."""
+    """The norms of rows or columns, as sums of absolute values or roots of sums of squares."""
     x = t.args[0]
-    if x.dtype is None or x.dtype.kind == "c" or kind_of(x.shape) != "m":
+    if x.dtype is None or kind_of(x.shape) != "m":
         return None
     w.closing(x)
-    squares = pieces.raised(w.operand(x), "2", hadamard_power=True)
-    over = squares if t.params["dim"] == (1,) else transposed(squares)
+    a = w.operand(x)
+    if t.params["p"] == 2 and x.dtype.kind == "c":
+        return None
+    parts = (
+        Piece("m", rf"\left|{text_of(a)}\right|") if t.params["p"] == 1 else pieces.raised(a, "2", hadamard_power=True)
+    )
     ones = w.ones("c", x.shape[1:] if t.params["dim"] == (1,) else x.shape[:1])
-    return Piece("c", rf"\sqrt{{{text_of(pieces.matrix_product('c', over, ones))}}}", POWER)
+    sums = pieces.matrix_product("c", parts if t.params["dim"] == (1,) else transposed(parts), ones)
+    return sums if t.params["p"] == 1 else Piece("c", rf"\sqrt{{{text_of(sums)}}}", POWER)
+
+
+def _vec(columns: Piece) -> Piece:
+    """The columns of a matrix, one below the other (Magnus and Neudecker, 1988)."""
+    return function("c", operator("vec"), text_of(columns))
 
 
 @writes("logsumexp", "amax", "amin")
@@ -347,9 +356,11 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
 
 
 @writes("reshape")
-def _kronecker(w: Writer, t: Term) -> Piece | None:
-    """A ⊗ B, which every other product has in brackets."""
+def _reshape(w: Writer, t: Term) -> Piece | None:
+    """A ⊗ B, which every other product has in brackets; a matrix read row by row as vec of its transpose."""
     pair = sides(t)
+    if pair is None and kind_of(t.args[0].shape) == "m" and kind_of(t.shape) == "c":
+        return _vec(transposed(exact(w, t.args[0])))
     if pair is None or not all(kind_of(x.shape) == "m" for x in pair):
         return None
     left, right = pair

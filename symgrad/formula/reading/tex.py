@@ -47,6 +47,7 @@ from symgrad.formula.reading.values import (
     scalar,
     transposed,
     value_of,
+    vec,
 )
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, size_letter
@@ -496,6 +497,8 @@ class _TexReader(OptionReader):
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         if name == "diag":
             return value_of(diag(args[0].term))
+        if name == "vec":
+            return value_of(vec(self.plain(args[0])))
         if name == "softmax" and axes is None:
             return self.along_last(name, args[0])
         if name == "svdv":

@@ -395,8 +395,9 @@ class _Reader:
         tokens = self.tokens
         if tokens.found("..."):
             return Ellipsis
-        if tokens.peek() == "np":
-            tokens.at += 4
+        tokens.at += 2 if tokens.peek() == "np" else 0
+        if tokens.peek() == "array" and tokens.peek(1) == "(":
+            tokens.at += 2
             return self.array()
         if tokens.peek() == "(" or tokens.peek() in self.table or (tokens.kind == "name" and tokens.peek(1) == "("):
             return self.expression(0)
@@ -435,7 +436,7 @@ _CONSTANTS: dict[str, Callable[[], Term]] = {
     "pi": lambda: as_term(PI),
     "E": lambda: lookup("exp")(number(1)),
     "I": lambda: number(1j),
-    "oo": lambda: number(float("inf")),
+    **dict.fromkeys(("oo", "inf"), lambda: number(float("inf"))),
     "nan": lambda: number(float("nan")),
     "True": lambda: number(True),
     "False": lambda: number(False),

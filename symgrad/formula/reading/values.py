@@ -10,6 +10,7 @@ column.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.term import NUMBER, Term, apply, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
+from symgrad.ops.shapes.sizes import product_size
 
 _TRANSPOSE = {"v": "r", "r": "v", "o": "or", "or": "o", "rb": "cb", "cb": "rb"}
 _SCALARS = ("s", "o", "or", "oo")
@@ -48,6 +50,11 @@ def diag(a: Term) -> Any:
     if a.ndim != 2:
         raise ProductMisfit(f"diag() of {f'an array of shape {a.shape}' if a.ndim else 'a number'}: it takes a vector")
     return op("diagonal", a, offset=0, dim1=0, dim2=1)
+
+
+def vec(a: Term) -> Any:
+    """The columns of a matrix, one below the other."""
+    return op("reshape", a.T, shape=(functools.reduce(product_size, reversed(a.shape), 1),)) if a.ndim > 1 else a
 
 
 class Value:

@@ -353,6 +353,13 @@ def params_text(params: dict[str, Any], size_params: tuple[str, ...] = (), place
     )
 
 
+def _closed(operand: Any, printer: Any) -> str:
+    """The text of an operand before an index; a square root is a call there, though SymPy takes it for a power."""
+    if operand.is_Pow and operand.exp == sp.S.Half:
+        return str(printer._print(operand))
+    return str(printer.parenthesize(operand, PRECEDENCE["Atom"], strict=True))
+
+
 def head_text(self: Head, printer: Any) -> str:
     """NumPy-like text of a head, as :func:`symgrad.formula.reading.text.parse_formula` reads it."""
     name, params, operands = self.op_name, self.params, self.operands
@@ -361,10 +368,10 @@ def head_text(self: Head, printer: Any) -> str:
         left = printer._print(operands[0]) if chained else _factor_text(operands[0], printer)
         return f"{left} @ {_factor_text(operands[1], printer)}"
     if name == "permute" and params["dims"] == (1, 0):
-        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}.T"
+        return f"{_closed(operands[0], printer)}.T"
     if name == "getitem":
         index = params["index"].text([printer._print(a) for a in operands[1:]])
-        return f"{printer.parenthesize(operands[0], PRECEDENCE['Atom'], strict=True)}[{index}]"
+        return f"{_closed(operands[0], printer)}[{index}]"
     if name == "full" and params["dtype"] == "float64" and params["value"] in (0, 1):
         return f"{'ones' if params['value'] else 'zeros'}({', '.join(map(str, params['shape']))})"
     texts = [printer._print(a) for a in operands]

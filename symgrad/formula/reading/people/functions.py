@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,8 +12,18 @@ from symgrad.errors import FormulaError
 from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.derive import gradient
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.reading.values import diag, op
-from symgrad.formula.term import Term, apply, full, number, size_letter, size_product, substitute, symbol
+from symgrad.formula.reading.values import diag, op, vec
+from symgrad.formula.term import (
+    Term,
+    apply,
+    constant_value,
+    full,
+    number,
+    size_letter,
+    size_product,
+    substitute,
+    symbol,
+)
 from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.indexing.getitem import static_index
@@ -32,11 +43,6 @@ def _trace(a: Term) -> Any:
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ProductMisfit(f"the trace of an array of shape {a.shape}")
     return op("trace", a)
-
-
-def _vec(a: Term) -> Any:
-    """The columns of a matrix, one below the other."""
-    return op("reshape", a.T, shape=(functools.reduce(product_size, reversed(a.shape), 1),)) if a.ndim > 1 else a
 
 
 def commutation(m: Any, n: Any) -> Any:
@@ -68,9 +74,12 @@ def _logsumexp(a: Term, axis: Any = None, dim: Any = None, keepdims: bool = Fals
 
 
 def _norm(a: Term, ord: Any = None, **params: Any) -> Any:
-    """NumPy's: without axes, the orders of a matrix but "fro" are those of operators."""
+    """NumPy's: without axes, the orders of a matrix but "fro" are those of operators; and torch's, which says ``p``."""
+    if "p" in params:
+        return FRONTS["norm"].call(a, **{name: static(value) for name, value in params.items()})
     p = 2 if ord in (None, "fro", "f") else static(ord)
-    if a.ndim == 2 and isinstance(p, int) and ord not in (None, "fro", "f") and not params:
+    p = math.inf if isinstance(p, Term) and constant_value(p) == math.inf else p
+    if a.ndim == 2 and isinstance(p, (int, float)) and ord not in (None, "fro", "f") and not params:
         if abs(p) == 2 and any(isinstance(size, str) for size in a.shape):
             raise FormulaError(
                 f"norm(…, {p}) of a matrix is one of its singular values, as in NumPy, which needs sizes that are "
@@ -182,6 +191,20 @@ def _differences(a: Term, n: Any = 1, axis: Any = -1) -> Any:
     return op("sub", later, earlier)
 
 
+def _several(name: str) -> Callable[..., Any]:
+    """``stack`` and ``cat``: of a list, as in NumPy, and of arrays one by one, as they are printed."""
+
+    def call(first: Any, *more: Any, axis: Any = None, dim: Any = None) -> Any:
+        given = axis if axis is not None else dim
+        if not isinstance(first, tuple):
+            return joined((first, *more), name, 0 if given is None else given)
+        if len(more) > (given is None):
+            raise TypeError("it takes a list of arrays and an axis")
+        return joined(first, name, more[0] if more else 0 if given is None else given)
+
+    return call
+
+
 def _appended(axis: int) -> Callable[..., Any]:
     """``hstack`` and ``vstack``: vectors are rows of the one and parts of the other."""
 
@@ -258,7 +281,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "trace": _trace,
     "tr": _trace,
-    "vec": _vec,
+    "vec": vec,
     "diag": diag,
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
@@ -280,11 +303,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pinv": lambda a, *_: pseudo_inverse(a),
     "array": joined,
     "asarray": joined,
-    "stack": lambda entries, axis=0, dim=None: joined(entries, "stack", axis if dim is None else dim),
-    **dict.fromkeys(
-        ("concatenate", "cat", "concat"),
-        lambda entries, axis=0, dim=None: joined(entries, "cat", axis if dim is None else dim),
-    ),
+    "stack": _several("stack"),
+    **dict.fromkeys(("concatenate", "cat", "concat"), _several("cat")),
     "hstack": _appended(1),
     "vstack": _appended(0),
     "diff": _differences,

@@ -8,6 +8,7 @@ Two readings of one text.  :func:`read_numpy` is NumPy's: vectors have one axis,
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Container, Iterable, Mapping
@@ -41,7 +42,7 @@ LOWERED = "[₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ]"
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
     rf"|(?P<name>(?!{RAISED}|{LOWERED})[^\W\d](?:(?!{RAISED}|{LOWERED})\w)*)"
-    r"|(?P<text>'[a-z]{2,12}'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
+    r"|(?P<text>'[a-z]{2,12}\d*'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[ⁱⁿˣʸᵏᵐᵖ])"
     rf"|(?P<lowered>{LOWERED}+)"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏∘⋅×′!]))"
@@ -80,13 +81,18 @@ def bracketed(items: Items, names: Container[str] = ()) -> Items:
     return out
 
 
-def _without_modules(items: list[tuple[str, str, int]], modules: set[str]) -> list[tuple[str, str, int]]:
-    out: list[tuple[str, str, int]] = []
+_OF_MODULES = {"e": "E", "inf": "oo"}
+"""Numbers of modules by the names of SymPy, as ``np.e``; an ``e`` without a module may be a vector."""
+
+
+def _without_modules(items: Items, modules: set[str]) -> Items:
+    out: Items = []
     for k, item in enumerate(items):
         following = items[k + 1][1] if k + 1 < len(items) else ""
         module = item[1] in modules and following == "."
         if not module and not (item[1] == "." and k and items[k - 1][1] in modules):
-            out.append(item)
+            of_module = k > 1 and items[k - 1][1] == "." and items[k - 2][1] in modules
+            out.append((item[0], _OF_MODULES.get(item[1], item[1]), item[2]) if of_module else item)
     return out
 
 
@@ -305,7 +311,16 @@ class NumpyReader(_Reader):
     def people(self, name: str, args: list[Any], params: dict[str, Any]) -> Any:
         """A function by its name in NumPy, torch or mathematics."""
         own = function(name) or function(OPERATORS.get(name, ALIASES.get(name, name)))
-        return self.applied(name, args, params) if own is None else own(*args, **params)
+        if own is None:
+            return self.applied(name, args, params)
+        try:
+            return own(*args, **params)
+        except (TypeError, KeyError, ValueError, AttributeError):
+            if not params or name not in TABLE:
+                raise
+            with contextlib.suppress(TypeError, KeyError, ValueError, AttributeError):
+                return self.applied(name, args, params)  # with the parameters of the table, as symgrad prints it
+            raise
 
 
 # ---------------------------------------------------------------------------------------------- matrices on paper
