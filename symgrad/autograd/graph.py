@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.autograd.graphs.budget import memory_budget
-from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle, register_multi_grad_hook
+from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle, accumulated, register_multi_grad_hook
 from symgrad.autograd.graphs.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -28,6 +28,7 @@ from symgrad.tape.backward.order import settle
 from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.memory.views import count_change, out_of_reach
+from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.naming import full_name, node_name, tensor_like
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
@@ -239,6 +240,18 @@ class AccumulateGrad:
         if extra.metadata is None:
             extra.metadata = {}
         return extra.metadata  # type: ignore[no-any-return]
+
+    def __call__(self, *gradients: Any) -> tuple[()]:
+        """Add a gradient to the leaf's, as a backward pass does; there is nothing to give on."""
+        if len(gradients) != 1:
+            raise ArgumentError(f"expected 1 arguments, got {len(gradients)} instead")
+        (g,) = gradients
+        if g is not None:
+            leaf = self.variable
+            before = plain(Tensor, np.zeros_like(leaf._value)) if leaf.grad is None else leaf.grad
+            leaf.grad = before + g if is_grad_enabled() else before.add_(g)
+            accumulated(leaf, g._value, Tensor)
+        return ()
 
     def name(self) -> str:
         """The node's name, as torch writes it."""

@@ -171,6 +171,23 @@ def test_grad_fn_badcalls(t):
     assert (first.item(), second.item()) == (9.0, 3.0)
     mean = leaf(t, [1.0, 2.0]).mean()
     assert mean.grad_fn(t.tensor(4.0, dtype=t.float64)).tolist() == [2.0, 2.0]
+    doubled = (x * 2).grad_fn
+    assert len(doubled.next_functions) == len(doubled(x.detach())) == 2  # numbers are inputs, too, and get nothing
+    assert doubled(x.detach())[1] is None
+    assert doubled(None) == (None, None)
+
+
+def test_calling_an_accumulation_node(t):
+    """It adds to the leaf's gradient and runs the hooks after that, not those of the leaf itself."""
+    x, seen = leaf(t, [1.0, 2.0]), []
+    x.register_hook(lambda g: seen.append("leaf"))
+    x.register_post_accumulate_grad_hook(lambda x: seen.append(x.grad.tolist()))
+    node = (x * 2).grad_fn.next_functions[0][0]
+    assert node(t.tensor([3.0, 3.0], dtype=t.float64)) == ()
+    assert node(t.tensor([1.0, 0.0], dtype=t.float64)) == ()
+    assert seen == [[3.0, 3.0], [4.0, 3.0]]
+    with pytest.raises(TypeError, match="expected 1 arguments, got 0 instead"):
+        node()
 
 
 def test_grad_unreachable(t):

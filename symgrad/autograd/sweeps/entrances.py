@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.anomaly_mode import ANOMALY, CheckedSweep
-from symgrad.autograd.graph import GradientEdge, tensor_at
+from symgrad.autograd.graph import GradientEdge, inputs, tensor_at
 from symgrad.autograd.graphs.hooks import (
     as_tensor,
     count_outputs,
@@ -275,18 +275,25 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
         elif isinstance(node.args, Labelled) and node.args.inputs is not None:
             results = sweep.whole(node, g, node.args.inputs)
         else:
-            made = sweep.contributions(node, node.mask, g, None)[0]
-            results = [c for c, arg in zip(made, node.args, strict=True) if hasattr(arg, "raw_shape")]
+            results = _by_inputs(node, sweep.contributions(node, node.mask, g, None)[0])
     settle(sweep.turns)
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
 
 
+def _by_inputs(node: Node, made: list[Any]) -> list[Any]:
+    """What a node gives to its arguments in torch's order of inputs, among which numbers are that get nothing."""
+    left, results = dict(enumerate(node.args)), []
+    for arg, _ in inputs(node):
+        k = next((k for k, other in left.items() if other is arg), -1)
+        results.append(None if left.pop(k, None) is None else made[k])
+    return results
+
+
 def _of_nothing(node: Node) -> Any:
-    """What a node with one output makes of no gradient: none for each of its tensor arguments."""
-    labelled = node.args.inputs if isinstance(node.args, Labelled) else None
-    inputs = [arg for arg in node.args if hasattr(arg, "raw_shape")] if labelled is None else labelled
-    return None if len(inputs) == 1 else (None,) * len(inputs)
+    """What a node with one output makes of no gradient: none for each of its inputs."""
+    count = len(inputs(node))
+    return None if count == 1 else (None,) * count
 
 
 _CYCLE = (
