@@ -93,7 +93,8 @@ def remember(key: tuple[Any, ...], parts: tuple[Any, ...], x: Any) -> _Found:
 
 def _hold(known: dict[Any, tuple[_Found, Any]], found: _Found, x: Any) -> None:
     """Let a decomposition be known as long as the array ``x`` is there."""
-    known[found.key] = found, weakref.ref(x, lambda _: _drop(known, found.key, found))
+    drop = functools.partial(_drop, known, found.key, found)  # bound now: at the end modules are emptied before arrays
+    known[found.key] = found, weakref.ref(x, drop)
 
 
 def copy_of(x: Any) -> Any:
@@ -110,7 +111,7 @@ def copy_of(x: Any) -> Any:
     return copy
 
 
-def _drop(known: dict[Any, tuple[_Found, Any]], key: Any, found: _Found) -> None:
+def _drop(known: dict[Any, tuple[_Found, Any]], key: Any, found: _Found, _: Any) -> None:
     found.here = [None] * len(found.here)
     if key in known and known[key][0] is found:
         known.pop(key, None)
