@@ -379,3 +379,17 @@ def test_bessel_functions_of_high_order_overflow_to_their_infinity() -> None:
     assert (sg.special.spherical_yn(200, -z[:3]) == np.inf).all()
     with mpmath.workdps(30):
         np.testing.assert_allclose(sg.special.yv(200, z[4]), float(mpmath.bessely(200, 150)), rtol=1e-12)
+
+
+def test_beta_functions_at_poles_are_infinite_or_their_limits() -> None:
+    """binom(50, 80) was nan, and B(-5, 3) was 0: at a pole of both Γ(a) and Γ(a + b) it is the limit in a."""
+    a, b = np.array([-29.0, -2.0, -2.0, 0.0, -1.5]), np.array([81.0, 171.0, 0.5, 52.0, 2.0])
+    assert np.array_equal(np.isinf(sg.special.beta(a, b)), [True, True, True, True, False])
+    a, b = np.array([-5.0, -3.0, -2.0, -29.0]), np.array([3.0, 3.0, 2.0, 10.0])
+    with mpmath.workdps(60):
+        wanted = [float(mpmath.beta(mpmath.mpf(x) + mpmath.mpf(10) ** -30, y)) for x, y in zip(a, b, strict=True)]
+    np.testing.assert_allclose(sg.special.beta(a, b), wanted, rtol=1e-12)
+    np.testing.assert_allclose(sg.special.beta(b, a), wanted, rtol=1e-12)
+    np.testing.assert_allclose(sg.special.betaln(a, b), np.log(np.abs(wanted)), rtol=1e-12, atol=1e-12)
+    n, k = np.array([50.0, 200.0, 3.0, -2.0]), np.array([80.0, 300.0, 170.0, 3.0])
+    np.testing.assert_allclose(sg.special.binom(n, k), [0, 0, 0, -4], rtol=1e-12)

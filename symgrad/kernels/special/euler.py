@@ -75,7 +75,18 @@ def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
         rest = ~(near | large)
         outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
         out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
+    pole = (low <= 0) & (low == np.floor(low)) & np.isfinite(low) & np.isfinite(high)
+    if pole.any():
+        out[pole] = _beta_at_poles(low[pole], high[pole], logarithm)
     return out
+
+
+def _beta_at_poles(a: Any, b: Any, logarithm: bool) -> Any:
+    """B(a, b) for a = 0, -1, …: infinite, but where b is whole and Γ(a + b) has a pole, too, (-1)^b B(1 - a - b, b)."""
+    finite = (b > 0) & (b == np.floor(b)) & (a + b <= 0)
+    b = np.where(finite, b, 1.0)
+    size = beta_parts(np.where(finite, 1 - a - b, 1.0), b, logarithm)
+    return np.where(finite, size if logarithm else size * (1 - 2 * (b % 2)), np.inf)
 
 
 def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
