@@ -96,5 +96,6 @@ def _in_torch(place: str) -> list[str]:
     """How torch's function of that name is called."""
     space, _, name = place.rpartition(".")
     key = f"Tensor.{name}" if space == "Tensor" else f"{space}_{name}" if space else name
-    calls = [f"``{name}{way}``" for way in ways(key) or () if not way.hidden]
+    known = ways(key)
+    calls = [f"``{name}()``"] if known == () else [f"``{name}{way}``" for way in known or () if not way.hidden]
     return [f"In torch: {calls[0]}.", *(f"      or: {call}." for call in calls[1:_CALLS])] if calls else []

@@ -317,6 +317,15 @@ def test_texts_of_numpy_and_of_symgrad(text, printed):
     assert sg.latex(text, shapes="X=n,m Y=n,m x=n") == printed
 
 
+def test_losses_print_as_norms():
+    def loss(X, w, y):
+        return sg.nn.functional.mse_loss(X @ w, y)
+
+    example = (5, 3), (3,), (5,)
+    assert sg.latex(loss, *example) == r"\frac{\lVert X w - y \rVert^{2}}{n}"
+    assert sg.latex(loss, *example, wrt="w") == r"\frac{2}{n} X^{\top} \left(X w - y\right)"
+
+
 def test_entries_of_arrays_of_one_entry():
     x = sg.tensor([[2.0]], requires_grad=True, name="x")
     assert str(sg.explicit(x)) == "[[x[0, 0]]]"

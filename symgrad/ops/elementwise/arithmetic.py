@@ -339,6 +339,7 @@ squared_error: Op = elementwise(
     turn=(1, 2),
     domain=_ALL,
     define=lambda x, y: (x - y) ** 2,
+    expanded=True,
     doc="(x - y) squared.",
 )
 reciprocal: Op = elementwise(
