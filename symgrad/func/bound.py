@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -183,18 +183,7 @@ class Bound:
         if self.tracked or (WATCH.count and watching() is not None):
             return True
         mine = {id(v) for v in self.variables}
-        seen: set[int] = set()
-        stack = [o._node for o in outs if isinstance(o, Recorded) and o._node is not None]
-        while stack:
-            node = stack.pop()
-            for k, arg in enumerate(node.args):
-                if node.mask >> k & 1 and id(arg) not in seen:
-                    seen.add(id(arg))
-                    if not isinstance(arg, Recorded):
-                        stack.append(arg)
-                    elif id(arg) not in mine and arg._requires_grad and not _inner(arg):
-                        return True
-        return False
+        return any(id(leaf) not in mine and not _inner(leaf) for leaf in _leaves(outs))
 
     def beside(self, aux: Any) -> Any:
         """What a function gave beside its output: parts keep their graph where it leads to something outside."""
@@ -383,12 +372,10 @@ def _inner(leaf: Any) -> bool:
     return leaf._extra is not None and leaf._extra.inner
 
 
-def of_inner_alone(value: Any) -> bool:
-    """Whether a result requires grad for nothing but variables of ``vjp``, which are nobody's business outside."""
-    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
-        return False
+def _leaves(outs: Iterable[Any]) -> Iterator[Any]:
+    """The leaves that results require grad for, each as soon as it is found."""
     seen: set[int] = set()
-    stack, found = [value._node], False
+    stack = [o._node for o in outs if isinstance(o, Recorded) and o._node is not None]
     while stack:
         node = stack.pop()
         for k, arg in enumerate(node.args):
@@ -397,10 +384,18 @@ def of_inner_alone(value: Any) -> bool:
                 if not isinstance(arg, Recorded):
                     stack.append(arg)
                 elif arg._requires_grad:
-                    if not _inner(arg):
-                        return False
-                    found = True
-    return found
+                    yield arg
+
+
+def of_inner_alone(value: Any) -> bool:
+    """Whether a result requires grad for nothing but variables of ``vjp``, which are nobody's business outside."""
+    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
+        return False
+    leaf = None
+    for leaf in _leaves([value]):
+        if not _inner(leaf):
+            return False
+    return leaf is not None
 
 
 def flat_parts(out: Any) -> list[Any]:

@@ -27,7 +27,7 @@ from symgrad.formula.reading.people.text import (
 )
 from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
-from symgrad.formula.reading.text import ALIASES
+from symgrad.formula.reading.text import ALIASES, CONSTANTS
 from symgrad.formula.resizing import resized
 from symgrad.formula.signs import ASSUMED, with_signs
 from symgrad.formula.structures import known_structure
@@ -225,7 +225,7 @@ def names_in(text: str) -> list[str]:
             kind != "name"
             or before == "."
             or following == "="
-            or name in MODULES | {"pi", "E", "inf", "oo", "nan", "True", "False", "None"}
+            or name in MODULES | CONSTANTS.keys() - {"I"} | {"None"}
             or (name == "e" and euler)
         ):
             continue

@@ -281,8 +281,8 @@ class _Reader:
             return self.table[name]
         if name in self.letters:
             return size_letter(name)
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]()
+        if name in CONSTANTS:
+            return CONSTANTS[name]()
         self.tokens.at -= 1
         raise self.tokens.error(
             f"{name!r} is no symbol here; the symbols are {', '.join(sorted(self.table)) or 'none'}", NameProblem
@@ -432,7 +432,7 @@ class _Reader:
         return out
 
 
-_CONSTANTS: dict[str, Callable[[], Term]] = {
+CONSTANTS: dict[str, Callable[[], Term]] = {
     "pi": lambda: as_term(PI),
     "E": lambda: lookup("exp")(number(1)),
     "I": lambda: number(1j),
