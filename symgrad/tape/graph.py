@@ -25,7 +25,8 @@ FREED: Any = ("freed",)
 class Node:
     """One recorded operation.
 
-    mask      bit i set: a gradient flows to argument i
+    mask      bit i set: a gradient flows to argument i; 0 where the result requires no grad.  One beyond the arguments
+              stands for a history that was cut off: the result requires grad, and leads nowhere
     saved     (out, *inputs) with None for what no rule reads
     rules     the pullback to each argument (None: no gradient flows there), where a sweep may call them as they are:
               results of float32 or float64 whose arguments have their shape and dtype, so that cotangents need no

@@ -419,3 +419,21 @@ def test_written_through_strides_without_history(t, cut):
     y = t.zeros(2, 2)
     eval(cut, {"y": y}).as_strided((2,), (1,)).fill_(5)
     assert y.tolist() == [[5.0, 5.0], [0.0, 0.0]]
+
+
+OFF = {**CUT, "slice": lambda v: v[1:], "unfold": lambda v: v.unfold(0, 2, 1)}
+
+
+@pytest.mark.parametrize("cut", OFF.values(), ids=OFF)
+def test_a_view_that_was_cut_off_is_differentiated_twice(t, cut):
+    """A view of a base that gave up requires_grad, and was changed, leads nowhere, and has all derivatives itself."""
+    x = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    v = cut(x)
+    x.requires_grad_(False)
+    x.mul_(3)
+    (g,) = t.autograd.grad((v * v * v).sum(), v, create_graph=True)
+    assert g.requires_grad
+    (h,) = t.autograd.grad(g.sum(), v)
+    assert h.tolist() == (6 * v).tolist()
+    (v * v).sum().backward()
+    assert x.grad is None

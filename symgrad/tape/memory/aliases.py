@@ -173,5 +173,6 @@ def _cut_off(root: Any, chain: Chain) -> Any:
     first = made._node
     while first.args[0] is not base:
         first = first.args[0]
-    first.args, first.mask, first.saved, first.rules = (root.source(), *first.args[1:]), 0, (), None
+    first.args, first.saved, first.rules = (root.source(), *first.args[1:]), (None,) * (1 + len(first.args)), None
+    first.mask = 1 << len(first.args)
     return made
