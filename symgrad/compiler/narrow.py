@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, get_default_dtype, is_narrow, real_part
 from symgrad.formula.shortcuts import as_run
-from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, rebuilt
+from symgrad.formula.term import NUMBER, SYMBOL, Term, evaluate, full, make, number, rebuilt
 from symgrad.ops.reductions.sums import cast_op
 
 
@@ -37,7 +37,10 @@ def _few_digits(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     def rounded(value: Any) -> Any:  # bfloat16 takes no fractions
         return np.asarray(value if isinstance(value, complex) else float(value)).astype(*narrow).item()
 
-    return tuple(number(rounded(a.params["value"])) if a.dtype is None else a for a in args)
+    def value_of(constant: Term) -> Any:  # a number, or what stands for one: 3 log π
+        return constant.params["value"] if constant.op is NUMBER else evaluate(constant, {})
+
+    return tuple(number(rounded(value_of(a))) if a.dtype is None else a for a in args)
 
 
 def _whole(term: Term) -> bool:

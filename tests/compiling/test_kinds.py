@@ -147,6 +147,14 @@ def test_zero_times_infinity_is_nan_in_programs_of_every_precision(dtype):
         np.testing.assert_array_equal(sg.compile(lambda x: sg.stack([x * 0, x]), x)(x)[0], x * 0)
 
 
+def test_constants_that_are_no_numbers_stand_in_programs_of_half_precision():
+    """The 3/2 log π of mvlgamma was taken for a number, which was a KeyError."""
+    x = np.array([3.0, 4.0], np.float16)
+    got = sg.compile(lambda x: sg.mvlgamma(x, 3))(x)
+    assert got.dtype == np.float16
+    np.testing.assert_allclose(got, sg.mvlgamma(x.astype(np.float64), 3), rtol=1e-3)
+
+
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5])
 
 
