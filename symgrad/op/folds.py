@@ -9,15 +9,21 @@ from typing import Any
 FOLDED: dict[str, Callable[..., Any]] = {}
 """The functions that may be folded, by the names of their ops."""
 
+RESULTS: set[str] = set()
+"""Those whose result is kept, too."""
+
 RECORDER: list[Callable[[str, tuple[Any, ...], dict[str, Any]], Any]] = []
 """What calls a folded function, by its name; filled in by the carrier that records."""
 
 
-def folded(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def folded(name: str, result: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function that keeps more than its arguments when it is recorded op by op.
 
     It has one result and does nothing but compute, the same each time: it is run again when its gradient is asked for.
+    ``result``: the derivative is made of the result that it had, as torch's is, which shows once the arguments change.
     """
+    if result:
+        RESULTS.add(name)
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         FOLDED[name] = function

@@ -233,6 +233,11 @@ def logsigmoid_slope(g: Any, x: Any) -> Any:
     return rounded_to(single.slope_from_tail(widened(g), wide, _rounding(x)(single._exp(-np.abs(wide)))), x.dtype)
 
 
+def hardshrink(x: Any, by: Any) -> Any:
+    """x, and 0 within a number of 0, which is rounded first."""
+    return kernels.masked(x, np.logical_not(np.abs(widened(x)) <= widened(x.dtype.type(by))))
+
+
 def gated(x: Any, gate: Any) -> Any:
     """x/(1 + e^-gate), rounded after every step."""
     r = _rounding(x)

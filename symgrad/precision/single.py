@@ -144,6 +144,11 @@ def gated(x: Any, gate: Any) -> Any:
         return x / (1 + _exp(-gate))
 
 
+def glu(x: Any, gate: Any) -> Any:
+    """x times the logistic function of the gate, every step rounded."""
+    return x * sigmoid(gate)
+
+
 def softplus_slope(g: Any, x: Any) -> Any:
     """g e^x/(e^x + 1), every step rounded, and g where e^x would be too large."""
     e = _exp(np.minimum(x, np.float32(20)))

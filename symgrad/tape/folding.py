@@ -18,7 +18,7 @@ import numpy as np
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import is_floating
 from symgrad.op import Op
-from symgrad.op.folds import FOLDED, RECORDER
+from symgrad.op.folds import FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
 from symgrad.tape.modes import MODE, enable_grad, no_grad
@@ -27,7 +27,8 @@ from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tape.watching.watch import WATCH
 
 PULL: list[Callable[..., Any]] = []
-"""How a call is pulled back: ``(call, g, inputs, wanted) -> {position: gradient}``; filled in from above."""
+"""How a call is pulled back: ``(call, g, inputs, wanted, result) -> {position: gradient}``, where the last is the value
+that it had, or None for the one that it has now; filled in from above."""
 
 
 class FoldedOp(Op):
@@ -36,7 +37,9 @@ class FoldedOp(Op):
     __slots__ = ()
 
     def __init__(self, name: str):
-        super().__init__(name, "folded", FOLDED[name], _pull, define_symbolic=_unfolded_term)
+        super().__init__(
+            name, "folded", FOLDED[name], _pull_from if name in RESULTS else _pull, define_symbolic=_unfolded_term
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (folded_op, (self.name,))
@@ -120,9 +123,18 @@ def _strange(leaf: Any) -> bool:
 
 def _pull(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:  # noqa: ARG001  (the rule's signature)
     """The gradient for argument ``i``; the parts run once for all of them."""
+    return _part(i, g, None, inputs, call)
+
+
+def _pull_from(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:
+    """The same, of the result as it was."""
+    return _part(i, g, out, inputs, call)
+
+
+def _part(i: int, g: Any, out: Any, inputs: tuple[Any, ...], call: Call) -> Any:
     pending = call.pending
     if pending is None or pending[0] is not g or i not in pending[1]:
-        pending = (g, PULL[0](call, g, inputs, call.wanted))
+        pending = (g, PULL[0](call, g, inputs, call.wanted, out))
         call.pending = pending
     found = pending[1].pop(i)
     if not pending[1]:

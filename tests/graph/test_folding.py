@@ -24,6 +24,11 @@ CALLS = {
     "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(4, 2, 3), (2,), (2,)]),
     "instance_norm": (lambda x: F.instance_norm(x), [(2, 2, 4)]),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(3, 2), (3, 2), (3, 4)]),
+    "cdist": (lambda x, y: sg.cdist(x, y), [(3, 2), (4, 2)]),
+    "pdist": (lambda x: F.pdist(x), [(4, 2)]),
+    "renorm": (lambda x: sg.renorm(x, 2, 0, 1.0), [(3, 4)]),
+    "householder_product": (lambda a, tau: sg.linalg.householder_product(a, tau), [(4, 2), (2,)]),
+    "multilabel_margin": (lambda x: F.multilabel_margin_loss(x, sg.tensor([[1, 3, -1, 0]])), [(1, 4)]),
     "grid_sample": (lambda x, p: F.grid_sample(x, p, align_corners=False), [(1, 2, 3, 4), (1, 2, 2, 2)]),
 }
 

@@ -146,9 +146,31 @@ def resampled(t):
     return t.nn.functional.grid_sample(x, points.tanh(), align_corners=False).square().sum()
 
 
+def pairs(t):
+    x, y = normal(t, 32, 8), normal(t, 48, 8, seed=1)
+    return (-t.cdist(x, y)).exp().sum() + t.nn.functional.pdist(x).sum()
+
+
+def margins(t):
+    """Classes against each other, of which all pairs are looked at, and rows that are scaled down."""
+    x, labels = normal(t, 8, N), t.tensor(np.random.default_rng(1).integers(0, N, (8, N)))
+    return t.nn.functional.multilabel_margin_loss(t.renorm(x, 2, 0, 1.0), labels)
+
+
+def reflections(t):
+    return t.linalg.householder_product(normal(t, N, 16) * 1, normal(t, 16) * 1).sum()
+
+
+def gates_and_gammas(t):
+    f, x = t.nn.functional, normal(t, N, N)
+    kept = f.hardshrink(f.glu(x * 1, 1)) + t.nan_to_num(x[:, : N // 2] * 2)
+    return kept.sum() + t.mvlgamma(x.abs() + 2, 4).sum()
+
+
 PROGRAMS = [mlp, softmax_regression, layer_norm, convolution, log_sum_exp, cholesky_solve, attention, lstm_cell,
             power_chain, indexing, running_sums, einsum,
-            normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled]  # fmt: skip
+            normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled, pairs,
+            margins, reflections, gates_and_gammas]  # fmt: skip
 
 
 def kept_by_torch(torch, program) -> int:

@@ -14,17 +14,21 @@ from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.folding import PULL, Call
 from symgrad.tape.memory.anew import Again
 from symgrad.tape.modes import enable_grad
-from symgrad.tape.record import Recorded, plain, root_of
+from symgrad.tape.record import Recorded, plain, root_of, value_of
 from symgrad.tensor import Tensor
 
 
-def _pulled(call: Call | Again, g: Any, inputs: Sequence[Any], wanted: Sequence[int]) -> dict[int, Any]:
+def _pulled(
+    call: Call | Again, g: Any, inputs: Sequence[Any], wanted: Sequence[int], result: Any = None
+) -> dict[int, Any]:
     recorded = isinstance(g, Recorded) or any(isinstance(x, Recorded) for x in inputs)
     tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
     targets = [tensors[k] for k in wanted]
     with steepest():
         with enable_grad():
             out = call.run(tensors)
+        if result is not None and out._node.saved[0] is not None:
+            out._node.saved = (value_of(result), *out._node.saved[1:])
         if recorded or ANOMALY.enabled:
             with enable_grad():
                 seed = g if isinstance(g, Recorded) else plain(Tensor, g)

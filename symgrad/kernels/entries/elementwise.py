@@ -161,6 +161,14 @@ def first(x: Any, by: Any) -> Any:
     return x if hasattr(x, "dtype") else np.result_type(x, by).type(x)
 
 
+def finite(x: Any, nan: Any, high: Any, low: Any) -> Any:
+    """x with numbers in place of nan and of the infinities."""
+    if np.isfinite(x).all():
+        return x.copy()
+    out = np.where(np.isnan(x), nan, x)
+    return np.where(x == np.inf, high, np.where(x == -np.inf, low, out)).astype(x.dtype, copy=False)[()]
+
+
 def nearest(x: Any) -> Any:
     """The nearest whole number, halves to even; integers stay what they are."""
     return x if np.issubdtype(np.asarray(x).dtype, np.integer) else np.rint(x)

@@ -75,6 +75,16 @@ def softshrink(x: Any, by: Any) -> Any:
     return x - np.clip(x, -by, by)
 
 
+def hardshrink(x: Any, by: Any) -> Any:
+    """x, and 0 within a number of 0."""
+    return masked(x, np.logical_not(np.abs(x) <= by))
+
+
+def glu(x: Any, gate: Any) -> Any:
+    """x times the logistic function of the gate."""
+    return x * sigmoid(gate)
+
+
 def rounded_size(x: Any, limit: Any, divisor: Any) -> Any:
     """limit/divisor (|x| - limit/2) from the limit on, x²/(2 divisor) within it."""
     size = np.abs(x)

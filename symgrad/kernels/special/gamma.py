@@ -62,6 +62,11 @@ def lgamma(x: Any) -> Any:
     return np.where(infinite, np.inf, out).astype(np.result_type(x, np.float16))[()]
 
 
+def log_gammas(x: Any, p: int) -> Any:
+    """The logarithm of the multivariate gamma function of dimension p."""
+    return sum((lgamma(x - k / 2) for k in range(1, p)), lgamma(x)) + p * (p - 1) / 4 * math.log(math.pi)
+
+
 def lgamma_near_two(x: Any) -> Any:
     """log|Γ(x)| for -1/2 <= x < 10: the series around 2, less or plus the logarithm of the factors in between."""
     whole = np.floor(x + 0.5)

@@ -17,7 +17,7 @@ from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.elementwise.arithmetic import div_trunc, power, ratio, sub_scaled
 from symgrad.ops.elementwise.complex import conj, imag, real
-from symgrad.ops.elementwise.select import abs_, by_parts, clamp, defined, eq, isnan, masked, ne, where
+from symgrad.ops.elementwise.select import abs_, by_parts, clamp, defined, eq, isfinite, isnan, masked, ne, where
 from symgrad.ops.elementwise.smooth import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules import refusals
@@ -241,6 +241,28 @@ def positive(input: Any) -> Any:
 front("resolve_conj", "resolve_neg")(positive)
 
 
+finite: Op = elementwise(
+    "finite",
+    kernels.finite,
+    lambda out, x, nan, high, low: isfinite(x),
+    None,
+    None,
+    None,
+    public=(),
+    settings=(1, 2, 3),
+    refuses="c",
+    structural=lambda i, x, nan, high, low: isfinite(x),
+    define=lambda x, nan, high, low: where(
+        eq(x, math.inf), high, where(eq(x, -math.inf), low, where(isnan(x), nan, x))
+    ),
+    spelled=True,
+    domain="real",
+    samples=[lambda make: ((make("real", "n"), 0.0, 2.0, -2.0), {})],
+    doc="x with numbers in place of nan and of the infinities, of which the derivative is 0.",
+)
+finite.vjps = finite.jvps = (lambda g, out, x, nan, high, low: masked(g, isfinite(x)), None, None, None)
+
+
 @front("nan_to_num")
 def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0.
@@ -259,8 +281,7 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     limits = finfo(input.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
-    out = where(isnan(input), 0.0 if nan is None else nan, input)
-    return where(eq(input, math.inf), high, where(eq(input, -math.inf), low, out))
+    return finite(input, 0.0 if nan is None else nan, high, low)
 
 
 log_odds: Op = elementwise(

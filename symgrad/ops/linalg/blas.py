@@ -14,7 +14,7 @@ from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, narrowed, promote, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
-from symgrad.op import Op, broadcast_shapes, front, is_complex, primitive, refusal, refusing, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, folded, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.still import plain_number
@@ -202,6 +202,7 @@ _WAYS = (("use_mm", "_if_necessary"), ("use_mm", ""), ("donot_use_mm", ""))
 
 
 @front("cdist", method=False)
+@folded("cdist", result=True)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     """p-norm distances between the rows of two (batches of) matrices; derivative 0 where rows coincide."""
     if p < 0:
@@ -219,6 +220,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
 
 
 @within("nn.functional")
+@folded("nn.functional.pdist", result=True)
 def pdist(input: Any, p: float = 2.0) -> Any:
     """p-norm distances between all pairs of rows, as one vector."""
     from symgrad.ops.indexing.getitem import getitem
@@ -254,6 +256,7 @@ def _unit(x: Any, axis: int, eps: float) -> Any:
 
 
 @front("renorm")
+@folded("renorm")
 @rounded_once
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``.

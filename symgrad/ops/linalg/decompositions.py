@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, inexact, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, folded, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -355,6 +355,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 @in_linalg
 @front("orgqr", words={"input": "A", "input2": "tau"})
 @refusing({"bui": "orgqr_cpu"})
+@folded("linalg.householder_product")
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections I - tau_k v_k v_kᴴ, with v_k below the diagonal of A."""
     if len(shape_of(A)) < 2:
@@ -391,6 +392,7 @@ def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
 
 @front("ormqr", words={"input2": "tau", "input3": "other"})
 @refusing({"bui": "ormqr_cpu"})
+@folded("ormqr")
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
     sides = [len(shape_of(x)) for x in (input, other)]

@@ -222,8 +222,7 @@ def tanhshrink(input: Any) -> Any:
 @refusing("buic")
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` outside [-lambd, lambd], 0 inside."""
-    shrunk = where((input >= -lambd) & (input <= lambd), 0, input)
-    shrunk = bent("hardshrink_min", shrunk, input, -lambd, lambda: input + lambd)
+    shrunk = bent("hardshrink_min", neurons.hardshrink(input, lambd), input, -lambd, lambda: input + lambd)
     return by_pieces(bent("hardshrink_max", shrunk, input, lambd, lambda: input - lambd), input)
 
 
@@ -268,7 +267,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     if shape_of(input)[axis] % 2:
         raise ArgumentError(f"Halving dimension must be even, but dimension {axis} is size {shape_of(input)[axis]}")
     first, second = chunk(input, 2, axis)
-    return first * sigmoid(second)
+    return neurons.glu(first, second)
 
 
 def _default_dim(dim: int | None, ndim: int) -> int:

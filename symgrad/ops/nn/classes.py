@@ -10,7 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, folded, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -344,6 +344,7 @@ def multi_margin_loss(
 
 
 @within("nn.functional")
+@folded("nn.functional.multilabel_margin_loss")
 def multilabel_margin_loss(
     input: Any,
     target: Any,

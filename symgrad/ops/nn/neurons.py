@@ -140,6 +140,24 @@ def _silu_vjp(g: Any, out: Any, x: Any) -> Any:
 
 
 silu.vjps = silu.jvps = (_silu_vjp,)
+glu: Op = _neuron(
+    "glu",
+    kernels.glu,
+    lambda out, x, gate: sigmoid(gate),
+    lambda out, x, gate: x * (1 - sigmoid(gate)) * sigmoid(gate),
+    dtypes="float",
+    single=single.glu,
+    define=lambda x, gate: x * sigmoid(gate),
+    doc="x times the logistic function of a gate; these alone are kept.",
+)
+
+
+def _gate_vjp(g: Any, out: Any, x: Any, gate: Any) -> Any:
+    s = sigmoid(gate)
+    return g * x * (1 - s) * s
+
+
+glu.vjps = glu.jvps = (glu.vjps[0], _gate_vjp)
 
 
 def _mish_slope(out: Any, x: Any) -> Any:
@@ -266,6 +284,20 @@ softshrink: Op = _neuron(
     doc="x moved towards 0 by a number, 0 within it.",
 )
 softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
+hardshrink: Op = _neuron(
+    "hardshrink",
+    kernels.hardshrink,
+    lambda out, x, by: logical_not(abs_(x) <= by),
+    None,
+    half=halves.hardshrink,
+    settings=(1,),
+    structural=lambda i, x, by: logical_not(abs_(x) <= by),
+    kinks=((-0.5, 0.5), (0.5, 0.5)),
+    define=lambda x, by: where(abs_(x) <= by, 0, x),
+    samples=[lambda make: ((make("real", "n"), 0.3), {})],
+    doc="x, and 0 within a number of 0.",
+)
+hardshrink.vjps = hardshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
 
 
 def _outside(x: Any, low: Any, high: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -287,7 +288,8 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     shape = shape_of(input)
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return tuple(select(input, dim, k) for k in range(shape[axis_of(dim, len(shape))]))
+    axis = axis_of(dim, len(shape))
+    return tuple([select_op(input, dim=axis, index=k) for k in range(shape[axis])])
 
 
 @front("split", op=narrow_op, words={"tensor": "input", "split_size": "split_size_or_sections"})
@@ -296,14 +298,15 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
     shape = shape_of(input)
     if not shape:
         raise ShapeError("split expects at least a 1-dimensional tensor")
-    total = shape[axis_of(dim, len(shape))]
+    axis = axis_of(dim, len(shape))
+    total = shape[axis]
     given = split_size_or_sections
     sizes = given.tolist() if hasattr(given, "tolist") else given
     fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
-    starts = np.cumsum([0, *sizes])
-    return tuple(narrow(input, dim, int(s), n) for s, n in zip(starts, sizes, strict=False))
+    starts = map(int, itertools.accumulate(sizes, initial=0))
+    return tuple([narrow_op(input, dim=axis, start=s, length=n) for s, n in zip(starts, sizes, strict=False)])
 
 
 @front("chunk", op=narrow_op)

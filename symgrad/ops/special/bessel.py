@@ -12,7 +12,7 @@ from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
 from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.special.common import erfc, lgamma, polygamma_op
+from symgrad.ops.special.common import digamma, erfc, lgamma, polygamma_op
 from symgrad.precision import digits, gauss, halves
 
 inplace("erfinv", "i0", "mvlgamma", "polygamma")
@@ -512,13 +512,30 @@ def polygamma(n: Any, input: Any) -> Any:
     return polygamma_op(input, n=int(n))
 
 
+def _shifted(f: Any, x: Any, p: int) -> Any:
+    return sum((f(x - exact(k) / 2) for k in range(1, p)), f(x))
+
+
+log_gammas: Op = family(
+    "log_gammas",
+    kernels.log_gammas,
+    lambda x, p: _shifted(digamma, x, p),
+    define=lambda x, p: _shifted(lgamma, x, p) + exact(p * (p - 1)) / 4 * log(PI),
+    spelled=True,
+    refuses={"c": "arange_cpu"},
+    domain="positive",
+    example=(2.0, {"p": 2}),
+    samples=[lambda make: ((make("positive", "n", "m") + 1,), {"p": 3})],
+    doc="The multivariate log-gamma function, of which the operand alone is kept.",
+)
+
+
 @front("mvlgamma", "multigammaln")
 def mvlgamma(input: Any, p: int) -> Any:
     """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     if p < 1:
         raise ArgumentError(f"p has to be greater than or equal to 1, got {p}")
-    total = sum((lgamma(input - exact(k) / 2) for k in range(1, p)), lgamma(input))
-    return total + exact(p * (p - 1)) / 4 * log(PI) if p > 1 else total
+    return lgamma(input) if p == 1 else log_gammas(input, p=int(p))
 
 
 within("special", "multigammaln")(mvlgamma)
