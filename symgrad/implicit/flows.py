@@ -24,9 +24,13 @@ from symgrad.implicit.tableaus import Control, March, placed, step
 from symgrad.interop.array_calls import called
 from symgrad.op import lookup
 from symgrad.tape.formulas.formal import Formal
+from symgrad.tape.forward import dual
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
+from symgrad.tensor.moving import settle
 
 
 def _take_all(out: Any) -> None:
@@ -117,6 +121,7 @@ class Odeint(Function):
         """Keep the steps, the arguments, and for the adjoint equation the result."""
         flow, *rest = inputs
         ctx.flow, ctx.march = flow, flow.march
+        ctx.takes_bundles = flow.adjoint == "discrete"
         ctx.at = tuple(getattr(x, "_value", None) for x in rest)
         kept = [output] if flow.adjoint == "continuous" else []
         ctx.save_for_backward(*rest, *kept)
@@ -143,15 +148,27 @@ class Odeint(Function):
     def jvp(ctx: Any, *tangents: Any) -> Any:
         """The tangent of the steps, or the variational equation."""
         flow, args = ctx.flow, list(ctx.saved_tensors)
-        moves = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
+        moves = {k: t for k, t in enumerate(tangents[1:]) if t is not None and ctx.needs_input_grad[k + 1]}
         if flow.adjoint == "continuous":
             return _by_variation(flow, args.pop(), args, moves)
+        if any(isinstance(t, Bundle) for t in moves.values()):
+            return _by_bundles(_whole(flow, ctx.march), args, moves)
         across = _moving(_whole(flow, ctx.march), args, list(moves))
         return jvp(across, tuple(args[k] for k in moves), tuple(moves.values()))[1]
 
 
 def _whole(flow: Flow, march: March) -> Callable[..., Any]:
     return lambda start, times, *leaves: flow.again(march, start, times, leaves)
+
+
+def _by_bundles(function: Callable[..., Any], args: Sequence[Any], moves: dict[int, Any]) -> Any:
+    """The tangents of a function along all columns of a Jacobian, in one run of it."""
+    tag = dual.new_tag()
+    try:
+        row = [Dual(x, moves[k], tag) if k in moves else x for k, x in enumerate(args)]
+        return dual.parts(function(*row), tag)[1]
+    finally:
+        settle(tag)
 
 
 def _moving(function: Callable[..., Any], args: Sequence[Any], wanted: Sequence[int]) -> Callable[..., Any]:

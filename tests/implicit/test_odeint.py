@@ -134,6 +134,34 @@ def _context(y):
     return y._node.params["run"].ctx
 
 
+@pytest.mark.parametrize("start", [0.5, np.array([0.5, 2.0])])
+def test_columns_of_a_jacobian_go_through_the_steps_together(start):
+    """As many runs of f for five parameters as for one; the columns are those of jvp along each."""
+
+    def runs(k):
+        calls = 0
+
+        def f(y, t, k):
+            nonlocal calls
+            calls += 1
+            return -(k[0] + k[1:].sum()) * y + sg.sin(t) * k[-1]
+
+        def solution(k):
+            return odeint(f, start, T0, k, rtol=1e-3, atol=1e-6)
+
+        return sg.func.jacfwd(solution)(k).numpy(), calls, solution
+
+    k = np.array([0.5, 0.25, -0.5, 0.125, 1.0])
+    wide, count, solution = runs(k)
+    assert runs(k[:2])[1] <= count <= 2 * runs(k[:2])[1]
+    for column, unit in zip(np.moveaxis(wide, -1, 0), np.eye(5), strict=True):
+        np.testing.assert_allclose(column, sg.func.jvp(solution, (k,), (unit,))[1].numpy(), rtol=1e-13, atol=1e-15)
+    second = sg.func.jacfwd(sg.func.jacfwd(solution))(k).numpy()
+    np.testing.assert_allclose(second, np.swapaxes(second, -1, -2), rtol=1e-9, atol=1e-12)
+    reverse = sg.func.jacrev(sg.func.jacfwd(solution))(k).numpy()
+    np.testing.assert_allclose(second, reverse, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("adjoint", ADJOINTS)
 def test_all_transforms_agree(adjoint):
     def f(k):

@@ -44,6 +44,7 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] | None = None
         self.in_jvp = False
+        self.takes_bundles = False  # whether jvp is made of ops and follows many tangents at once
         self.still: tuple[bool, ...] = ()  # which outputs have no tangent
 
     def save_for_backward(self, *tensors: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
+from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.inplace import become
 from symgrad.tape.memory.views import view_of
@@ -128,7 +129,7 @@ def followed(ctx: Any, args: Sequence[Any], primals: Sequence[Any], tangents: Se
     def look(k: int, out: Any, tangent: Any) -> Any:
         if not isinstance(out, Recorded):
             return None
-        if tangent is not None and not isinstance(tangent, Tensor):
+        if tangent is not None and not isinstance(tangent, (Tensor, Bundle)):
             raise AutogradError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {k}.")
         if ctx.still[k]:
             if tangent is not None:

@@ -54,9 +54,9 @@ Push = Callable[[list[Any]], list[tuple[Any, Any]]]
 def _of_rows(
     push: Push, ctx: Any, primals: Sequence[Any], tangents: list[Any], outputs: Sequence[Any], tag: int
 ) -> tuple[Any, ...]:
-    """The outputs with their tangents; the tangents of bundles are pushed one after the other."""
+    """The outputs with their tangents; those of bundles are pushed one after the other, but for a jvp made of ops."""
     bundle = next((t for t in tangents if isinstance(t, Bundle)), None)
-    if bundle is None:
+    if bundle is None or ctx.takes_bundles:
         found = push([_tangent(ctx, p, t) for p, t in zip(primals, tangents, strict=True)])
         pairs = zip(outputs, found, strict=True)
         return tuple(_moving(out, t, tag) if went_in is None else went_in for out, (t, went_in) in pairs)
@@ -146,7 +146,7 @@ def _still(value: Any) -> Any:
 
 
 def _tensor(value: Any) -> Any:
-    return value if isinstance(value, (Recorded, Dual)) else plain(Tensor, np.asarray(value)[()])
+    return value if isinstance(value, (Recorded, Dual, Bundle)) else plain(Tensor, np.asarray(value)[()])
 
 
 def _tangent(ctx: Any, primal: Any, tangent: Any) -> Any:
