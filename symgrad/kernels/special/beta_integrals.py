@@ -23,28 +23,42 @@ def beta_mass(a: Any, b: Any, x: Any, y: Any) -> Any:
     total, rest = two_sum(x, y)
     lost = (total - 1) + rest
     by_x, by_y = np.where(x > y, -lost / x, 0.0), np.where(x > y, 0.0, -lost / y)
-    both = (a >= 10) & (b >= 10)
-    p, q = np.where(both, a, 10.0), np.where(both, b, 10.0)
-    whole, away = p + q, q * x - p * y
-    exponent = -p * log_rest(away / p, x * (whole / p)) - q * log_rest(-away / q, y * (whole / q))
-    scale = np.sqrt(p * (q / whole) / (2 * math.pi))
-    scale = scale * np.exp(stirling_rest(whole) - stirling_rest(p) - stirling_rest(q))
-    long = both & (exponent < -1.5) & (exponent > -800) & (whole < 1e7)
-    large = scale * np.exp(np.where(long, 0.0, exponent))
+    both, out = (a >= 10) & (b >= 10), np.empty_like(x)
+    for part, mass in ((both, _large_mass), (~both, _small_mass)):
+        if part.any():
+            out[part] = mass(*(value[part] for value in (a, b, x, y, by_x, by_y)))
+    return out
+
+
+def _large_mass(a: Any, b: Any, x: Any, y: Any, by_x: Any, by_y: Any) -> Any:
+    """By the distance from the mean, or where the exponent is long by powers in two floats."""
+    whole, away = a + b, b * x - a * y
+    exponent = -a * log_rest(away / a, x * (whole / a)) - b * log_rest(-away / b, y * (whole / b))
+    scale = np.sqrt(a * (b / whole) / (2 * math.pi))
+    scale = scale * np.exp(stirling_rest(whole) - stirling_rest(a) - stirling_rest(b))
+    long = (exponent < -1.5) & (exponent > -800) & (whole < 1e7)
+    out = scale * np.exp(np.where(long, 0.0, exponent))
     if long.any():
-        c, d = p[long], q[long]
+        c, d = a[long], b[long]
         of_x = two_added(two_log(x[long]), (by_x[long], np.zeros_like(c)))
         of_y = two_added(two_log(y[long]), (by_y[long], np.zeros_like(c)))
         powers_of = two_added(two_times(c, of_x), two_times(d, of_y))
-        large[long] *= two_exp(two_added(powers_of, tuple(-part for part in beta_bulk(c, d))))
+        out[long] *= two_exp(two_added(powers_of, tuple(-part for part in beta_bulk(c, d))))
+    return out
+
+
+def _small_mass(a: Any, b: Any, x: Any, y: Any, by_x: Any, by_y: Any) -> Any:
+    """By powers, or where these vanish by logarithms."""
     steep = (y > 0.5) & (b * x < 2)
     powers = np.power(x, a) * np.exp(a * by_x) * np.where(
         steep, np.exp(b * np.log1p(-x)), np.power(y, b) * np.exp(b * by_y)
     )  # fmt: skip
-    small = powers / beta_parts(np.where(both, 1.0, a), np.where(both, 1.0, b))
-    gone = ~both & ~(small > 0)
-    small[gone] = np.exp(a[gone] * np.log(x[gone]) + b[gone] * np.log(y[gone]) - beta_parts(a[gone], b[gone], True))
-    return np.where(both, large, small)
+    out = powers / beta_parts(a, b)
+    gone = ~(out > 0)
+    if gone.any():
+        by_logarithms = a[gone] * np.log(x[gone]) + b[gone] * np.log(y[gone]) - beta_parts(a[gone], b[gone], True)
+        out[gone] = np.exp(by_logarithms)
+    return out
 
 
 def beta_fraction(a: Any, b: Any, x: Any) -> Any:

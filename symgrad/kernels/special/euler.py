@@ -34,16 +34,18 @@ def beta_bulk(a: Any, b: Any) -> Any:
 def beta_beyond(a: Any, b: Any) -> Any:
     """B(a, b) for 0 < a <= b and b >= 10, whose logarithm would have fewer digits after its point."""
     out, rest = np.empty_like(a), stirling_rest(b) - stirling_rest(a + b)
-    both = (a >= 10) & (b < 1e7)
-    p, q = a[both], b[both]
-    scale = np.sqrt(2 * math.pi * ((p + q) / p) / q) * np.exp(stirling_rest(p) + rest[both])
-    out[both] = scale * two_exp(beta_bulk(p, q))
-    one = a < 10
-    p, q = a[one], b[one]
-    bend = p - (p + q - 0.5) * np.log1p(p / q)
-    out[one] = gamma_function(p) * np.power(q, -p) * np.exp(rest[one] + bend)
+    both, one = (a >= 10) & (b < 1e7), a < 10
     far = ~both & ~one
-    out[far] = np.exp(log_beta_beyond(a[far], b[far]))
+    if both.any():
+        p, q = a[both], b[both]
+        scale = np.sqrt(2 * math.pi * ((p + q) / p) / q) * np.exp(stirling_rest(p) + rest[both])
+        out[both] = scale * two_exp(beta_bulk(p, q))
+    if one.any():
+        p, q = a[one], b[one]
+        bend = p - (p + q - 0.5) * np.log1p(p / q)
+        out[one] = gamma_function(p) * np.power(q, -p) * np.exp(rest[one] + bend)
+    if far.any():
+        out[far] = np.exp(log_beta_beyond(a[far], b[far]))
     return out
 
 
@@ -57,7 +59,8 @@ def beta_near(low: Any, high: Any) -> Any:
     value = gamma_function(high) / gamma_function(known) * gamma_function(low)
     slope = np.log(known) - 1 / (2 * known) - 1 / (12 * known * known)  # ψ to two digits, which is enough here
     few = ~(known > 0.5)
-    slope[few] = digamma(known[few])
+    if few.any():
+        slope[few] = digamma(known[few])
     return np.where(vanishing, 0.0, value * (1 - lost * slope))
 
 
@@ -68,13 +71,15 @@ def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
     large = (low > 0) & (high >= 10) & (logarithm | ~near)
     out = np.empty_like(low)
     with np.errstate(all="ignore"):
-        known = near & ~large
-        value = beta_near(low[known], high[known])
-        out[known] = np.log(np.abs(value)) if logarithm else value
-        out[large] = (log_beta_beyond if logarithm else beta_beyond)(low[large], high[large])
-        rest = ~(near | large)
-        outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
-        out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
+        known, rest = near & ~large, ~(near | large)
+        if known.any():
+            value = beta_near(low[known], high[known])
+            out[known] = np.log(np.abs(value)) if logarithm else value
+        if large.any():
+            out[large] = (log_beta_beyond if logarithm else beta_beyond)(low[large], high[large])
+        if rest.any():
+            outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
+            out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
     pole = (low <= 0) & (low == np.floor(low)) & np.isfinite(low) & np.isfinite(high)
     if pole.any():
         out[pole] = _beta_at_poles(low[pole], high[pole], logarithm)
