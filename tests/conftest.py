@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 from collections.abc import Iterator
@@ -22,6 +23,12 @@ from symgrad.proving import exact
 
 settings.register_profile("any machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+# Hypothesis draws constants of all modules that are loaded, too, and would parse the whole package for them at every
+# start (6 s in each worker); which examples are drawn would depend on what else runs.
+with contextlib.suppress(ImportError):
+    from hypothesis.internal.conjecture import providers
+
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_finish() -> None:
