@@ -180,6 +180,19 @@ def _bounded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _exponential(mp: Any) -> Callable[..., Any]:
+    """exp of large whole numbers by what lies next to them: mpmath raises e to their power, bit by bit."""
+    function = mp.exp
+
+    def call(x: Any, **named: Any) -> Any:
+        _, _, exponent, bits = getattr(x, "_mpf_", (0, 0, -1, 0))
+        if exponent < 0 or exponent + bits < 64:
+            return function(x, **named)
+        return function(mp.fsub(x, 0.5, exact=True), **named) * function(mp.mpf(0.5), **named)
+
+    return call
+
+
 def in_digits(op: Op) -> Callable[..., Any] | None:
     """What an entry says of itself in mpmath's numbers, as a function ``(mp, *arrays, **params)``; None if nothing."""
     said = op.digits
@@ -213,6 +226,7 @@ class Digits:
         self.mp.dps = digits
         self.mode: list[Any] = self.mp._prec_rounding  # mpmath has no other way to choose how it rounds
         self.mode[1] = rounding[0]
+        self.mp.exp = _exponential(self.mp)
         for name in _REDUCING:
             vars(self.mp)[name] = _bounded(name, getattr(self.mp, name))
 
