@@ -16,6 +16,7 @@ Polynomial = dict[Monomial, Fraction]
 LONGEST = 40
 """Longer polynomials are not worked with."""
 
+NONE = Fraction(0)
 ONE: Polynomial = {(): Fraction(1)}
 
 
@@ -27,8 +28,8 @@ def monomial(powers: Iterable[tuple[int, Fraction]]) -> Monomial:
     """The monomial of a product of powers of atoms."""
     found: dict[int, Fraction] = {}
     for atom, power in powers:
-        found[atom] = found.get(atom, Fraction(0)) + power
-    return tuple(sorted((a, p) for a, p in found.items() if p))
+        found[atom] = found[atom] + power if atom in found else power
+    return tuple(sorted([(a, p) for a, p in found.items() if p]))
 
 
 def added(polys: Iterable[Polynomial]) -> Polynomial:
@@ -36,7 +37,8 @@ def added(polys: Iterable[Polynomial]) -> Polynomial:
     found: Polynomial = {}
     for poly in polys:
         for m, c in poly.items():
-            found[m] = found.get(m, Fraction(0)) + c
+            old = found.get(m)
+            found[m] = c if old is None else old + c
     return _bounded({m: c for m, c in found.items() if c})
 
 
@@ -48,7 +50,8 @@ def multiplied(a: Polynomial, b: Polynomial) -> Polynomial:
     for m, c in a.items():
         for n, d in b.items():
             k = monomial((*m, *n))
-            found[k] = found.get(k, Fraction(0)) + c * d
+            old = found.get(k)
+            found[k] = c * d if old is None else old + c * d
     return _bounded({m: c for m, c in found.items() if c})
 
 
@@ -73,8 +76,8 @@ def content(a: Polynomial, cleared: bool = True) -> tuple[Fraction, Monomial]:
     number = Fraction(math.gcd(*(c.numerator for c in numbers)), math.lcm(*(c.denominator for c in numbers)))
     atoms = {x: None for m in a for x, _ in m}
     rows = [dict(m) for m in a]
-    spans = [(x, [row.get(x, Fraction(0)) for row in rows]) for x in atoms]
-    least = ((x, min(powers) if cleared else min(max(powers), max(min(powers), Fraction(0)))) for x, powers in spans)
+    spans = [(x, [row.get(x, NONE) for row in rows]) for x in atoms]
+    least = ((x, min(powers) if cleared else min(max(powers), max(min(powers), NONE))) for x, powers in spans)
     return sign * number, monomial(least)
 
 
@@ -82,7 +85,8 @@ def primitive(a: Polynomial, cleared: bool = True) -> tuple[Fraction, Monomial, 
     """A polynomial as number · monomial · polynomial without common factors."""
     number, common = content(a, cleared)
     below = tuple((x, -p) for x, p in common)
-    return number, common, {monomial((*m, *below)): c / number for m, c in a.items()}
+    kept = a.values() if number == 1 else [c / number for c in a.values()]
+    return number, common, {monomial((*m, *below)): c for m, c in zip(a, kept, strict=True)}
 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
@@ -93,7 +97,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
     def rank(m: Monomial) -> list[Fraction]:
         powers = dict(m)
-        return [powers.get(x, Fraction(0)) for x in order]
+        return [powers.get(x, NONE) for x in order]
 
     top = max(b, key=rank)
     rest = dict(a)
@@ -108,9 +112,11 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
         found[step] = coef = rest[lead] / b[top]
         for m, c in b.items():
             k = monomial((*step, *m))
-            rest[k] = rest.get(k, Fraction(0)) - coef * c
-            if not rest[k]:
-                del rest[k]
+            left = rest.get(k, NONE) - coef * c
+            if left:
+                rest[k] = left
+            else:
+                rest.pop(k, None)
     return None
 
 
