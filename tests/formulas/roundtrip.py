@@ -35,8 +35,9 @@ def readings(term: Term, known: list[Term]) -> dict[str, Term]:
         expr = to_sympy(term, symbols=known)
     except FormulaTooDeep:
         return found
-    found[f"text {expr}"] = parse_formula(str(expr), known)
-    found[f"SymPy {expr}"] = from_sympy_expr(expr, known)
+    written = str(expr)
+    found[f"text {written}"] = parse_formula(written, known)
+    found[f"SymPy {written}"] = from_sympy_expr(expr, known)
     return found
 
 

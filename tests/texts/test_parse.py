@@ -49,9 +49,10 @@ def round_trips(term, symbols, values):
         ET.fromstring(spelled(text, "mathml"))
     expr = to_sympy(term, symbols=symbols)
     assert shape_of(expr) == term.shape
-    same(evaluate(parse_formula(str(expr), symbols), values), want)
-    if not ELSE.search(str(expr)):
-        same(evaluate(read_numpy(str(expr), symbols), values), want)
+    written = str(expr)
+    same(evaluate(parse_formula(written, symbols), values), want)
+    if not ELSE.search(written):
+        same(evaluate(read_numpy(written, symbols), values), want)
     same(evaluate(from_sympy_expr(expr, symbols), values), want)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
