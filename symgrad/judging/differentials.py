@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad.formula.derive import jacobian
 from symgrad.formula.printing.names import name_latex
-from symgrad.formula.reading.people.text import LOWERED
+from symgrad.formula.reading.people.paper import LOWERED
 from symgrad.formula.term import Term, symbol, symbols
 from symgrad.judging.readings import read_first, readings
 from symgrad.sources import Source, is_latex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem, ShapeError
@@ -15,6 +15,7 @@ from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.names import CALLED
+from symgrad.formula.reading.people.paper import small
 from symgrad.formula.reading.people.stars import ENTRIES, PLACE, PRODUCTS
 from symgrad.formula.reading.people.text import (
     MODULES,
@@ -25,7 +26,7 @@ from symgrad.formula.reading.people.text import (
     read_function,
     tokenize,
 )
-from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS
+from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS, TURNED
 from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES, CONSTANTS
 from symgrad.formula.resizing import resized
@@ -211,60 +212,89 @@ def too_deep() -> FormulaTooDeep:
     return FormulaTooDeep("the text nests too deeply; give its parts names, as in 'A.T @ r; r = A@x - b'.")
 
 
-def names_in(text: str) -> list[str]:
-    """The names of a text that must be symbols, in order of appearance."""
+def names_in(text: str, known: Container[str] = ()) -> list[str]:
+    """The names of a text that must be symbols, in order of appearance; those of ``known`` are some already."""
     if is_latex(text):
         return _latex_names(text)
-    tokens = tokenize(text).items
+    tokens = tokenize(text, known).items
     found = []
     euler = _is_euler(tokens)
+    summed = {text[1:] for _, text, _ in tokens if text[0] == "_"}
     for k, (kind, name, place) in enumerate(tokens):
-        following = tokens[k + 1][1] if k + 1 < len(tokens) else ""
-        before = tokens[k - 1][1] if k else ""
-        if (
-            kind != "name"
-            or before == "."
-            or following == "="
-            or name in MODULES | CONSTANTS.keys() - {"I"} | {"None"}
-            or (name == "e" and euler)
-        ):
+        if kind == "raised":
+            found += [c for c in small(name) if c.islower() and c not in LETTERS_TURNED]
+        if kind != "name" or (name == "e" and euler) or _is_part(text, tokens, k) or _is_function(tokens, k):
             continue
         if name in _WORDS_OF_PYTHON:
-            raise FormulaError(
-                f"cannot read the formula at position {place}: {name!r} is a word of Python; a case distinction is "
-                f"written where(x > 0, a, b)\n    {text}\n    {' ' * place}^"
-            )
-        is_function = name in TABLE or name in FRONTS or name in OPERATORS or name in FUNCTIONS or name in ALIASES
-        if following == "(" and (is_function or len(name) > 1):
-            continue
-        if (
-            (is_function or name == "tr")
-            and may_be_bare(name)
-            and name_latex(name)[1:] not in GREEK
-            and _is_applied(tokens[k + 1 :])
-        ):
-            continue
-        if name == "T" and before in ("^", "**"):
-            continue
-        found += _letters(name)
+            raise _misplaced(text, place, f"{name!r} is a word of Python; {_CASES}")
+        if name in _NEVER_NAMES:
+            raise _misplaced(text, place, f"{name!r} is a function, whose argument is missing; write {name}(x)")
+        stem, _, index = name.partition("_")
+        found += _letters(stem if stem and index in summed else name)
     return list(dict.fromkeys(found))
 
 
+Items = Sequence[tuple[str, str, int]]
+_CASES = "a case distinction is written where(x > 0, a, b)"
 _WORDS_OF_PYTHON = {"if", "else", "elif", "for", "while", "import", "def", "in", "is", "try", "with", "yield", "class"}
+_NEVER_NAMES = ("exp", "log", "ln", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "arcsin", "arccos", "arctan")
+"""Functions that no symbol is called like."""
 
 
-def _is_euler(tokens: Sequence[tuple[str, str, int]]) -> bool:
+def _misplaced(text: str, place: int, problem: str) -> FormulaError:
+    return FormulaError(f"cannot read the formula at position {place}: {problem}\n    {text}\n    {' ' * place}^")
+
+
+def _is_part(text: str, tokens: Items, k: int) -> bool:
+    """Whether a name belongs to its neighbours: a method, a keyword, a module, an index (``_F``) or a transpose."""
+    _, name, place = tokens[k]
+    before = tokens[k - 1][1] if k else ""
+    following = tokens[k + 1][1] if k + 1 < len(tokens) else ""
+    index = name[0] == "_" and place > 0 and (text[place - 1].isalnum() or text[place - 1] in ")]|‖∥∑∏")
+    known = name in MODULES | CONSTANTS.keys() - {"I"} | {"None"}
+    return before == "." or following == "=" or known or index or (name == "T" and before in ("^", "**"))
+
+
+def _is_function(tokens: Items, k: int) -> bool:
+    """Whether a name stands before its argument, which has brackets or is one word: ``f(x)``, ``σ'(x)``, ``sin x``."""
+    name, after = tokens[k][1], tokens[k + 1 :]
+    signs = "".join(text for _, text, _ in after[:2])
+    known = any(name in names for names in (TABLE, FRONTS, OPERATORS, FUNCTIONS, ALIASES))
+    greek = name_latex(name)[1:]
+    if greek in CALLED and (signs[:1] == "(" or signs == "'("):
+        return True
+    if signs[:1] == "(" and (known or len(name) > 1):
+        return True
+    return (known or name == "tr") and may_be_bare(name) and greek not in GREEK and _is_applied(after)
+
+
+def _is_euler(tokens: Items) -> bool:
     """Whether ``e`` is a number: it has an exponent everywhere, which is neither a number nor a transpose."""
     places = [k for k, (_, name, _) in enumerate(tokens) if name == "e"]
-    exponents = [tokens[k + 2] if k + 2 < len(tokens) and tokens[k + 1][1] in ("^", "**") else None for k in places]
-    return all(x is not None and (x[0] == "name" or x[1] in "(-{") and x[1] not in ("T", "H") for x in exponents)
+    return all(_raises_e(*tokens[k + 1 : k + 3]) for k in places)
 
 
-def _is_applied(after: Sequence[tuple[str, str, int]]) -> bool:
-    """Whether an operand stands behind the name of a function without brackets, as in ``sin x`` and ``sin^2 x``."""
-    powered = len(after) > 2 and after[0][1] in ("^", "**") and after[1][0] == "number"
-    kind, sign, _ = after[2 if powered else 0] if after else ("", "", 0)
-    return kind in ("name", "number") or (powered and sign == "(")
+def _raises_e(sign: tuple[str, str, int] = ("", "", 0), exponent: tuple[str, str, int] = ("", "", 0)) -> bool:
+    """Whether the tokens after an ``e`` are such an exponent."""
+    if sign[0] == "raised":
+        return any(c.islower() for c in small(sign[1]))
+    kind, text, _ = exponent
+    return sign[1] in ("^", "**") and (kind == "name" or text in ("(", "-", "{")) and text not in ("T", "H")
+
+
+def _is_applied(after: Items) -> bool:
+    """Whether an operand stands behind the name of a function without brackets, as in ``sin x`` and ``sin²(x)``."""
+    k = 0
+    if after and after[0][1] in ("^", "**"):
+        k = 3 if [text for _, text, _ in after[1:2]] == ["-"] else 2
+    elif after and (after[0][0] in ("raised", "lowered") or after[0][1][0] == "_"):
+        k = 1
+    kind, sign, _ = after[k] if k < len(after) else ("", "", 0)
+    return kind in ("name", "number") or sign in _OPENS or (k > 0 and sign == "(")
+
+
+_OPENS = ("|", "||", "‖", "∥", "√", "∛", "∑", "∏")
+"""Signs with which an operand begins."""
 
 
 def _letters(name: str) -> list[str]:
@@ -285,6 +315,7 @@ def _latex_names(text: str) -> list[str]:
     words = [word for _, word, _ in items]
     summed = _summed_letters(words)
     bold = hints.bold(text)
+    numbers = {r"\pi"} if _is_number_pi(words, bold) else set()
     k = 0
     while k < len(items):
         kind, word, _ = items[k]
@@ -300,6 +331,8 @@ def _latex_names(text: str) -> list[str]:
                 found.append(accented + _below(items, k, summed))
             continue
         called = k < len(items) and items[k][1] == "(" and _is_called(words, word)
+        if word in numbers:
+            continue
         if word[1:] in GREEK and not called and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
             found.append(word[1:] + _below(items, k, summed))
         elif kind == "char" and len(word) == 1 and word.isalpha() and word not in summed and not called:
@@ -311,6 +344,12 @@ def _latex_names(text: str) -> list[str]:
                 continue
             found.append(word + below)
     return list(dict.fromkeys(found))
+
+
+def _is_number_pi(words: Sequence[str], bold: set[str]) -> bool:
+    r"""Whether ``\pi`` is 3.14…: it is neither bold nor transposed, and has no index."""
+    after = [words[k + 1 : k + 4] for k, word in enumerate(words) if word == r"\pi"]
+    return "pi" not in bold and not any(x[:1] == ["_"] or (x[:2] == ["^", "{"] and x[-1] in TURNED) for x in after)
 
 
 def _is_transpose(words: Sequence[str], k: int) -> bool:
@@ -392,7 +431,7 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
             )
     sizes = {s for shape in known.values() for s in shape}
     ends = _limits(text) | _defined(text) if is_latex(text) else set()
-    names = [n for n in names_in(text) if n not in (sizes | ends) or n in known]
+    names = [n for n in names_in(text, known) if n not in (sizes | ends) or n in known]
     if "I" in names and "I" not in known and hints.has_identity(text):
         names.remove("I")
     names = list(dict.fromkeys([*names, *known]))

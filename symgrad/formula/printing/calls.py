@@ -91,9 +91,10 @@ def _nested(value: Any) -> str:
 
 
 def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
-    """A piece with its shape spelled out."""
-    text = rf"{operator('reshape')}\left({text_of(piece)}; \mathrm{{shape}}={static_tex(shape)}\right)"
-    return Piece(piece.kind, text)
+    r"""A piece with its shape spelled out: ``\operatorname{reshape}_{2 \times 3}``."""
+    sizes = map(size_tex, shape)
+    below = r" \times ".join(size if size.isalnum() or len(shape) == 1 else brackets(size) for size in sizes)
+    return function(kind_of(shape), operator("reshape") + (rf"_{{{below}}}" if shape else ""), text_of(piece))
 
 
 def exact(w: Writer, t: Term) -> Piece:

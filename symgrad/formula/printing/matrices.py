@@ -16,6 +16,7 @@ from symgrad.formula.printing.calls import (
     index_tex,
     operator,
     power,
+    reshaped,
     unit_vector,
     writes,
 )
@@ -362,7 +363,7 @@ def _reshape(w: Writer, t: Term) -> Piece | None:
     if pair is None and kind_of(t.args[0].shape) == "m" and kind_of(t.shape) == "c":
         return _vec(transposed(exact(w, t.args[0])))
     if pair is None or not all(kind_of(x.shape) == "m" for x in pair):
-        return None
+        return reshaped(exact(w, t.args[0]), t.shape)
     left, right = pair
     w.closing(left)
     w.closing(right)

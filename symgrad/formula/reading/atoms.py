@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.printing.names import FOURIER
+from symgrad.formula.printing.sizes import read_size
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
+from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
@@ -241,6 +243,17 @@ def _one_hot(r: Any, _: str) -> Any:
     return value_of(op("one_hot", r.plain(r.bracketed()), classes=classes, dtype="float64"))
 
 
+def _reshape(r: Any, _: str) -> Any:
+    r"""``\operatorname{reshape}_{2 \times n}(x)``."""
+    shape: tuple[Any, ...] = ()
+    if r.tokens.found("_"):
+        r.tokens.expect("{")
+        sizes = r.tokens.scrap(("}",)).split(r"\times")
+        shape = tuple(plain_value(read_size(size.removeprefix("(").removesuffix(")"))) for size in sizes if size)
+        r.tokens.expect("}")
+    return value_of(op("reshape", r.plain(r.bracketed()), shape=shape))
+
+
 def _arange(r: Any, _: str) -> Any:
     r.tokens.expect("(")
     size = r.scrap()
@@ -290,6 +303,7 @@ ATOMS: dict[str, Callable[[Any, str], Any]] = {
     r"\Gamma": _gamma,
     r"\operatorname{onehot}": _one_hot,
     r"\operatorname{arange}": _arange,
+    r"\operatorname{reshape}": _reshape,
     r"\pi": lambda r, _: Value("s", as_term(PI)),
     r"\infty": lambda r, _: scalar(math.inf),
     "I": _identity,

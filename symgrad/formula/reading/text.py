@@ -433,7 +433,7 @@ class _Reader:
 
 
 CONSTANTS: dict[str, Callable[[], Term]] = {
-    "pi": lambda: as_term(PI),
+    **dict.fromkeys(("pi", "π"), lambda: as_term(PI)),
     "E": lambda: lookup("exp")(number(1)),
     "I": lambda: number(1j),
     **dict.fromkeys(("oo", "inf"), lambda: number(float("inf"))),

@@ -14,6 +14,7 @@ from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
 from symgrad.formula.reading.people.indices import subscript_letters
+from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number, symbols
 from symgrad.op import FRONTS, lookup
@@ -32,13 +33,14 @@ def _norm(r: Any, _: str) -> Any:
     p: Any = 2
     if r.tokens.peek() == "_":
         mark = "".join(r.subscript())
-        marks = {"F": 2, "2": 2, "1": 1, r"\infty": math.inf, "fro": 2, "F,2": 2}
+        marks = {"F": 2, "fro": 2, "F,2": 2, **dict.fromkeys((r"\infty", "inf"), math.inf)}
+        marks |= {f"-{mark}": -math.inf for mark in (r"\infty", "inf")}
         if mark == "*" and inner.kind == "m":
             total = op("svdvals", inner.term)
             return Value("s", op("sum", total, dim=(0,), keepdim=False))
-        if mark not in marks and not mark.isdigit():
+        p = marks.get(mark, plain_value(mark))
+        if isinstance(p, str):
             raise r.tokens.error(f"the norm with the index {mark!r} is not known here")
-        p = marks.get(mark, int(mark) if mark.isdigit() else 2)
     if isinstance(inner, Family):
         return families.norm(inner, p)
     if inner.kind == "indexed":

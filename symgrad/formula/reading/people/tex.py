@@ -319,6 +319,8 @@ class PeopleReader(Products):
             return entrywise(lambda x: op("polygamma", x, n=order), self.argument())
         if name == "exp" and self.others.get("expm"):
             return exponential(self, self.argument())
+        if name == "log" and tokens.peek() == "_":
+            name = self.logarithm()
         exponent = None
         if tokens.found("^"):
             exponent = self.group()
@@ -329,6 +331,13 @@ class PeopleReader(Products):
             return of_square(self, "logdet", self.argument())
         out = self.entrywise(self.operation(name), self.argument())
         return out if exponent is None else self.entrywise(power, out, exponent)
+
+    def logarithm(self) -> str:
+        r"""The logarithm to the base that comes next: ``\log_2``."""
+        base = "".join(self.subscript())
+        if base not in ("2", "10", "e"):
+            raise self.tokens.error(f"the logarithm to the base {base} is not known here; write \\log(x)/\\log({base})")
+        return "log" if base == "e" else f"log{base}"
 
     def operation(self, name: str) -> Callable[..., Any]:
         """The function of a name that is taken entry by entry."""

@@ -16,9 +16,12 @@ from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import name_latex
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
+from symgrad.formula.reading.people.names import CALLED
+from symgrad.formula.reading.people.paper import FRACTION, IN_LATEX, LOWERED, RAISED, in_braces, spelled
 from symgrad.formula.reading.people.stars import (
     ENTRIES,
     ENTRY,
@@ -31,24 +34,23 @@ from symgrad.formula.reading.people.stars import (
     marked,
 )
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
-from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, braced, closing, primes
+from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, closing, primes, scripted
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
 from symgrad.formula.reading.values import Value, entrywise, product, value_of
 from symgrad.formula.term import Term, as_term, number, size_letter
 from symgrad.op import FRONTS, TABLE, lookup
 
-RAISED = "[ᵀ⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ]"
-LOWERED = "[₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ]"
+_SMALL = f"{RAISED}|{LOWERED}|{FRACTION}"
 TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
-    rf"|(?P<name>(?!{RAISED}|{LOWERED})[^\W\d](?:(?!{RAISED}|{LOWERED})\w)*)"
+    rf"\s*(?:(?P<fraction>{FRACTION})|(?P<infinite>_?∞)"
+    r"|(?P<number>(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
+    rf"|(?P<name>(?!{_SMALL})[^\W\d](?:(?!{_SMALL})[\w\u0302-\u0307])*)"
     r"|(?P<text>'[a-z]{2,12}\d*'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
-    r"|(?P<raised>⁻?ᵀ|⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[ⁱⁿˣʸᵏᵐᵖ])"
+    rf"|(?P<raised>{RAISED}+)"
     rf"|(?P<lowered>{LOWERED}+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√‖∑∏∘⋅×′!]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√∛‖∥∑∏∘⋅×⊗⟨⟩≤≥≠′!]))"
 )
 MODULES = {"np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
-_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱⁿˣʸᵏᵐᵖ₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₚ", "-0123456789inxykmp0123456789ijklmnp")
 
 
 def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
@@ -63,7 +65,8 @@ def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
             raise found.error(f"unexpected {text[at]!r}")
         items.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         at = match.end()
-    return PeopleTokens(text, bracketed(_without_modules(items, {m for m in MODULES if m not in names}), names))
+    items = spelled(_without_modules(items, {m for m in MODULES if m not in names}), names)
+    return PeopleTokens(text, bracketed(items, names))
 
 
 def bracketed(items: Items, names: Container[str] = ()) -> Items:
@@ -348,11 +351,6 @@ def read_matrices(
 
 
 _STARS = {PRODUCT: r"\firm", FIT: r"\star", ENTRY: r"\pair", "sign": r"\entry"}
-_PAPER = {
-    "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
-    "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "‖": r"\|",
-    "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "&": r"\wedge", "√": r"\sqrt",
-}  # fmt: skip
 
 
 def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
@@ -368,11 +366,7 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             out += [("char", part, place) for part in ("^", "{", *_AFTER_DOT[following], "}")]
             k += 1
         elif kind in ("raised", "lowered"):
-            if kind == "raised" and k > 1 and items[k - 2][0] == "raised":
-                out.pop()  # ²ˣ is one power
-            else:
-                out += [("char", sign, place) for sign in ("^" if kind == "raised" else "_", "{")]
-            out += [*_script(text, place), ("char", "}", place)]
+            out += in_braces(kind, text, place)
         elif text == "*" and [i[1] for i in out[-1:]] == ["^"]:
             out.append(("char", r"\ast", place))
         elif text in ("**", "^", ".^"):
@@ -386,20 +380,11 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             out += _name(text, place, following, table)
         elif text == "||":
             out += [("char", "|", place), ("char", "|", place + 1)]
-        elif text in ("∑", "∏"):
-            out.append(("char", r"\sum" if text == "∑" else r"\prod", place))
-        elif kind == "sign" and text in _PAPER:
-            out.append(("char", _PAPER[text], place))
+        elif kind == "sign" and text in IN_LATEX:
+            out.append(("char", IN_LATEX[text], place))
         else:
-            out.append((kind if kind == "number" else "char", text, place))
-    return PeopleTokens(tokens.text, braced(primes(bars(out))))
-
-
-def _script(text: str, place: int) -> list[tuple[str, str, int]]:
-    """Small digits and letters in their usual size."""
-    plain = text.replace("ᵀ", "T").translate(_PLAIN)
-    parts = re.findall(r"-|\d+|T|[a-z]", plain)
-    return [("number" if p.isdigit() else "char", r"\top" if p == "T" else p, place) for p in parts]
+            out.append((kind if kind in ("number", "ones") else "char", text, place))
+    return PeopleTokens(tokens.text, scripted(primes(bars(out))))
 
 
 def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: bool) -> int:
@@ -443,13 +428,13 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if greek is not None:
         return [("char", greek, place)]
     known = _is_function(text, "(")
-    if text in ("pi", "π"):
-        return [("command", r"\pi", place)]
-    if text in ("σ", "sigma") and following in ("(", "'"):
-        return [("command", r"\sigma", place)]
+    command = name_latex(text)
+    if command == r"\pi" or (command[1:] in CALLED and following in ("(", "'")):
+        return [("command", command, place)]
     if known and (following == "(" or may_be_bare(text)):
-        plain = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh"}.get(text)
-        return [("command", plain, place)] if plain else [("name", rf"\operatorname{{{text}}}", place)]
+        command = rf"\{text}"
+        written = command in called().commands
+        return [("command", command, place) if written else ("name", rf"\operatorname{{{text}}}", place)]
     last = "e" if text[-1:] == "e" and following[:1] in "^*⁻²³" else None
     side_by_side = [_spelled(c, table) or (last if j == len(text) - 1 else None) for j, c in enumerate(text)]
     if None not in side_by_side:

@@ -3,9 +3,11 @@ r"""Tokens of formulas as people type them in LaTeX, rewritten to the notation o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.atoms import word
+from symgrad.formula.reading.people.paper import FRACTION, LOWERED, RAISED, in_braces
 from symgrad.formula.reading.text import Tokens
 from symgrad.op import FRONTS, TABLE
 
@@ -18,7 +20,9 @@ TOKEN = re.compile(
     r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
     r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
-    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)|(?P<bare>(?<![a-zA-Z\\])[a-zA-Z]{2,}(?=\())|(?P<char>.)",
+    r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)"
+    rf"|(?P<raised>{RAISED}+)|(?P<lowered>{LOWERED}+)|(?P<fraction>{FRACTION})"
+    r"|(?P<bare>(?<![a-zA-Z\\])[a-zA-Z]{2,}(?=\())|(?P<char>.)",
     re.DOTALL,
 )
 _FONTS = {
@@ -72,20 +76,26 @@ class PeopleTokens(Tokens):
         return kind(f"cannot read the formula at position {place}: {problem}\n    {line}\n    {' ' * (place - start)}^")
 
 
+def _pieces(text: str) -> Iterator[Token]:
+    """The tokens as they stand there, without spaces; small letters and fractions of Unicode have braces."""
+    for match in TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind in ("raised", "lowered", "fraction"):
+            yield from in_braces(kind, match[0], match.start())
+        elif kind != "skip":
+            yield kind, match[0], match.start()
+
+
 def tokenize(text: str) -> Tokens:
     """The tokens of LaTeX typed by people, rewritten to the strict notation."""
     items: list[Token] = []
-    for match in TOKEN.finditer(text):
-        kind = str(match.lastgroup)
-        if kind == "skip":
-            continue
-        found = match[0]
+    for kind, found, place in _pieces(text):
         if kind == "word" and word(found).strip() in _WORDS:
             kind, found = "char", _WORDS[word(found).strip()]
         elif kind == "word" and word(found) in ("otherwise", "else"):
             found = r"\text{otherwise}"
         elif kind == "bare" and not _is_function(found):
-            items += [("char", letter, match.start() + k) for k, letter in enumerate(found)]
+            items += [("char", letter, place + k) for k, letter in enumerate(found)]
             continue
         elif kind == "bare":  # det(X) without its backslash, as in plain text
             kind, found = "name", rf"\operatorname{{{found}}}"
@@ -93,7 +103,7 @@ def tokenize(text: str) -> Tokens:
             continue
         elif kind == "word" and _is_function(word(found)):
             kind, found = "name", rf"\operatorname{{{word(found)}}}"
-        elif found in (r"\max", r"\min") and _names_something(items, text[match.end() :]):
+        elif found in (r"\max", r"\min") and _names_something(items, text[place + len(found) :]):
             kind, found = "name", rf"\operatorname{{{found[1:]}}}"
         elif kind == "name":
             found = found.replace("*{", "{")
@@ -107,8 +117,8 @@ def tokenize(text: str) -> Tokens:
             kind, found = "char", r"\|"
         found = _SAME.get(found, found)
         kind = "name" if found.startswith(r"\operatorname") else kind
-        items.append((kind, found, match.start()))
-    return PeopleTokens(text, braced(fractions(primes(bars(lines(without_fonts(items)))))))
+        items.append((kind, found, place))
+    return PeopleTokens(text, scripted(fractions(primes(bars(lines(without_fonts(items)))))))
 
 
 def _names_something(items: list[Token], rest: str) -> bool:
@@ -261,6 +271,22 @@ def braced(items: list[Token]) -> list[Token]:
     k = 0
     while k < len(items):
         k = _unit(items, k, out)
+    return out
+
+
+def scripted(items: list[Token]) -> list[Token]:
+    r"""The tokens with braces, where ``1^\top`` is a row of ones, and ``\|X\|^2_F`` has its index first."""
+    out = braced(items)
+    words = [text for _, text, _ in out]
+    for k, (kind, text, place) in enumerate(out):
+        if words[k + 1 : k + 3] != ["^", "{"]:
+            continue
+        if kind == "number" and text == "1" and words[k + 3] in TURNED:
+            out[k] = ("ones", r"\mathbf{1}", place)
+        end = closing(out, k + 2)
+        if text == r"\|" and words[end + 1 : end + 3] == ["_", "{"]:
+            last = closing(out, end + 2) + 1
+            out[k + 1 : last] = out[end + 1 : last] + out[k + 1 : end + 1]
     return out
 
 

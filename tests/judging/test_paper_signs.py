@@ -1,0 +1,99 @@
+"""Formulas in plain text with the signs of paper, ``½ x²`` and ``Σᵢ xᵢ``: what they mean without a backslash."""
+
+import pytest
+
+import symgrad as sg
+
+MEANS = {
+    # fractions and roots
+    "½ x²": "x**2/2",
+    "½‖Ax−b‖²": "norm(A@x - b)**2/2",
+    "¼ x⁴": "x**4/4",
+    "x^½": "sqrt(x)",
+    "√(x²+1)": "sqrt(x**2 + 1)",
+    "√x": "sqrt(x)",
+    "∛(x y)": "cbrt(x*y)",
+    "x⁻¹ᐟ²": "1/sqrt(x)",
+    "exp(−(x−μ)²/(2σ²))/(σ√(2π))": "exp(-(x - μ)**2/(2*σ**2))/(σ*sqrt(2*pi))",
+    # powers and inverses of functions
+    "sin²(x)": "sin(x)**2",
+    "sin² x": "sin(x)**2",
+    "tanh²(Wx + b)": "tanh(W@x + b)**2",
+    "sinh⁻¹(x)": "arcsinh(x)",
+    "tan^-1(x)": "arctan(x)",
+    "e⁻ˣ": "exp(-x)",
+    "2ˣ": "2**x",
+    "xⁿ": "x**n",
+    "ln(1+eˣ)": "log(1 + exp(x))",
+    "1/(1+e⁻ˣ)": "1/(1 + exp(-x))",
+    "log₂ x": "log2(x)",
+    "log_10(x)": "log10(x)",
+    r"\log_2(x)": "log2(x)",
+    "log|X|": "log(det(X))",
+    "−½ log |Σ|": "-log(det(Σ))/2",
+    # Greek letters: functions before brackets, and the number π
+    "σ(Wx + b)": "sigmoid(W@x + b)",
+    "−log σ(x)": "-log(sigmoid(x))",
+    "σ'(x)": "sigmoid(x)*(1 - sigmoid(x))",
+    "Φ(x)": "ndtr(x)",
+    "2πr": "2*pi*r",
+    r"\pi r^2": "pi*r**2",
+    # norms, products and transposes
+    "||X||_F": "norm(X)",
+    "‖X‖²_F": "norm(X)**2",
+    r"\|X\|^2_F": "norm(X)**2",
+    "‖x‖_∞": "norm(x, inf)",
+    "||x||_1": "norm(x, 1)",
+    "∥x∥²": "norm(x)**2",
+    "⟨x, y⟩": "x @ y",
+    "x⊤Ax": "x @ (A @ x)",
+    "x^⊤ A x": "x @ (A @ x)",
+    "1ᵀx": "sum(x)",
+    r"1^\top x": "sum(x)",
+    "x₊": "relu(x)",
+    "x ≥ 0": "x >= 0",
+    # sums with an index
+    "Σᵢ xᵢ yᵢ": "x @ y",
+    "Σ_i x_i y_i": "x @ y",
+    "sum_i x_i y_i": "x @ y",
+    "∑_i x_i^2": "sum(x**2)",
+    "Σ xᵢ²": "sum(x**2)",
+    "Πᵢ xᵢ": "prod(x)",
+    "log ∑ᵢ exp(xᵢ)": "logsumexp(x)",
+    "−Σᵢ yᵢ log ŷᵢ": "-y @ log(ŷ)",
+    "ΣᵢΣⱼ Aᵢⱼ xᵢ xⱼ": "x @ A @ x",
+    # Σ is a matrix where it has no index, or two
+    "(x−μ)ᵀΣ⁻¹(x−μ)": "(x - μ) @ inv(Σ) @ (x - μ)",
+    # indices from 0 are names, those from 1 entries
+    "θ₀ + θ₁ x": "θ_0 + θ_1*x",
+    "x₁² + x₂²": "x[0]**2 + x[1]**2",
+    # LaTeX with such signs in it
+    r"\frac{1}{2}xᵀAx": "(x @ (A @ x))/2",
+    "e^{-x²}": "exp(-x**2)",
+}
+
+
+@pytest.mark.parametrize("text", MEANS)
+def test_signs_of_paper(text):
+    """Such a text has the formula of what it means in NumPy's words."""
+    assert str(sg.formula(text)) == str(sg.formula(MEANS[text]))
+
+
+@pytest.mark.parametrize("text", ["x*sin", "2*exp", "exp −x", "log*x"])
+def test_a_function_without_its_argument_is_no_symbol(text):
+    """Nobody calls an array ``sin``: the argument is missing."""
+    with pytest.raises(sg.errors.FormulaError, match="is a function, whose argument is missing"):
+        sg.formula(text)
+
+
+def test_a_symbol_is_a_symbol_where_it_is_stated():
+    """Stated names are arrays whatever they may mean elsewhere."""
+    assert str(sg.formula("θ₁*x", shapes="θ_1= x=n")) == "x*θ_1"
+    assert [str(s.name) for s in sg.formula("2*_a*x").symbols] == ["_a", "x"]
+    assert [str(s.name) for s in sg.formula(r"\sum_k \pi_k x_k").symbols] == ["pi", "x"]
+
+
+def test_other_bases_of_logarithms_are_refused():
+    """A base that no op has is said to be one."""
+    with pytest.raises(sg.errors.FormulaError, match="the base 3 is not known here"):
+        sg.formula(r"\log_3 x")
