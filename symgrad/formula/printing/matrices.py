@@ -308,13 +308,13 @@ def _norm(w: Writer, t: Term) -> Piece | None:
         return _norms(w, t)
     if x.ndim > 2:
         return root_of_squares(w, t)
-    if t.params["dim"] != tuple(range(x.ndim)) or not (p > 0 and (p == math.inf or p == int(p))):
+    if t.params["dim"] != tuple(range(x.ndim)):
         return None
     w.closing(x)
     a = w.operand(x)
     if p == 2:
         return Piece("s", rf"\lVert {text_of(a)} \rVert{'_{F}' if a.kind == 'm' else ''}")
-    order = r"\infty" if p == math.inf else f"{p:.0f}"
+    order = text_of(pieces.number_piece(int(p) if p == p // 1 and math.isfinite(p) else p))
     return Piece("s", rf"\lVert {text_of(_vec(a) if a.kind == 'm' else a)} \rVert_{{{order}}}")
 
 

@@ -106,7 +106,7 @@ def _norm(r: Any, _: str) -> Any:
     p: Any = 2
     if r.tokens.peek() == "_":
         mark = "".join(r.subscript())
-        p = {"F": 2, r"\infty": math.inf}.get(mark) or int(mark)
+        p = {"F": 2, r"\infty": math.inf, r"-\infty": -math.inf}.get(mark, plain_value(mark))
     return Value("s", op("norm", inner.term, p=p, dim=tuple(range(inner.term.ndim)), keepdim=False))
 
 
