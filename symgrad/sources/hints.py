@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from symgrad.formula.reading.people.paper import worded
+
 Costs = dict[int, int]
 """How surprising each rank of an argument would be."""
 
@@ -20,6 +22,7 @@ def ranks(text: str) -> dict[str, Costs]:
     >>> ranks(r"\sum_i \log(1 + e^{-y_i x_i^\top w})"), ranks("sum(softmax(Q@K.T/sqrt(d))@V)")
     ({'y': {1: 0, 2: 2, 0: 6}, 'x': {2: 0, 1: 4}}, {'d': {0: 0, 1: 3}})
     """
+    text = worded(text)
     roots = {re.sub(r"[{}]", "", name): {0: 0, 1: 3} for name in _ROOT_OF_SIZE.findall(text)}
     return roots | (_ranks_in_latex(text) if "\\" in text else {}) | _rows(without_fonts(text))
 

@@ -97,3 +97,17 @@ def test_other_bases_of_logarithms_are_refused():
     """A base that no op has is said to be one."""
     with pytest.raises(sg.errors.FormulaError, match="the base 3 is not known here"):
         sg.formula(r"\log_3 x")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "derivative"),
+    [
+        ("Σᵢ (yᵢ − wᵀxᵢ)²", "w", "2 xᵀ (x w − y)"),
+        ("−Σᵢ yᵢ log σ(wᵀxᵢ)", "w", "−xᵀ (y ⊙ σ(−x w))"),
+        ("Σᵢ (yᵢ − θᵀxᵢ)²", "θ", "2 xᵀ (x θ − y)"),
+        ("½(x−μ)ᵀΣ⁻¹(x−μ)", "Σ", "−½ Σ⁻ᵀ (x − μ) (x − μ)ᵀ Σ⁻ᵀ"),
+    ],
+)
+def test_shapes_that_indices_tell(text, wrt, derivative):
+    """``wᵀxᵢ`` speaks of the rows of a matrix, as ``w^\\top x_i`` does in LaTeX."""
+    assert sg.formula(text, wrt=wrt).unicode() == derivative

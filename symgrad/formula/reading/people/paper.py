@@ -116,3 +116,14 @@ def in_braces(kind: str, text: str, place: int) -> list[Item]:
         return [(kind, sign, place) for kind, sign in (*parts, ("char", "{"), ("number", below), ("char", "}"))]
     sign = "^" if kind == "raised" else "_"
     return [("char", sign, place), ("char", "{", place), *script(text, place), ("char", "}", place)]
+
+
+def worded(text: str) -> str:
+    r"""A text with its small letters and signs of sums as LaTeX has them; other texts stay.
+
+    >>> worded("Σᵢ (yᵢ − wᵀxᵢ)²")
+    '\\sum_{i} (y_{i} − w^{\\top}x_{i})^{2}'
+    """
+    text = re.sub(f"[Σ∑](?={LOWERED})", r"\\sum", text)
+    text = re.sub(f"{LOWERED}+", lambda m: f"_{{{small(m[0])}}}", text)
+    return re.sub(f"{RAISED}+", lambda m: f"^{{{small(m[0])}}}".replace("T", r"\top"), text)
