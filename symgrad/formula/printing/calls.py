@@ -93,8 +93,15 @@ def _nested(value: Any) -> str:
 def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
     r"""A piece with its shape spelled out: ``\operatorname{reshape}_{2 \times 3}``."""
     sizes = map(size_tex, shape)
-    below = r" \times ".join(size if size.isalnum() or len(shape) == 1 else brackets(size) for size in sizes)
+    below = r" \times ".join(size if _is_factor(size) or len(shape) == 1 else brackets(size) for size in sizes)
     return function(kind_of(shape), operator("reshape") + (rf"_{{{below}}}" if shape else ""), text_of(piece))
+
+
+def _is_factor(size: str) -> bool:
+    """Whether a size stands in a product without brackets: a letter, a number or something rounded."""
+    return size.isalnum() or (
+        size.startswith(r"\left\lceil") and size.endswith(r"\right\rceil") and size.count("ceil") == 2
+    )
 
 
 def exact(w: Writer, t: Term) -> Piece:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-DEFAULTS: dict[str, Any] = {"keepdim": False, "descending": False, "step": 1, "dilation": 1, "correction": 1}
+DEFAULTS: dict[str, Any] = {
+    "keepdim": False, "descending": False, "skip_nan": False, "step": 1, "dilation": 1, "correction": 1,
+}  # fmt: skip
 """Static parameters that are not written where they say what is usual."""
 AXES = ("flip", "roll")
 """Ops whose axes are called dims."""
