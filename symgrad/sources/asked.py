@@ -215,7 +215,7 @@ def too_deep() -> FormulaTooDeep:
 def names_in(text: str, known: Container[str] = ()) -> list[str]:
     """The names of a text that must be symbols, in order of appearance; those of ``known`` are some already."""
     if is_latex(text):
-        return _latex_names(text)
+        return _latex_names(text, known)
     tokens = tokenize(text, known).items
     found = []
     euler = _is_euler(tokens)
@@ -230,7 +230,8 @@ def names_in(text: str, known: Container[str] = ()) -> list[str]:
         if name in _NEVER_NAMES:
             raise _misplaced(text, place, f"{name!r} is a function, whose argument is missing; write {name}(x)")
         stem, _, index = name.partition("_")
-        found += _letters(stem if stem and index in summed else name)
+        entry = index in summed or (stem in known and name not in known and index.isalnum())
+        found += _letters(stem if stem and entry else name)
     return list(dict.fromkeys(found))
 
 
@@ -308,8 +309,11 @@ def _letters(name: str) -> list[str]:
 _LATEX_WORDS = {"e", "I", "i", "d"}
 
 
-def _latex_names(text: str) -> list[str]:
-    """The letters of LaTeX that are symbols; subscripts belong to their names, unless they are indices of sums."""
+def _latex_names(text: str, known: Container[str] = ()) -> list[str]:
+    """The letters of LaTeX that are symbols; subscripts belong to their names, unless they are indices of sums.
+
+    What stands before a subscript may be an array that is ``known``, whose entry it is then.
+    """
     found = []
     items = tokenize_latex(text).items
     words = [word for _, word, _ in items]
@@ -334,7 +338,7 @@ def _latex_names(text: str) -> list[str]:
         if word in numbers:
             continue
         if word[1:] in GREEK and not called and not (word == r"\delta" and k < len(items) and items[k][1] == "_"):
-            found.append(word[1:] + _below(items, k, summed))
+            found.append(word[1:] if word[1:] in known else word[1:] + _below(items, k, summed))
         elif kind == "char" and len(word) == 1 and word.isalpha() and word not in summed and not called:
             below = _below(items, k, summed)
             following = words[k] if k < len(words) else ""
@@ -342,7 +346,7 @@ def _latex_names(text: str) -> list[str]:
             word_of_signs = word in _LATEX_WORDS and word not in bold - {"I"} and (word != "d" or differential)
             if word_of_signs or _is_transpose(words, k - 1):
                 continue
-            found.append(word + below)
+            found.append(word if word in known and word + below not in known else word + below)
     return list(dict.fromkeys(found))
 
 

@@ -67,6 +67,11 @@ MEANS = {
     # indices from 0 are names, those from 1 entries
     "θ₀ + θ₁ x": "θ_0 + θ_1*x",
     "x₁² + x₂²": "x[0]**2 + x[1]**2",
+    # an index stands beside its array; it was a factor, and 2x[0] was 0
+    "2x[0]": "2*x[0]",
+    "x[0]x[1]": "x[0]*x[1]",
+    "2X[:,0]": "2*X[:, 0]",
+    "2(x+y)[0]": "2*(x + y)[0]",
     # LaTeX with such signs in it
     r"\frac{1}{2}xᵀAx": "(x @ (A @ x))/2",
     "e^{-x²}": "exp(-x**2)",
@@ -111,3 +116,44 @@ def test_other_bases_of_logarithms_are_refused():
 def test_shapes_that_indices_tell(text, wrt, derivative):
     """``wᵀxᵢ`` speaks of the rows of a matrix, as ``w^\\top x_i`` does in LaTeX."""
     assert sg.formula(text, wrt=wrt).unicode() == derivative
+
+
+@pytest.mark.parametrize(
+    ("formula", "of"),
+    [
+        ("[2x₁; 2x₂]", "x₁² + x₂²"),
+        ("[2x₁, 2x₂]ᵀ", "x₁² + x₂²"),
+        ("(2x₁, 2x₂)", "x_1^2 + x_2^2"),
+        ("[2x[0]; 2x[1]]", "x[0]² + x[1]²"),
+        (r"(2x_1, 2x_2)^\top", r"x_1^{2} + x_2^2"),
+        (r"\begin{pmatrix} 2x_1 \\ 2x_2 \end{pmatrix}", "x_1^2 + x_2^2"),
+        (
+            r"\nabla f = \begin{bmatrix} -400x_1(x_2-x_1^2) - 2(1-x_1) \\ 200(x_2-x_1^2) \end{bmatrix}",
+            "f(x) = 100(x_2-x_1^2)^2 + (1-x_1)^2",
+        ),
+    ],
+)
+def test_gradients_as_columns_of_entries(formula, of):
+    """Entries of a vector, and their derivatives one below the other in every kind of brackets."""
+    assert sg.judge(formula, of=of, wrt="x", shapes="x=2").verdict == "EQUAL"
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "value"),
+    [
+        (r"\begin{pmatrix} a & b \\ c & d \end{pmatrix} x", "a= b= c= d= x=2", "[a, b; c, d] x"),
+        ("[a, b; c, d] x", "a= b= c= d= x=2", "[a, b; c, d] x"),
+        (r"\det \begin{pmatrix} a & b \\ c & d \end{pmatrix}", "a= b= c= d=", "a d − b c"),
+    ],
+)
+def test_matrices_entry_by_entry(text, shapes, value):
+    """Matrices of numbers in LaTeX's environments and in MATLAB's brackets."""
+    assert sg.formula(text, shapes=shapes).unicode() == value
+
+
+def test_an_entry_among_blocks_is_refused():
+    """An entry with an index letter is no block: the Unicode reader said AttributeError."""
+    from symgrad.formula.reading.unicode import from_unicode
+
+    with pytest.raises(sg.errors.FormulaError, match="an entry with index letters"):
+        from_unicode("[2 xᵢ; 2 xⱼ]", {"x": ("n",)})

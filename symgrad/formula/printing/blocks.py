@@ -245,6 +245,11 @@ def read_blocks(r: Any) -> Value:
             rows.append([])
         else:
             r.tokens.expect("&")
+    return of_blocks(r, rows)
+
+
+def of_blocks(r: Any, rows: list[list[Any]]) -> Value:
+    """The array of rows of blocks."""
     if len(rows) == len(rows[0]) == 1:
         return value_of(r.plain(rows[0][0]))
     if len(rows) > 1 and all(getattr(x, "kind", None) == "s" for row in rows for x in row):

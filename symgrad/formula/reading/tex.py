@@ -284,17 +284,18 @@ class _TexReader(OptionReader):
         tokens = self.tokens
         while tokens.peek() in ("^", "_"):
             if tokens.peek() == "_":
-                if tokens.peek(2) == "[":
-                    tokens.at += 3
-                    index = self.index()
-                    tokens.expect("}")
-                    out = value_of(picked(self.plain(out), index))
-                else:
-                    out = self.entry(out)
+                out = self.part(out) if tokens.peek(2) == "[" else self.entry(out)
             else:
                 tokens.at += 1
                 out = self.raised(out)
         return out
+
+    def part(self, array: Any) -> Value:
+        """What ``_{[…]}`` chooses of an array, in NumPy's notation."""
+        self.tokens.at += 3
+        index = self.index()
+        self.tokens.expect("}")
+        return value_of(picked(self.plain(array), index))
 
     def entry(self, array: Any) -> Indexed:
         """The entry of an array at the indices that follow."""
@@ -302,6 +303,8 @@ class _TexReader(OptionReader):
 
     def plain(self, value: Any) -> Term:
         """The term of a value, for places where its own axes count."""
+        if isinstance(value, Indexed):
+            raise self.tokens.error("an entry with index letters stands in a sum or in brackets with its letters")
         exact: Term | None = value.exact
         return settled(value, None) if exact is None else exact
 

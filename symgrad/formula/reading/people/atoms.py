@@ -14,6 +14,7 @@ from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
 from symgrad.formula.reading.people.indices import subscript_letters
+from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
 from symgrad.formula.term import Term, as_term, number, symbols
@@ -208,10 +209,38 @@ def _density(x: Term) -> Any:
 
 def _iverson(r: Any, text: str) -> Any:
     before, r.inside = r.inside, []
-    found = r.condition()
+    found = _listed(r, "]")
     r.inside = before
-    r.tokens.expect("]")
     return cross_matrix(found) if crossing(r) else found
+
+
+def _tuple(r: Any, _: str) -> Any:
+    """A bracket, or numbers in one with commas, which are a vector."""
+    before, r.inside = r.inside, []
+    found = _listed(r, ")")
+    r.inside = before
+    return found
+
+
+def _listed(r: Any, closing: str) -> Any:
+    r"""What stands in a bracket: ``[a, b]``, ``[a; b]`` and ``(a, b)^\top`` are columns, ``[a, b; c, d]`` a matrix."""
+    from symgrad.formula.printing.blocks import of_blocks
+
+    tokens = r.tokens
+    rows = [[r.condition()]]
+    while (sign := tokens.peek()) in (",", ";") and (closing == "]" or (sign == "," and rows[0][0].kind == "s")):
+        tokens.take()
+        if sign == ";":
+            rows.append([])
+        rows[-1].append(r.condition())
+    tokens.expect(closing)
+    if rows == [rows[0][:1]]:
+        return rows[0][0]
+    if len(rows) > 1:
+        return of_blocks(r, rows)
+    if [tokens.peek(k) for k in (0, 1, 3)] == ["^", "{", "}"] and tokens.peek(2) in TURNED:
+        tokens.at += 4
+    return of_blocks(r, [[entry] for entry in rows[0]])
 
 
 def _delta(r: Any, _: str) -> Any:
@@ -274,6 +303,7 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     r"\phi": _special(_density),
     r"\varphi": _special(_density),
     "[": _iverson,
+    "(": _tuple,
     r"\delta": _delta,
     "π": lambda r, _: Value("s", op("mul", 1, as_term(PI))),
 }

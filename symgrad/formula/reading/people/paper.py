@@ -88,6 +88,35 @@ def _parts(text: str, place: int, after: list[Item], names: Container[str]) -> l
     return [("name", text, place)]
 
 
+def indexed(items: list[Item]) -> list[Item]:
+    """The tokens with the index of ``x[0]`` as LaTeX has it; brackets after a space and conditions are none."""
+    out: list[Item] = []
+    ends: list[bool] = []
+    for k, (kind, text, place) in enumerate(items):
+        before = items[k - 1] if k else ("", "", -1)
+        if text == "[":
+            beside = before[2] + len(before[1]) == place and (before[0] == "name" or before[1] in (")", "]"))
+            ends.append(beside and not _has_relation(items, k))
+            out += [("sign", "_", place), ("sign", "{", place)] * ends[-1]
+        out.append((kind, text, place))
+        if text == "]" and ends and ends.pop():
+            out.append(("sign", "}", place))
+    return out
+
+
+_RELATIONS = ("<", ">", "<=", ">=", "==", "!=", "=", "≤", "≥", "≠")
+
+
+def _has_relation(items: list[Item], k: int) -> bool:
+    """Whether the bracket that opens at a place has a condition in it."""
+    depth = 0
+    for _, text, _ in items[k:]:
+        depth += (text == "[") - (text == "]")
+        if depth == 0 or text in _RELATIONS:
+            return depth > 0
+    return False
+
+
 def small(text: str) -> str:
     """Small letters and digits in their usual size.
 

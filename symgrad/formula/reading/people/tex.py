@@ -233,8 +233,10 @@ class PeopleReader(Products):
         out = self.atom()
         while (after := self.tokens.peek()) in ("^", "_", "!"):
             if after == "_":
-                positive = self.tokens.peek(2) == "+" and self.tokens.peek(3) == "}"
-                out = powers.positive_part(self, out) if positive else self.entry(out)
+                below = self.tokens.peek(2)
+                positive = below == "+" and self.tokens.peek(3) == "}"
+                chosen = self.part if below == "[" else self.entry
+                out = powers.positive_part(self, out) if positive else chosen(out)
             else:
                 self.tokens.take()
                 out = self.raised(out) if after == "^" else powers.factorial(self, out)

@@ -21,7 +21,7 @@ from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
 from symgrad.formula.reading.people.names import CALLED
-from symgrad.formula.reading.people.paper import FRACTION, IN_LATEX, LOWERED, RAISED, in_braces, spelled
+from symgrad.formula.reading.people.paper import FRACTION, IN_LATEX, LOWERED, RAISED, in_braces, indexed, spelled
 from symgrad.formula.reading.people.stars import (
     ENTRIES,
     ENTRY,
@@ -356,7 +356,7 @@ _STARS = {PRODUCT: r"\firm", FIT: r"\star", ENTRY: r"\pair", "sign": r"\entry"}
 def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
     """Plain tokens in the notation of the reader of LaTeX."""
     out: list[tuple[str, str, int]] = []
-    items = tokens.items
+    items = indexed(tokens.items)
     k = 0
     while k < len(items):
         kind, text, place = items[k]
@@ -422,8 +422,8 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         return [("char", text, place)]
     stem, _, letters = text.partition("_")
     if letters.isalnum() and (stem in table or stem in _INDEXED):
-        signs = [_INDEXED.get(stem, stem), "_", "{", *letters, "}"]
-        return [("char", sign, place) for sign in signs if sign]
+        signs = [_INDEXED.get(stem, stem), "_", "{", *re.findall(r"\d+|\D", letters), "}"]
+        return [("number" if sign.isdigit() else "char", sign, place) for sign in signs if sign]
     greek = _spelled(text, table)
     if greek is not None:
         return [("char", greek, place)]

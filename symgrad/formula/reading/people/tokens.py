@@ -25,6 +25,7 @@ TOKEN = re.compile(
     r"|(?P<bare>(?<![a-zA-Z\\])[a-zA-Z]{2,}(?=\())|(?P<char>.)",
     re.DOTALL,
 )
+_MATRIX = re.compile(r"\\(begin|end)\{(?:[pB]|small)?matrix\}")
 _FONTS = {
     rf"\{f}" for f in ("mathbf", "boldsymbol", "bm", "mathit", "mathcal", "mathsf", "vec", "mathrm", "mathbb", "bf")
 }
@@ -83,7 +84,7 @@ def _pieces(text: str) -> Iterator[Token]:
         if kind in ("raised", "lowered", "fraction"):
             yield from in_braces(kind, match[0], match.start())
         elif kind != "skip":
-            yield kind, match[0], match.start()
+            yield kind, _MATRIX.sub(r"\\\1{bmatrix}", match[0]), match.start()
 
 
 def tokenize(text: str) -> Tokens:
