@@ -5,6 +5,7 @@ from symgrad.kernels.arrays.index import *  # noqa: F403
 from symgrad.kernels.arrays.products import *  # noqa: F403
 from symgrad.kernels.arrays.reductions import *  # noqa: F403
 from symgrad.kernels.arrays.scan import *  # noqa: F403
+from symgrad.kernels.arrays.steps import *  # noqa: F403
 from symgrad.kernels.entries.elementwise import *  # noqa: F403
 from symgrad.kernels.entries.neurons import *  # noqa: F403
 from symgrad.kernels.entries.rounding import *  # noqa: F403

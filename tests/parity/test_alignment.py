@@ -49,3 +49,26 @@ def test_the_gradient_by_the_logarithms_themselves():
         other, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]), reduction="sum"
     ).backward()
     np.testing.assert_allclose(other.grad.numpy() - t.grad.numpy(), np.exp(logs), rtol=1e-10)
+
+
+def _of_two(x: Any) -> Any:
+    targets = sg.tensor([[1, 2, 1], [3, 3, 0]])
+    return sg.nn.functional.ctc_loss(sg.log_softmax(x, 2), targets, [6, 5], [3, 2], reduction="sum")
+
+
+def test_derivatives_of_second_order_in_every_mode():
+    """Differences, forward mode and batches confirm what the pass over all steps at once gives."""
+    x = np.random.default_rng(0).standard_normal((6, 2, 4))
+    assert sg.autograd.gradgradcheck(_of_two, sg.tensor(x, requires_grad=True))
+    hessian = sg.func.hessian(_of_two)(sg.tensor(x)).numpy()
+    np.testing.assert_allclose(hessian, sg.func.jacrev(sg.func.jacrev(_of_two))(sg.tensor(x)).numpy(), atol=1e-13)
+    slopes = sg.func.vmap(sg.func.grad(_of_two))(sg.tensor(np.stack([x, 2 * x]))).numpy()
+    np.testing.assert_allclose(slopes[1], sg.func.grad(_of_two)(sg.tensor(2 * x)).numpy(), atol=1e-14)
+
+
+def test_formula_and_program_write_the_steps_out():
+    """LaTeX of the loss was a ShapeError."""
+    x = np.random.default_rng(0).standard_normal((4, 2, 4))
+    f = lambda x: sg.nn.functional.ctc_loss(x, sg.tensor([[1, 2], [3, 0]]), [4, 3], [2, 1], reduction="sum")  # noqa: E731
+    assert "logsumexp" in f(sg.tensor(x, name="x", requires_grad=True)).latex()
+    np.testing.assert_allclose(sg.compile(f, x)(x), f(sg.tensor(x)).item(), rtol=1e-14)

@@ -157,6 +157,12 @@ def margins(t):
     return t.nn.functional.multilabel_margin_loss(t.renorm(x, 2, 0, 1.0), labels)
 
 
+def alignments(t):
+    x = t.nn.functional.log_softmax(normal(t, 20, 4, 10), 2)
+    labels = t.tensor(np.random.default_rng(1).integers(1, 10, (4, 6)))
+    return t.nn.functional.ctc_loss(x, labels, [20] * 4, [6] * 4)
+
+
 def reflections(t):
     return t.linalg.householder_product(normal(t, N, 16) * 1, normal(t, 16) * 1).sum()
 
@@ -170,7 +176,7 @@ def gates_and_gammas(t):
 PROGRAMS = [mlp, softmax_regression, layer_norm, convolution, log_sum_exp, cholesky_solve, attention, lstm_cell,
             power_chain, indexing, running_sums, einsum,
             normalised, gaussian_likelihood, distances, normalised_network, transformer, resampled, pairs,
-            margins, reflections, gates_and_gammas]  # fmt: skip
+            margins, alignments, reflections, gates_and_gammas]  # fmt: skip
 
 
 def kept_by_torch(torch, program) -> int:

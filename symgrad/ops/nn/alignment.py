@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import refusing, shape_of
+from symgrad.op import Op, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, where
-from symgrad.ops.indexing.getitem import gather, getitem
-from symgrad.ops.indexing.windows import windows_op
+from symgrad.ops.elementwise.smooth import exp
+from symgrad.ops.indexing.getitem import gather, gather_op, getitem, scatter_op
+from symgrad.ops.indexing.places import check_places
+from symgrad.ops.indexing.windows import windows_op, windows_sum_op
 from symgrad.ops.nn.losses import check_reduction
 from symgrad.ops.reductions.softmax import logsumexp
 from symgrad.ops.reductions.sums import mean, sum_
-from symgrad.ops.shapes.joining import cat
-from symgrad.ops.shapes.shaping import reshape, unsqueeze
+from symgrad.ops.shapes.joining import cat, narrow, narrow_op, select_op, stack
+from symgrad.ops.shapes.shaping import reshape, spread, unsqueeze, zeros_like
 
 
 def _numbers(name: str, lengths: Any, batch: int) -> list[int]:
@@ -40,8 +43,178 @@ def _labels(targets: Any, lengths: list[int]) -> list[Any]:
     return [plain[end - n : end] for end, n in zip(ends, lengths, strict=True)]
 
 
+def _filled(x: Any, axis: int, size: int, value: float) -> list[Any]:
+    """Entries of one value in front of, or behind, those of ``x`` along an axis, to be joined with them."""
+    return [zeros_like(narrow_op(x, dim=axis, start=0, length=1)) + value] * size
+
+
+def _ways(states: Any, outside: float = -math.inf) -> Any:
+    """Of every state the one two before, the one before and itself."""
+    axis = len(shape_of(states)) - 1
+    row = cat([*_filled(states, axis, 2, outside), states], axis)
+    return windows_op(row, dim=axis, size=3, step=1, dilation=1)
+
+
+def _entry(x: Any, k: int) -> Any:
+    return select_op(x, dim=0, index=k)
+
+
+def _count(x: Any, axis: int) -> int:
+    """A size that says how many terms a definition has: no letter can."""
+    size = shape_of(x)[axis]
+    if isinstance(size, str):
+        raise ShapeError(f"a chain of steps is written out for a number of them, not for {size}")
+    return int(size)
+
+
+def _reached(scores: Any, barriers: Any, running: Any, times: tuple[int, ...]) -> list[Any]:
+    """Logarithms of the sums over all ways to every state (Graves et al. 2006), after every step."""
+    first, states = _entry(scores, 0), _count(scores, 2)
+    start = narrow_op(first, dim=1, start=0, length=min(2, states))
+    found = [cat([start, *_filled(first, 1, states - 2, -math.inf)], 1)]
+    for step in range(1, _count(scores, 0)):
+        later = logsumexp(_ways(found[-1]) + barriers, 2) + _entry(scores, step)
+        found.append(later if min(times, default=step + 1) > step else where(_entry(running, step), later, found[-1]))
+    return found
+
+
+def _steps(x: Any) -> int:
+    """The axis of steps, behind which there are those of samples and of states."""
+    return len(shape_of(x)) - 3
+
+
+def _counted(running: Any, states: int) -> Any:
+    """Which scores enter the states: at first those of two, then all while a sample has steps."""
+    steps, early = np.arange(shape_of(running)[0])[:, None, None], np.arange(states) < 2
+    return np.where(steps == 0, early, values_of(running))
+
+
+def _running(times: tuple[int, ...], steps: int) -> Any:
+    """Which samples take which steps, with an axis for their states."""
+    return np.greater(times, np.arange(steps)[:, None])[:, :, None]
+
+
+def _before(states: Any) -> Any:
+    """The states before every step, and zeros before the first."""
+    axis = _steps(states)
+    first, rest = narrow(states, axis, 0, 1), narrow(states, axis, 0, shape_of(states)[axis] - 1)
+    return cat([zeros_like(first), rest], axis)
+
+
+def _shares(reached: Any, scores: Any, barriers: Any, running: Any) -> Any:
+    """The slopes of the states after every step but the first by those that they are reached from."""
+    moving = values_of(running) & (np.arange(shape_of(running)[0]) > 0)[:, None, None]
+    slopes = exp(_ways(_before(reached)) + barriers - unsqueeze(reached - scores, -1))
+    stay = np.array([0, 0, 1], scores.dtype)
+    return where(moving[..., None], where(unsqueeze(reached, -1) > -math.inf, slopes, 0), stay)
+
+
+def _pulled(g: Any, reached: Any, scores: Any, barriers: Any, running: Any) -> Any:
+    back = pulled_steps_op(g, _shares(reached, scores, barriers, running))
+    return where(_counted(running, shape_of(scores)[-1]), back, 0)
+
+
+def _pulled_from_last(g: Any, logs: Any, labels: Any, barriers: Any, running: Any, times: tuple[int, ...]) -> Any:
+    axis = _steps(logs)
+    labels = spread(labels, *shape_of(logs)[:-1], shape_of(labels)[-1])
+    scores = gather_op(logs, labels, dim=axis + 2)
+    reached = alignments_op(scores, barriers, running, times=times)
+    before = zeros_like(narrow(reached, axis, 0, shape_of(reached)[axis] - 1))
+    found = _pulled(cat([before, unsqueeze(g, axis)], axis), reached, scores, barriers, running)
+    return scatter_op(found, labels, dim=axis + 2, shape=shape_of(logs))
+
+
+def _example(make: Any, states: int = 2) -> Any:
+    barriers, times = np.zeros((2, states, 3)), (4, 2)
+    barriers[:, :, 0] = -math.inf
+    return (make("real", 4, 2, states), barriers, _running(times, 4)), {"times": times}
+
+
+def _labelled_example(make: Any) -> Any:
+    (scores, *rest), times = _example(make, 3)
+    return (scores, make("index:3", 4, 2, 3), *rest), times
+
+
+alignments_op: Op = primitive(
+    "alignments",
+    kernels.alignments,
+    (lambda g, out, scores, barriers, running, *, times: _pulled(g, out, scores, barriers, running), None, None),
+    result=lambda scores, *others, times: scores,
+    define=lambda scores, barriers, running, *, times: stack(_reached(scores, barriers, running, times), 0),
+    spelled=True,
+    refuses="buic",
+    mixes=3,
+    samples=[_example],
+    doc="Log-probabilities of all alignments that end in a state, after every step.",
+)
+last_alignments_op: Op = primitive(
+    "last_alignments",
+    kernels.last_alignments,
+    (
+        lambda g, out, x, labels, barriers, running, *, times: _pulled_from_last(
+            g, x, labels, barriers, running, times
+        ),
+        *(None, None, None),
+    ),
+    infer=lambda logs, labels, *others, times: labels[1:],
+    result=lambda logs, *others, times: logs,
+    define=lambda logs, labels, barriers, running, *, times: _reached(
+        gather_op(logs, labels, dim=2), barriers, running, times
+    )[-1],
+    spelled=True,
+    refuses="buic",
+    mixes=3,
+    samples=[_labelled_example],
+    doc="The same after the last step, of the scores of a label for every state; nothing else is kept.",
+)
+
+
+def _unrolled(first: int, last: int, by: int, put: Any, x: Any, shares: Any) -> Any:
+    """States of one step after the other, each with what ``put`` makes of the neighbour's."""
+    found = {first: _entry(x, first)}
+    for step in range(first + by, last + by, by):
+        found[step] = _entry(x, step) + put(found[step - by], _entry(shares, max(step, step - by)))
+    return stack([found[step] for step in sorted(found)], 0)
+
+
+def _put_back(states: Any, shares: Any) -> Any:
+    size = _count(states, 1)
+    back = windows_sum_op(unsqueeze(states, -1) * shares, dim=1, step=1, dilation=1, size=size + 2)
+    return narrow_op(back, dim=1, start=2, length=size)
+
+
+pulled_steps_op: Op = primitive(
+    "pulled_steps",
+    kernels.pulled_steps,
+    (
+        lambda c, out, likeg, shares: pushed_steps_op(c, shares),
+        lambda c, out, likeg, shares: unsqueeze(out, -1) * _ways(_before(pushed_steps_op(c, shares)), 0),
+    ),
+    define=lambda g, shares: _unrolled(_count(g, 0) - 1, 0, -1, _put_back, g, shares),
+    spelled=True,
+    refuses="buic",
+    mixes=3,
+    samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
+    doc="Cotangents of the states of a chain of steps.",
+)
+pushed_steps_op: Op = primitive(
+    "pushed_steps",
+    kernels.pushed_steps,
+    (
+        lambda c, out, liket, shares: pulled_steps_op(c, shares),
+        lambda c, out, liket, shares: unsqueeze(pulled_steps_op(c, shares), -1) * _ways(_before(out), 0),
+    ),
+    define=lambda t, shares: _unrolled(0, _count(t, 0) - 1, 1, lambda x, s: sum_(_ways(x, 0) * s, 2), t, shares),
+    spelled=True,
+    refuses="buic",
+    mixes=3,
+    samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
+    doc="Tangents of the states of a chain of steps.",
+)
+
+
 def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
-    """-log of the probability of all alignments (Graves et al. 2006), for the whole batch at once.
+    """-log of the probability of all alignments, for the whole batch at once.
 
     ``logs`` is (time, batch, classes).  Shorter targets are filled up with blanks, which nobody reads.
     """
@@ -53,14 +226,11 @@ def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
     barriers = np.zeros((*states.shape, 3), logs.dtype)
     barriers[:, :2, 0] = -math.inf
     barriers[:, 2:, 0][(states[:, 2:] == blank) | (states[:, 2:] == states[:, :-2])] = -math.inf
-    outside = np.full((len(targets), 2), -math.inf, logs.dtype)
     steps = max(1, int(times.max(initial=0)))
-    scores = gather(getitem(logs, slice(0, steps)), 2, np.broadcast_to(states, (steps, *states.shape)))
-    alpha = where(np.arange(states.shape[1]) < 2, scores[0], -math.inf)
-    for step in range(1, steps):
-        ways = windows_op(cat([outside, alpha], 1), dim=1, size=3, step=1, dilation=1) + barriers
-        later, running = logsumexp(ways, 2) + scores[step], times > step
-        alpha = later if running.all() else where(running[:, None], later, alpha)
+    logs, labels = getitem(logs, slice(0, steps)), np.broadcast_to(states, (steps, *states.shape))
+    check_places(labels, logs, 2)
+    chosen = tuple(times.tolist())
+    alpha = last_alignments_op(logs, labels, barriers, _running(chosen, steps), times=chosen)
     ends = gather(alpha, 1, np.stack([2 * counts, np.maximum(2 * counts - 1, 0)], 1))
     found = -logsumexp(where(np.stack([counts >= 0, counts > 0], 1), ends, -math.inf), 1)
     return found if times.all() else where(times > 0, found, np.where(counts > 0, math.inf, 0.0).astype(found.dtype))
