@@ -57,31 +57,52 @@ def eliminated(x: Any, pivot: bool) -> tuple[Any, Any]:
     """
     rows, columns = x.shape[-2:]
     count, a = min(rows, columns), np.array(x).reshape(math.prod(x.shape[:-2]), rows, columns)
-    every: Any = np.arange(len(a)) if len(a) != 1 else slice(None)
     order = np.tile(np.arange(rows), (len(a), 1))
     for start in range(0, count, 32):
         stop = min(start + 32, count)
-        for k in range(start, min(stop, rows - 1)):
-            if pivot:
-                size = np.abs(a[:, k:, k].real)
-                if a.dtype.kind == "c":  # LAPACK compares complex numbers by |re| + |im|
-                    size += np.abs(a[:, k:, k].imag)
-                best = size.argmax(1) + k
-                if len(a) == 1:
-                    best = best[0]  # a number, by which rows are found without a copy of them all
-                for rows_of in (a, order):
-                    top = rows_of[:, k].copy()
-                    rows_of[:, k] = rows_of[every, best]
-                    rows_of[every, best] = top
-            below, top = a[:, k + 1 :, k], a[:, k, k, None]
-            below /= top if top.all() else np.where((top == 0) & (below == 0), 1, top)  # LAPACK leaves zeros alone
-            if k + 1 < stop:
-                a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
+        columns_of = range(start, min(stop, rows - 1))
+        if len(a) == 1 and a.dtype.kind == "f":
+            _eliminate_one(a[0], order[0], columns_of, stop, pivot)
+        else:
+            _eliminate_many(a, order, columns_of, stop, pivot)
         for k in range(start + 1, stop if stop < columns else start):  # right of the block, whose rows lie in order now
             a[:, k, None, stop:] -= a[:, k, None, start:k] @ a[:, start:k, stop:]
         if stop < min(rows, columns):
             a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
     return order.reshape(x.shape[:-1]), a.reshape(x.shape)
+
+
+def _eliminate_one(a: Any, order: Any, columns: range, stop: int, pivot: bool) -> None:
+    """Elimination by some columns of a real matrix, within those before ``stop``."""
+    for k in columns:
+        best = k + int(np.abs(a[k:, k]).argmax()) if pivot else k
+        if best != k:
+            row = a[k].copy()
+            a[k], a[best] = a[best], row
+            order[k], order[best] = order[best], order[k]
+        below, top = a[k + 1 :, k], a[k, k]
+        below /= top or np.where(below == 0, 1, top)  # LAPACK leaves zeros alone
+        if k + 1 < stop:
+            a[k + 1 :, k + 1 : stop] -= below[:, None] * a[k, k + 1 : stop]
+
+
+def _eliminate_many(a: Any, order: Any, columns: range, stop: int, pivot: bool) -> None:
+    """The same of a stack of matrices, which may be complex."""
+    every = np.arange(len(a))
+    for k in columns:
+        if pivot:
+            size = np.abs(a[:, k:, k].real)
+            if a.dtype.kind == "c":  # LAPACK compares complex numbers by |re| + |im|
+                size += np.abs(a[:, k:, k].imag)
+            best = size.argmax(1) + k
+            for rows in (a, order):
+                top = rows[:, k].copy()
+                rows[:, k] = rows[every, best]
+                rows[every, best] = top
+        below, top = a[:, k + 1 :, k], a[:, k, k, None]
+        below /= top if top.all() else np.where((top == 0) & (below == 0), 1, top)
+        if k + 1 < stop:
+            a[:, k + 1 :, k + 1 : stop] -= below[..., None] * a[:, k, None, k + 1 : stop]
 
 
 def lu_order(x: Any) -> Any:
