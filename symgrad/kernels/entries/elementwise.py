@@ -34,7 +34,13 @@ def tanh_slope(g: Any, y: Any, one: Any = np.ones(()), number: Any = np.float64(
     kind = square.__class__
     if kind is number.__class__:
         return g * (number - square)
-    return g * ((one if kind is np.ndarray and square.dtype is one.dtype else 1) - square)
+    if kind is not np.ndarray or square.dtype is not one.dtype:
+        return g * (1 - square)
+    if square.size < 4096 or np.shape(g) != square.shape or g.dtype is not one.dtype:
+        return g * (one - square)
+    np.subtract(one, square, square)  # memory that is new takes longer than the arithmetic
+    square *= g
+    return square
 
 
 def softplus(x: Any) -> Any:

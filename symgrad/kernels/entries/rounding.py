@@ -41,7 +41,11 @@ def lerp(x: Any, y: Any, weight: Any) -> Any:
 def _product_plus(a: Any, b: Any, c: Any) -> Any:
     """a b + c; a few doubles with more digits on the way, where that takes hardly longer."""
     if getattr(c, "dtype", None) != np.float64 or c.size > 64 or getattr(a, "size", 1) > 64:
-        return a * b + c
+        product = a * b
+        if getattr(product, "size", 1) < 4096 or np.shape(product) != np.shape(c) or product.dtype is not c.dtype:
+            return product + c
+        product += c  # memory that is new takes longer than the arithmetic
+        return product
     return (np.longdouble(a) * b + c).astype(np.float64)
 
 
