@@ -11,6 +11,7 @@ from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProb
 from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.atoms import CONDITIONS
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.functions import FUNCTIONS
 from symgrad.formula.reading.people.indices import SUMS
@@ -325,8 +326,9 @@ def _latex_names(text: str, known: Container[str] = ()) -> list[str]:
         kind, word, _ = items[k]
         k += 1
         if word == "_":
-            while k < len(items) and items[k][1] != "}":
-                k += 1
+            end = next((j for j in range(k, len(items)) if words[j] == "}"), len(items))
+            indicates = words[k - 2] not in SUMS and any(x in CONDITIONS for x in words[k:end])
+            k = k if indicates else end
             continue
         if word in ACCENTS:
             accented = _accented(words, k - 1)
@@ -406,6 +408,14 @@ def _defined(text: str) -> set[str]:
     return {name for left, _ in definitions for name in _latex_names(" ".join(word for _, word, _ in left))}
 
 
+def _headers(text: str) -> set[str]:
+    r"""What a text only gives its value to: ``L`` of ``L(w) = w^\top w``."""
+    tokens = tokenize_latex(text.strip()) if is_latex(text) else tokenize(text)
+    sides = Clauses(tokens, {}).parts if tokens.items else []
+    heads = {side[0][1] for side in sides[:-1] if side and [i[1] for i in side[1:2]] in ([], ["("])}
+    return {head.lstrip("\\") for head in heads - {word for _, word, _ in sides[-1]}} if heads else set()
+
+
 def _below(items: Sequence[tuple[str, str, int]], k: int, summed: set[str]) -> str:
     r"""What a subscript at ``k`` adds to a name: ``_k``, ``_eq`` of ``_{\text{eq}}``, nothing for an index of sums."""
     if k + 3 >= len(items) or items[k][1] != "_" or items[k + 3][1] != "}":
@@ -433,8 +443,9 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
                 f"{name}' is the transpose of {name} here, which does not add to {name}; give the other array a "
                 "name of its own, such as z."
             )
+    hints.unread(text, known)
     sizes = {s for shape in known.values() for s in shape}
-    ends = _limits(text) | _defined(text) if is_latex(text) else set()
+    ends = (_limits(text) | _defined(text) if is_latex(text) else set()) | _headers(text)
     names = [n for n in names_in(text, known) if n not in (sizes | ends) or n in known]
     if "I" in names and "I" not in known and hints.has_identity(text):
         names.remove("I")

@@ -3,8 +3,9 @@ r"""What a text tells of its arguments: ``x_i^\top w`` speaks of rows of a matri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
+from symgrad.errors import FormulaError
 from symgrad.formula.reading.people.paper import worded
 
 Costs = dict[int, int]
@@ -129,3 +130,38 @@ def primed(text: str) -> list[str]:
     (['x'], [])
     """
     return [name.lstrip("\\") for name in _PRIMED.findall(without_fonts(text))]
+
+
+_D = r"(?:\\(?:mathrm|rm)\s*\{?\s*d\s*\}?|d|\\partial|∂)"
+_UNREAD = {
+    "d": (
+        re.compile(
+            rf"\\[dt]?frac\s*\{{?\s*{_D}\s*\}}?\s*\{{\s*{_D}\s*\\?\w+\s*\}}|(?<![\w.]){_D}/{_D}[^\W\d](?![\w.])"
+        ),
+        "a derivative that is to be found is asked for with wrt=, as in formula('sin(x)', wrt='x')",
+    ),
+    "E": (
+        re.compile(r"\\(?:mathbb|mathsf|operatorname)\s*\{?\s*E\s*\}?"),
+        r"expectations are not read; the mean of samples is \frac{1}{n} \sum_i x_i",
+    ),
+    **{
+        name: (
+            re.compile(rf"(?<![A-Za-z\\]){name}'+\s*\("),
+            f"{name} is no function that is known here; write what it is in its place",
+        )
+        for name in "fgh"
+    },
+}
+"""What is not read although its letters could be symbols, by the name of the symbol that it would be."""
+
+
+def unread(text: str, known: Container[str]) -> None:
+    """Raise ``FormulaError`` for a derivative to be found, an expectation, or the slope of an unknown function."""
+    start = text.rfind("=") + 1
+    for name, (pattern, problem) in _UNREAD.items():
+        found = None if name in known else pattern.search(text, start)
+        if found:
+            place = found.start()
+            raise FormulaError(
+                f"cannot read the formula at position {place}: {problem}\n    {text}\n    {' ' * place}^"
+            )

@@ -157,3 +157,42 @@ def test_an_entry_among_blocks_is_refused():
 
     with pytest.raises(sg.errors.FormulaError, match="an entry with index letters"):
         from_unicode("[2 xᵢ; 2 xⱼ]", {"x": ("n",)})
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "derivative"),
+    [
+        (r"\sum_i (y^{(i)} - \theta^\top x^{(i)})^2", "theta", "2 xᵀ (x θ − y)"),
+        (r"\frac12 \sum_{i=1}^m \sum_j (x_j^{(i)} - \mu_j)^2", "x", "x − 𝟏 μᵀ"),
+        (r"\|X\|_*", "X", "X = U diag(σ) Vᵀ '(SVD)'\n  U Vᵀ"),
+        (r"\mathbf{1}_{x>0}^\top y", "y", "[x > 0]"),
+        (r"\widehat{x} y", "y", "x̂"),
+    ],
+)
+def test_notations_of_papers(text, wrt, derivative):
+    """Samples counted above, nuclear norms, indicators and wide accents."""
+    assert sg.formula(text, wrt=wrt).unicode() == derivative
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (r"\frac{d}{dx} \sin x", "a derivative that is to be found is asked for with wrt="),
+        ("d/dx sin(x)", "a derivative that is to be found is asked for with wrt="),
+        (r"\mathbb{E}[x^2]", "expectations are not read"),
+        ("f'(x)", "f is no function that is known here"),
+        (r"W^{[1]} x", "is a label"),
+        (r"\theta^{(2)}", "is a label"),
+        (r"\operatorname{argmax}_x y", "the index of argmax is the number of an axis here, not x"),
+    ],
+)
+def test_what_is_not_read_is_refused(text, problem):
+    """Letters that look like symbols where they are signs: they were factors and powers."""
+    with pytest.raises(sg.errors.FormulaError, match=problem):
+        sg.formula(text)
+
+
+def test_the_name_of_a_function_is_no_symbol():
+    """``L`` of ``L(w) = …`` is what the formula is called."""
+    for text in (r"\mathcal{L}(w) = \|w\|^2", "L(w) = w²", r"\ell(w) = w^2"):
+        assert [str(s.name) for s in sg.formula(text).symbols] == ["w"]

@@ -185,7 +185,8 @@ def _bessel_or_beta(r: Any) -> Any:
 
 
 def _zeta(r: Any, _: str) -> Any:
-    return entrywise(lookup("zeta"), *r.arguments()[0])
+    """Hurwitz's function of two arguments, which of one is Riemann's."""
+    return entrywise(lookup("zeta"), *[*r.arguments()[0], scalar(1)][:2])
 
 
 def _exponential_direction(r: Any, text: str) -> Any:

@@ -471,7 +471,10 @@ class _TexReader(OptionReader):
         axes = None
         name += tokens.take() if tokens.peek() == "'" else ""
         if tokens.found("_"):
-            axes = tuple(int(x) for x in self.axes())
+            written = self.axes()
+            if not all(x.removeprefix("-").isdigit() for x in written):
+                raise tokens.error(f"the index of {name} is the number of an axis here, not {', '.join(written)}")
+            axes = tuple(int(x) for x in written)
         exponent = None
         if tokens.found("^"):
             exponent = self.group()

@@ -36,8 +36,8 @@ def _norm(r: Any, _: str) -> Any:
         mark = "".join(r.subscript())
         marks = {"F": 2, "fro": 2, "F,2": 2, **dict.fromkeys((r"\infty", "inf"), math.inf)}
         marks |= {f"-{mark}": -math.inf for mark in (r"\infty", "inf")}
-        if mark == "*" and inner.kind == "m":
-            total = op("svdvals", inner.term)
+        if mark in ("*", r"\cdot", r"\ast") and inner.kind == "m":
+            total = op("svdvals", inner.term, k=inner.term.shape[-1])
             return Value("s", op("sum", total, dim=(0,), keepdim=False))
         p = marks.get(mark, plain_value(mark))
         if isinstance(p, str):
@@ -132,7 +132,7 @@ def _ones(r: Any, text: str) -> Any:
     return Value("eye", number(1))
 
 
-_CONDITIONS = ("<", ">", r"\le", r"\ge", "=", r"\ne", r"\wedge", r"\vee")
+CONDITIONS = ("<", ">", r"\le", r"\ge", "=", r"\ne", r"\wedge", r"\vee")
 
 
 def _has_condition(tokens: Any) -> bool:
@@ -143,7 +143,7 @@ def _has_condition(tokens: Any) -> bool:
         depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
         if not depth:
             return False
-        if text in _CONDITIONS:
+        if text in CONDITIONS:
             return True
     return False
 

@@ -17,8 +17,8 @@ from symgrad.formula.reading.text import Tokens
 
 Item = tuple[str, str, int]
 
-_OPENS = ("(", "{", "[", r"\langle", r"\lfloor", r"\lceil")
-_CLOSES = (")", "}", "]", r"\rangle", r"\rfloor", r"\rceil")
+_OPENS = ("(", "{", "[", "⟨", r"\langle", r"\lfloor", r"\lceil")
+_CLOSES = (")", "}", "]", "⟩", r"\rangle", r"\rfloor", r"\rceil")
 _DERIVATIVES = (r"\nabla", r"\partial")
 _RELATIONS = ("<", r"\le", ">", r"\ge", r"\in")
 

@@ -147,12 +147,32 @@ def in_braces(kind: str, text: str, place: int) -> list[Item]:
     return [("char", sign, place), ("char", "{", place), *script(text, place), ("char", "}", place)]
 
 
+_SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*([a-z])(?![a-zA-Z])")
+_BELOW = r"(?:_\s*\{?\s*(\w)\s*\}?\s*)?"
+_MEMBER = re.compile(_BELOW + r"\^\s*\{\s*\(\s*([a-z])\s*\)\s*\}" + _BELOW)
+
+
+def with_members(text: str) -> str:
+    r"""LaTeX of the same length with ``x^{(i)}``, a member of what is summed over, as ``x_{i}``.
+
+    >>> with_members(r"\sum_i x_j^{(i)} a^{(n)}")
+    '\\sum_i x_{ij}    a^{(n)}'
+    """
+    summed = set(_SUMMED.findall(text))
+
+    def below(found: re.Match[str]) -> str:
+        letters = "".join(x for x in (found[2], found[1], found[3]) if x)
+        return f"_{{{letters}}}".ljust(len(found[0])) if found[2] in summed else found[0]
+
+    return _MEMBER.sub(below, text) if summed else text
+
+
 def worded(text: str) -> str:
     r"""A text with its small letters and signs of sums as LaTeX has them; other texts stay.
 
     >>> worded("Σᵢ (yᵢ − wᵀxᵢ)²")
     '\\sum_{i} (y_{i} − w^{\\top}x_{i})^{2}'
     """
-    text = re.sub(f"[Σ∑](?={LOWERED})", r"\\sum", text)
+    text = with_members(re.sub(f"[Σ∑](?={LOWERED})", r"\\sum", text))
     text = re.sub(f"{LOWERED}+", lambda m: f"_{{{small(m[0])}}}", text)
     return re.sub(f"{RAISED}+", lambda m: f"^{{{small(m[0])}}}".replace("T", r"\top"), text)

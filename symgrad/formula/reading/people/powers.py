@@ -27,6 +27,11 @@ def raised(r: Any, base: Any) -> Any:
     if turned is not None:
         return turned
     mark = tokens.peek()
+    if mark in ("(", "[") and [tokens.peek(k) for k in (2, 3)] in ([")", "}"], ["]", "}"]):
+        label = "".join(tokens.peek(k) for k in range(3))
+        raise tokens.error(
+            f"^{{{label}}} is a label; write it as an index, x_{{{label[1]}}}, and powers without brackets"
+        )
     pseudo = mark == "+" or (mark == r"\dagger" and r.others.get("pseudo"))
     if pseudo and tokens.peek(1) == "}" and base.kind == "m":
         tokens.at += 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.atoms import word
-from symgrad.formula.reading.people.paper import FRACTION, LOWERED, RAISED, in_braces
+from symgrad.formula.reading.people.paper import FRACTION, LOWERED, RAISED, in_braces, with_members
 from symgrad.formula.reading.text import Tokens
 from symgrad.op import FRONTS, TABLE
 
@@ -40,7 +40,7 @@ _SAME = {
     r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|",
     r"\vert": "|",
     r"\land": r"\wedge", r"\lor": r"\vee", "−": "-", r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": "(", r"\rbrace": ")",
-    r"\{": "(", r"\}": ")", r"\tan^{-1}": r"\arctan", r"\bar": r"\bar", r"\trace": r"\operatorname{tr}",
+    r"\{": "(", r"\}": ")", r"\widehat": r"\hat", r"\widetilde": r"\tilde", r"\trace": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}", r"\Tr": r"\operatorname{tr}", r"\diag": r"\operatorname{diag}",
     r"\sign": r"\operatorname{sign}", r"\sgn": r"\operatorname{sign}", r"\softmax": r"\operatorname{softmax}",
 
@@ -90,7 +90,7 @@ def _pieces(text: str) -> Iterator[Token]:
 def tokenize(text: str) -> Tokens:
     """The tokens of LaTeX typed by people, rewritten to the strict notation."""
     items: list[Token] = []
-    for kind, found, place in _pieces(text):
+    for kind, found, place in _pieces(with_members(text)):
         if kind == "word" and word(found).strip() in _WORDS:
             kind, found = "char", _WORDS[word(found).strip()]
         elif kind == "word" and word(found) in ("otherwise", "else"):
