@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -220,11 +221,18 @@ def names_in(text: str, known: Container[str] = ()) -> list[str]:
     tokens = tokenize(text, known).items
     found = []
     euler = _is_euler(tokens)
-    summed = {text[1:] for _, text, _ in tokens if text[0] == "_"}
+    below = [low for sign, low in itertools.pairwise(tokens) if sign[1] in ("∑", "∏")]
+    summed = {small(text).removeprefix("_") for kind, text, _ in below if kind == "lowered" or text[0] == "_"}
     for k, (kind, name, place) in enumerate(tokens):
         if kind == "raised":
-            found += [c for c in small(name) if c.islower() and c not in LETTERS_TURNED]
-        if kind != "name" or (name == "e" and euler) or _is_part(text, tokens, k) or _is_function(tokens, k):
+            found += [c for c in small(name) if c.islower() and c not in {*LETTERS_TURNED, *summed}]
+        if (
+            kind != "name"
+            or name in summed
+            or (name == "e" and euler)
+            or _is_part(text, tokens, k)
+            or _is_function(tokens, k)
+        ):
             continue
         if name in _WORDS_OF_PYTHON:
             raise _misplaced(text, place, f"{name!r} is a word of Python; {_CASES}")

@@ -69,7 +69,8 @@ def _ranks_in_latex(text: str) -> dict[str, Costs]:
     """The ranks that bold letters and indices suggest, what says most last."""
     plain, in_bold = without_fonts(text), _BOLD.findall(text)
     summed = {x for pair in _SUMMED.findall(plain) for x in pair if x}
-    found = {name: {0: 0, 1: 3} for name in _EXPONENT.findall(plain) if name not in _NO_NUMBERS}
+    found = _numbers_among_entries(plain, summed)
+    found |= {name: {0: 0, 1: 3} for name in _EXPONENT.findall(plain) if name not in _NO_NUMBERS}
     if any(name.islower() for name, _ in in_bold):
         letters = set(_SMALL.findall(text)) - {name for name, _ in in_bold}
         found |= {name: {0: 0, 1: 1, 2: 4} for name in letters}
@@ -84,6 +85,19 @@ def _ranks_in_latex(text: str) -> dict[str, Costs]:
         if letters <= summed and name not in ("sum", "prod", *(n for n, _ in in_bold)):
             found[name] = dict(VECTOR) if len(letters) == 1 else {2: 0, 1: 5, 0: 9}
     return found | {name: dict(ROWS) for name, index in _BESIDE_TRANSPOSE.findall(plain) if index in summed}
+
+
+def _numbers_among_entries(text: str, summed: set[str]) -> dict[str, Costs]:
+    r"""The small letters without an index in sums of entries, ``\sum_i (y_i - a x_i)^2``, which are no arrays there."""
+    if not summed or _ARRAYS.search(text):
+        return {}
+    indexed = {name for name, _, _ in _INDEXED.findall(text)}
+    letters = {name.lstrip("\\") for name in _LETTER.findall(text)} - indexed - summed
+    return {name: {0: 0, 1: 2, 2: 6} for name in letters}
+
+
+_ARRAYS = re.compile(rf"\\\||\\[lr]?Vert|‖|\\langle|\)\s*_|\\det|tr\b|{_TRANSPOSE}")
+_LETTER = re.compile(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])|\\[a-z]+")
 
 
 def sizes(text: str, names: Iterable[str]) -> list[str]:

@@ -167,6 +167,15 @@ def test_an_entry_among_blocks_is_refused():
         (r"\|X\|_*", "X", "X = U diag(σ) Vᵀ '(SVD)'\n  U Vᵀ"),
         (r"\mathbf{1}_{x>0}^\top y", "y", "[x > 0]"),
         (r"\widehat{x} y", "y", "x̂"),
+        # an index that is a number, too
+        (r"\sum_{k=0}^{n} a_k x^k", "a", "x^(arange(m))"),
+        ("sum_k a_k x^k", "a", "x^(arange(n) + 1)"),
+        ("Σₖ aₖ xᵏ", "a", "x^(arange(n) + 1)"),
+        (r"\sum_{t=1}^T \gamma^{t-1} r_t", "r", "γ^(arange(n))"),
+        (r"\sum_{k=1}^n \frac{a_k}{k}", "a", "1/(arange(n) + 1)"),
+        # what has no index among entries is a number
+        (r"\sum_i (y_i - a x_i - b)^2", "a", "2 xᵀ (a x − y + b)"),
+        (r"\sum_i \log(1+e^{-y_i(w x_i + b)})", "w", "−(y ⊙ σ(−y ⊙ (w x + b)))ᵀ x"),
     ],
 )
 def test_notations_of_papers(text, wrt, derivative):

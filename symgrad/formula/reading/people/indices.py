@@ -123,6 +123,7 @@ def limits(r: Any) -> Limits:
             start = int(tokens.take())
             base = min(1, start)
             found[letter] = start - base
+            r.firsts[letter] = base
         elif tokens.peek() in _BETWEEN and _is_index(tokens.peek(1)):
             relation = _BETWEEN[tokens.take()]
             other = tokens.take()

@@ -43,8 +43,8 @@ def raised(r: Any, base: Any) -> Any:
     exponent = r.condition()
     flipped = tokens.found(r"\top")
     tokens.expect("}")
-    k = exponent.term.number
-    if entry or base.kind in ("s", "o", "v", "r", "indexed"):
+    k = None if exponent.kind == "indexed" else exponent.term.number
+    if entry or exponent.kind == "indexed" or base.kind in ("s", "o", "v", "r", "indexed"):
         out = r.entrywise(power, base, exponent)
     elif isinstance(k, int):
         out = _matrix_power(r, base, k)

@@ -16,6 +16,7 @@ from symgrad.formula.printing.names import GREEK, texts
 from symgrad.formula.reading.atoms import ATOMS
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import BATCH
+from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, said
 from symgrad.formula.reading.people import powers
 from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square
@@ -120,6 +121,7 @@ class PeopleReader(Products):
         self.scalar = wanted in (None, ())
         self.inside: list[str] = []
         self.shifts: dict[str, tuple[int, int]] = {}
+        self.firsts: dict[str, int] = {}
         self.known: list[tuple[list[str], Value]] = []
         self.rows: list[tuple[list[str], Value]] = []
         for text, name in self.others.get("named", {}).items():
@@ -275,6 +277,10 @@ class PeopleReader(Products):
             return indicator(self) if value.number == 1 and tokens.peek() == "_" else Value("s", value)
         if tokens.peek() in self.sizes:
             return Value("s", size_letter(self.sizes[tokens.take()]))
+        if text in self.bound and text in self.index_sizes:
+            tokens.take()
+            count = op("arange", n=self.index_sizes[text], dtype="int64")
+            return Indexed([(op("add", count, self.firsts.get(text, 1)), (text,))])
         if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
             raise self.unknown(f"{text!r}", text)
         if text[1:] in GREEK and text not in (*called().commands, *ATOMS) and text[0] == "\\":
