@@ -156,7 +156,11 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         alive = item.ref()
         fields = {**_plain_fields(item), "recipe": _recipe(item)}
         return ("source", _name(item), None if alive is None else ref(alive), fields)
-    row = ("tensor", type(item), item._value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+    value = item._value
+    whole = _shown(value)
+    if whole is not None and (whole.nbytes == value.nbytes or view_of(item) is not None):
+        value = (whole, _start(value, whole), value.shape, value.strides, value.dtype)
+    row = ("tensor", type(item), value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
     own = getattr(item, "__dict__", None)  # what the user put on the tensor
     return (*row, own) if own else row
 
@@ -392,6 +396,7 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
     _, _, value, node, tensor._requires_grad, extra, *own = state
     for attributes in own:
         vars(tensor).update(attributes)
+    value = _part(*value) if value.__class__ is tuple else value
     tensor._value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     tensor._node = deref(node)
     tensor._extra = None
@@ -472,7 +477,7 @@ def _copied(item: Any, state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[An
         return ("node", op, args, params, inside, *middle, saved, extra, standing)
     if state[0] == "tensor":
         own = (copy.deepcopy(attributes, memo) for attributes in state[6:])
-        return (*state[:2], _own_memory(item, state[2], memo), *state[3:6], *own)
+        return (*state[:2], _own_memory(item, item._value, memo), *state[3:6], *own)
     return state
 
 
@@ -484,14 +489,27 @@ def _own_memory(tensor: Any, value: Any, memo: dict[int, Any]) -> Any:
     """
     if getattr(type(tensor), "_copied_alone", False):
         return copy.deepcopy(value, {})
+    whole = _shown(value)
+    if whole is None or (whole.nbytes != value.nbytes and id(whole) not in memo and view_of(tensor) is None):
+        return copy.deepcopy(value, memo)
+    return _part(copy.deepcopy(whole, memo), _start(value, whole), value.shape, value.strides, value.dtype)
+
+
+def _shown(value: Any) -> Any:
+    """The memory of which an array shows a part; None where it has its own, or one with gaps."""
     whole = storage(value)
-    if whole is value or not whole.ndim or not whole.flags.c_contiguous:
-        return copy.deepcopy(value, memo)
-    if whole.nbytes != value.nbytes and id(whole) not in memo and view_of(tensor) is None:
-        return copy.deepcopy(value, memo)
-    made = copy.deepcopy(whole, memo)
-    start = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return np.ndarray(value.shape, value.dtype, made.reshape(-1).view(np.uint8), start, value.strides)
+    return None if whole is value or not whole.ndim or not whole.flags.c_contiguous else whole
+
+
+def _start(value: Any, whole: Any) -> int:
+    """The byte of its memory at which an array begins."""
+    start: int = value.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return start
+
+
+def _part(whole: Any, start: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+    """The array that begins at a byte of a memory."""
+    return np.ndarray(shape, dtype, whole.reshape(-1).view(np.uint8), start, strides)
 
 
 def _own_params(params: Any, memo: dict[int, Any]) -> Any:

@@ -96,6 +96,14 @@ class Sharing(Recorded):
             Labelled.on(made._node, "AliasBackward0")
         return made
 
+    def __copy__(self) -> Any:
+        """``copy.copy``: a leaf in the same memory, without ``.grad`` and hooks."""
+        tensor: Any = self
+        made = self._make_subclass(type(self), tensor, tensor._requires_grad)
+        made.more().name = None if tensor._extra is None else tensor._extra.name
+        getattr(made, "__dict__", {}).update(getattr(self, "__dict__", {}))
+        return made
+
     @staticmethod
     def _make_subclass(cls: type[Any], data: Any, require_grad: bool = False) -> Any:
         """A leaf in the memory of ``data``, of a class derived from ``Tensor``: for the ``__new__`` of that class.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import pytest
 
@@ -106,3 +107,56 @@ def test_deep_copies_share_what_was_shared(t):
     own, apart = copy.deepcopy([parameter, parameter.data])
     apart.zero_()
     assert own.tolist() == [1, 1]
+
+
+def stored(t, value):
+    """What ``load`` reads of what ``save`` wrote."""
+    file = io.BytesIO()
+    t.save(value, file)
+    file.seek(0)
+    return t.load(file)
+
+
+def test_what_was_stored_together_shares_memory_as_before(t):
+    """Two views of one memory, saved in one file, are two views of one memory again."""
+    a = t.arange(6.0).view(2, 3)
+    kept = stored(t, {"a": a, "row": a[0], "turned": a.t(), "apart": a.detach(), "spread": a[:, :1].expand(2, 4)})
+    kept["a"][0, 0] = 9
+    assert kept["row"].tolist() == [9.0, 1.0, 2.0]
+    assert kept["turned"][0].tolist() == [9.0, 3.0]
+    assert kept["apart"][0, 0] == 9
+    assert kept["spread"][0].tolist() == [9.0] * 4
+    assert kept["spread"].stride() == (3, 0)
+    assert a[0, 0] == 0
+
+
+def test_a_part_is_stored_without_its_owner(t):
+    part = t.arange(6.0)[2:4]
+    assert stored(t, part).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.filterwarnings("ignore:backward hook")
+def test_shallow_copies(t):
+    """A leaf of its own in the same memory: it has neither the gradient nor the hooks, and tells the first nothing."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    x.grad, x.note, seen = t.ones(2), "kept", []
+    x.register_hook(seen.append)
+    twin = copy.copy(x)
+    assert twin is not x
+    assert (twin.grad, twin.requires_grad, twin.is_leaf, twin.note) == (None, True, True, "kept")
+    (twin * 3).sum().backward()
+    assert twin.grad.tolist() == [3.0, 3.0]
+    assert x.grad.tolist() == [1.0, 1.0]
+    assert seen == []
+    with t.no_grad():
+        twin.mul_(2)
+    assert x.tolist() == [2.0, 4.0]
+    twin.requires_grad_(False)
+    assert x.requires_grad
+    assert type(copy.copy(t.nn.Parameter(t.ones(2)))) is t.nn.Parameter
+
+
+def test_a_shallow_copy_of_a_result_is_a_leaf(t):
+    y = t.tensor([1.0], requires_grad=True) * 2
+    twin = copy.copy(y)
+    assert (twin.is_leaf, twin.requires_grad, twin.grad_fn) == (True, True, None)
