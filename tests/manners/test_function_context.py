@@ -345,3 +345,26 @@ def test_gradients_that_are_refused(t, gradients, words):
 
     with pytest.raises(RuntimeError, match=words):
         Scaled.apply(leaf(t, [3.0]), 2).backward()
+
+
+def test_the_context_is_a_node_in_backward(t):
+    """What nodes are asked, ``backward`` may ask its context; before there is a node it has no such attributes."""
+    seen = []
+
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append([None if node is None else node.name() for node, _ in ctx.next_functions])
+            seen.append(ctx.metadata)
+            return g * 2, None
+
+    x = t.ones(2, requires_grad=True)
+    y = Double.apply(x.exp(), 2.0)
+    y.grad_fn.metadata["note"] = 1
+    y.sum().backward()
+    assert seen == [["ExpBackward0"], {"note": 1}]
+    assert not hasattr(y.grad_fn, "anything_else")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symgrad.autograd.functions.symbolic import output_node
+from symgrad.autograd.graph import handle
 from symgrad.autograd.sweeps.entrances import at_leaf
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.backward.freed import SECOND_TIME
@@ -15,6 +16,9 @@ from symgrad.tape.memory.versions import by_now, detached_since
 from symgrad.tape.observers import Packed
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
+
+_OF_NODES = ("metadata", "next_functions", "register_hook", "register_prehook")
+"""What torch's contexts answer in ``backward`` since they are nodes."""
 
 
 class _Spent(tuple[Any, ...]):
@@ -131,6 +135,12 @@ class FunctionCtx:
 
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
+
+    def __getattr__(self, name: str) -> Any:
+        node = self._node() if name in _OF_NODES and self._node is not None else None
+        if node is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(handle(node), name)
 
     def name(self) -> str:
         """The name of the node."""
