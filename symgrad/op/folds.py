@@ -12,18 +12,26 @@ FOLDED: dict[str, Callable[..., Any]] = {}
 RESULTS: set[str] = set()
 """Those whose result is kept, too."""
 
+ONE_NODE: set[str] = set()
+"""Those whose derivative torch computes in one node of the cotangent and all arguments."""
+
 RECORDER: list[Callable[[str, tuple[Any, ...], dict[str, Any]], Any]] = []
 """What calls a folded function, by its name; filled in by the carrier that records."""
 
 
-def folded(name: str, result: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def folded(
+    name: str, result: bool = False, one_node: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function that keeps more than its arguments when it is recorded op by op.
 
     It has one result and does nothing but compute, the same each time: it is run again when its gradient is asked for.
     ``result``: the derivative is made of the result that it had, as torch's is, which shows once the arguments change.
+    ``one_node``: torch's derivative is one node, which leads to all arguments, whether they have a derivative or not.
     """
     if result:
         RESULTS.add(name)
+    if one_node:
+        ONE_NODE.add(name)
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         FOLDED[name] = function

@@ -246,3 +246,50 @@ def test_edges_of_common_functions(case):
         return found
 
     assert walk(sg) == walk(pytest.importorskip("torch", reason="torch, the referee of these tests, is not installed"))
+
+
+def edges(node):
+    return [
+        None if place is None else place.name().removeprefix("torch::autograd::") for place, _ in node.next_functions
+    ]
+
+
+CONVOLUTIONS = {"conv1d": (1, 4), "conv2d": (1, 3, 3), "conv_transpose2d": (1, 3, 3), "conv3d": (1, 3, 3, 3)}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("tracked", [True, False])
+def test_the_derivative_of_a_convolution_is_one_node_of_all_that_it_reads(t, name, tracked):
+    """It leads to the input and the weights, though by one of them it is the same everywhere."""
+    shape = (1, *CONVOLUTIONS[name])
+    x = t.ones(shape, dtype=t.float64, requires_grad=True)
+    w = t.full((1, 1, *[2] * (len(shape) - 2)), 3.0, dtype=t.float64, requires_grad=tracked)
+    given = [x, w] if tracked else [x]
+    out = getattr(t.nn.functional, name)(x, w)
+    grads = t.autograd.grad((out * out).sum(), given, create_graph=True)
+    for g in grads:
+        assert g.grad_fn.name() == "ConvolutionBackwardBackward0"
+        assert edges(g.grad_fn) == ["AddBackward0", "AccumulateGrad", "AccumulateGrad" if tracked else None]
+    first = t.autograd.grad(getattr(t.nn.functional, name)(x, w).sum(), x, create_graph=True)[0]
+    assert first.requires_grad
+    seconds = t.autograd.grad(first.sum(), given, allow_unused=True)
+    assert seconds[0] is None
+    assert not tracked or seconds[1].shape == w.shape
+
+
+def test_the_derivative_of_layers_and_samples_is_one_node(t):
+    nn = t.nn.functional
+    x = t.tensor([[1.0, 2.0, 4.0], [0.0, 1.0, -1.0]], dtype=t.float64, requires_grad=True)
+    w = t.ones(3, dtype=t.float64, requires_grad=True)
+    for out, name in (
+        (nn.layer_norm(x, (3,), w), "NativeLayerNormBackwardBackward0"),
+        (nn.batch_norm(x, None, None, w, None, True), "NativeBatchNormBackwardBackward0"),
+    ):
+        for g in t.autograd.grad((out**2).sum(), (x, w), create_graph=True):
+            assert g.grad_fn.name() == name
+            t.autograd.grad((g * g).sum(), (x, w), retain_graph=True)
+    grid = t.zeros(1, 2, 2, 2, dtype=t.float64, requires_grad=True)
+    image = t.ones(1, 1, 3, 3, dtype=t.float64, requires_grad=True)
+    out = nn.grid_sample(image, grid, align_corners=False)
+    (g,) = t.autograd.grad(out.sum(), image, create_graph=True)
+    assert g.grad_fn.name() == "GridSampler2DBackwardBackward0"

@@ -8,10 +8,12 @@ from typing import Any
 from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.op import lookup
+from symgrad.op.folds import ONE_NODE
 from symgrad.ops.rules.kinks import steepest
 from symgrad.tape import record
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.folding import PULL, Call
+from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.anew import Again
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain, root_of, value_of
@@ -33,11 +35,26 @@ def _pulled(
             with enable_grad():
                 seed = g if isinstance(g, Recorded) else plain(Tensor, g)
                 found = grad([out], targets, [seed], create_graph=recorded, allow_unused=True)
+                if recorded and getattr(call, "name", "") in ONE_NODE:
+                    found = _in_one_node(found, targets, (seed, *inputs))
             return {k: c if recorded or c is None else c._value for k, c in zip(wanted, found, strict=True)}
         # Leaves that nobody else knows have no hooks, and a nan is seen where the whole pass ends.
         sweep = Sweep([(root_of(out), g)], targets, False, False, passed, passed, passed, passed, passed)
         sweep.run()
     return {k: sweep.found.get(leaf) for k, leaf in zip(wanted, targets, strict=True)}
+
+
+def _in_one_node(found: Sequence[Any], targets: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    """Recorded gradients that lead to all that was ``given``, though they may not depend on it."""
+    places = tuple(x.edge() if isinstance(x, Recorded) and x._requires_grad else None for x in given)
+    row = []
+    for c, t in zip(found, targets, strict=True):
+        if c is not None:
+            edges, values = (c.edge(), t.edge()), [c._value, t._value]
+            c = record.recorded(Tensor, lookup("by_pieces"), c._value, edges, values, {}, 2 + c._requires_grad)
+            Labelled.on(c._node, None, places)
+        row.append(c)
+    return tuple(row)
 
 
 def _leaf(value: Any, wanted: bool) -> Any:

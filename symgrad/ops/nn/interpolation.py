@@ -329,7 +329,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, align)
 
 
-@folded("nn.functional.grid_sample")
+@folded("nn.functional.grid_sample", one_node=True)
 def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
     sizes, points = shape_of(input)[2:], list(reversed(unbind(grid, -1)))
     if mode == "bicubic":

@@ -129,7 +129,7 @@ def _trailing(input: Any, normalized_shape: Sequence[int], name: str, weight: An
 
 
 @_nn
-@folded("nn.functional.layer_norm")
+@folded("nn.functional.layer_norm", one_node=True)
 def layer_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -174,7 +174,7 @@ def _per_channel(x: Any, weight: Any, bias: Any, like: Any) -> Any:
     return in_dtype_of(_affine(x, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), like)
 
 
-@folded("nn.functional.batch_norm")
+@folded("nn.functional.batch_norm", one_node=True)
 def _normed(input: Any, axes: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Any:
     """Mean 0 and variance 1 over ``axes``, then times ``weight`` plus ``bias`` per channel."""
     return _per_channel(_standardised(cast_wide(input), axes, eps), weight, bias, input)

@@ -121,6 +121,9 @@ ConjPhysical:1 ConjPhysical(g) | Complex ~ Select(ViewAsReal(g))
 Aminmax Mul@t(Div(View@k(g),_),_) | Angle Where(_,Mul:1(Div~(Mul(g,x),Pow#2(Abs(x)))))
 Sgn MaskedFill(Div~(Sub(g,Mul~(Mul(r,r),g')),Mul:1(Abs(x))))+1
 Fill 0 | Fill:2 0 | Fill:3 0 Sum(g) | Zero 0 | CopyBackwards 0 g
+Convolution ConvolutionBackward(g,x,y) | NativeLayerNorm NativeLayerNormBackward(g,x,y)
+NativeBatchNorm NativeBatchNormBackward(g,x,y) | Embedding EmbeddingDenseBackward(g)
+GridSampler2D GridSampler2DBackward(g,x,y) | GridSampler3D GridSampler3DBackward(g,x,y)
 AvgPool2D AvgPool2DBackward(g,x) | AvgPool3D AvgPool3DBackward(g,x) | AdaptiveAvgPool2D AdaptiveAvgPool2DBackward(g,x)
 AdaptiveAvgPool3D AdaptiveAvgPool3DBackward(g,x) | AdaptiveMaxPool2D AdaptiveMaxPool2DBackward(g,x)
 AdaptiveMaxPool3D AdaptiveMaxPool3DBackward(g,x) | MaxPool2DWithIndices MaxPool2DWithIndicesBackward(g,x)
@@ -152,7 +155,8 @@ AvgPool2DBackward AvgPool3DBackward AdaptiveAvgPool2DBackward AdaptiveAvgPool3DB
 AdaptiveMaxPool3DBackward MaxPool2DWithIndicesBackward MaxPool3DWithIndicesBackward FractionalMaxPool2DBackward
 FractionalMaxPool3DBackward ReflectionPad1DBackward ReflectionPad2DBackward ReflectionPad3DBackward
 ReplicationPad1DBackward ReplicationPad2DBackward ReplicationPad3DBackward NllLossBackward NllLoss2DBackward
-SoftMarginLossBackward BinaryCrossEntropyBackward
+SoftMarginLossBackward BinaryCrossEntropyBackward ConvolutionBackward NativeLayerNormBackward NativeBatchNormBackward
+EmbeddingDenseBackward GridSampler2DBackward GridSampler3DBackward
 """
 VIEWS = frozenset(_VIEWS.split())
 """Words whose result is a view of their first argument."""
