@@ -122,3 +122,22 @@ def test_sgn_of_complex_numbers_passes_on_to_others(t):
     (z.real + 2 * z.imag).sum().backward()
     expected = t.tensor([-0.05092086 + 0.10373533j, -0.19213018 - 0.16111596j], dtype=t.complex128)
     assert t.allclose(x.grad, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("lead", [(2,), (2, 2)])
+def test_the_average_over_the_whole_picture_is_a_mean(t, axes, lead):
+    """One cell has the node and the derivative of a mean: it depends on nothing."""
+    x = t.linspace(-2, 2, 4 ** len(lead) * 3**axes, dtype=t.float64)[: 2 ** len(lead) * 3**axes]
+    x = x.reshape(*lead, *[3] * axes).requires_grad_()
+    pool = getattr(t.nn.functional, f"adaptive_avg_pool{axes}d")
+    y = pool(x, 1)
+    assert y.shape == (*lead, *[1] * axes)
+    assert y.grad_fn.name() == ("SqueezeBackward1" if axes == 1 else "MeanBackward1")
+    node = y.grad_fn.next_functions[0][0] if axes == 1 else y.grad_fn
+    assert node.name() == "MeanBackward1"
+    assert t.allclose(y.flatten(), x.flatten(len(lead)).mean(-1).flatten())
+    (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    assert not g.requires_grad
+    assert t.allclose(g, t.full_like(x, 3.0**-axes))
+    assert pool(x, 2).grad_fn.name() != "MeanBackward1"

@@ -86,3 +86,14 @@ def test_not_implemented_forward(t):
         pytest.raises(NotImplementedError, match="Trying to use forward AD with .* that "),
     ):
         forward.make_dual(real(t), b) // b
+
+
+@pytest.mark.parametrize("call", ["logaddexp(v, b)", "logaddexp(b, v)"])
+def test_nothing_is_refused_where_no_gradient_goes(t, call):
+    """A view cut out without grad requires grad as its base does, and is not differentiated by."""
+    y = t.tensor([1.0, 2.0], requires_grad=True) * 2
+    with t.no_grad():
+        v = y.view(-1)
+    out = eval(f"t.{call}", {"t": t, "v": v, "b": t.tensor([True, False])})
+    assert out.requires_grad
+    assert t.autograd.grad(out.sum() + y.sum(), y)[0].tolist() == [1.0, 1.0]

@@ -23,7 +23,7 @@ from symgrad.ops.nn.convolution import patches, per_axis
 from symgrad.ops.nn.weighing import weighed
 from symgrad.ops.noise import drawn
 from symgrad.ops.reductions.extremes import argmax_of_pool_op
-from symgrad.ops.reductions.sums import cast, sum_op
+from symgrad.ops.reductions.sums import cast, mean, sum_op
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.padding import pad_axes
@@ -223,6 +223,8 @@ def _adaptive_avg(rank: int) -> Any:
     def call(input: Any, output_size: Any) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(placed(input), rank)
+        if target == (1,) * rank:
+            return mean(input, tuple(range(-rank, 0)), True)
         for k, count in enumerate(target):
             ends = np.array(_cells(shape_of(x)[2 + k], count), np.int64).reshape(-1, 2)
             width = ends[:, 1:] - ends[:, :1]

@@ -218,6 +218,18 @@ def _line_pool(node: str) -> Any:
     return label
 
 
+def _adaptive_avg(axes: int) -> Any:
+    """Means over cells, of which a single one is the mean of the whole picture."""
+
+    def label(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
+        single = all(size == 1 for size in shape_of(out)[-axes:])
+        if axes == 1:
+            return _line_pool("Mean:1" if single else "AdaptiveAvgPool2D")(out, input)  # type: ignore[no-any-return]
+        return None if single else f"AdaptiveAvgPool{axes}DBackward0"
+
+    return label
+
+
 def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
@@ -283,7 +295,7 @@ def _interpolate(
     kinds = {"linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
              "nearest": "Nearest", "nearest-exact": "NearestExact"}  # fmt: skip
     if mode == "area":
-        return _line_pool("AdaptiveAvgPool2D")(out, input) if axes == 1 else f"AdaptiveAvgPool{axes}DBackward0"
+        return _adaptive_avg(axes)(out, input)  # type: ignore[no-any-return]
     return f"Upsample{kinds[mode]}{axes}D{'Aa' if antialias else ''}Backward0"
 
 
@@ -405,8 +417,8 @@ NAMED_ALIKE: dict[str, str] = {
     "ormqr polar put renorm repeat roll rot90 scatter_add scatter_reduce select_scatter sgn "
     "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex unfold aminmax "
     "std_mean var_mean select i0 softmax log_softmax",
-    "nn.functional": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d "
-    "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle elu "
+    "nn.functional": "adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d binary_cross_entropy "
+    "binary_cross_entropy_with_logits celu channel_shuffle elu "
     "fractional_max_pool2d fractional_max_pool3d gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss "
     "leaky_relu max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss pdist pixel_shuffle "
     "pixel_unshuffle silu smooth_l1_loss soft_margin_loss softplus softshrink threshold softmax log_softmax logit",
@@ -518,8 +530,9 @@ _OTHERWISE: dict[str, Any] = {
     **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{
         f"nn.functional.{name}_pool1d": _line_pool(title(f"{name}_pool2d") + "WithIndices" * (name == "max"))
-        for name in ("adaptive_avg", "adaptive_max", "avg", "max")
+        for name in ("adaptive_max", "avg", "max")
     },
+    **{f"nn.functional.adaptive_avg_pool{n}d": _adaptive_avg(n) for n in (1, 2, 3)},
     "nn.functional.conv_tbc": "ConvTbcBackward0",
     "nn.functional.max_unpool1d": "SqueezeBackward1",
     "nn.functional.pad": _pad,

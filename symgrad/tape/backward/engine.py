@@ -545,7 +545,8 @@ def _refuse_dtypes(node: Node, bits: int, by_now: bool) -> None:
     places = [present(arg) for arg in node.args] if by_now else node.args
     op, dtypes = node.op, [getattr(arg, "dtype", None) for arg in places]
     for i in range(len(dtypes)):
-        words = op.refuses_back(i, *dtypes, **(node.params or {})) if bits >> i & 1 else None  # type: ignore[misc]
+        wanted = bits >> i & 1 and not out_of_reach(node.args[i])
+        words = op.refuses_back(i, *dtypes, **(node.params or {})) if wanted else None  # type: ignore[misc]
         if words is not None:
             shown = ", ".join("a number" if dtype is None else torch_name(dtype) for dtype in dtypes)
             raise DtypeError(f"{words} ({op.name} of {shown}: cast them to one dtype before the operation)")
