@@ -415,3 +415,17 @@ def test_what_changes_alone_gets_the_bits_that_it_gets_before_the_eyes_of_a_view
                 changed.add(name)
             del view
     assert len(changed) > 100
+
+
+@pytest.mark.parametrize("shape", [(40, 1, 1000), (1, 1, 1)])
+def test_changes_of_repeated_entries_are_found(shape):
+    """Of a large array that shows entries many times, each is looked at once."""
+    entries = np.random.default_rng(0).normal(size=shape)
+    repeated = np.broadcast_to(entries, (40, 30, 1000))
+    x = symgrad.tensor(np.ones(repeated.shape), requires_grad=True)
+    y = (x * repeated).sum()
+    y.backward(retain_graph=True)
+    np.testing.assert_array_equal(x.grad.numpy(), repeated)
+    entries[0, 0, 0] += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

@@ -117,3 +117,20 @@ def test_points_at_infinity_are_outside_of_an_image(rank: int, bad: float) -> No
                 torch.tensor(image), torch.tensor(points), mode=mode, align_corners=False
             )
             np.testing.assert_allclose(out.detach().numpy(), want.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_points_outside_of_an_image_do_not_read_its_edge(bad: float, mode: str) -> None:
+    image = np.arange(25.0).reshape(1, 1, 5, 5) + 1
+    image[0, 0, 0, 0] = bad
+    points = np.array([[[[-3.0, -2.5], [3.0, -0.9], [0.9, 0.8]]]])
+    found = []
+    for t in (torch, sg):
+        x, grid = t.tensor(image, requires_grad=True), t.tensor(points, requires_grad=True)
+        out = t.nn.functional.grid_sample(x, grid, mode=mode, align_corners=False)
+        out.sum().backward()
+        found.append([a.detach().numpy() for a in (out, x.grad, grid.grad)])
+    assert np.isfinite(found[1][0]).all()
+    for want, got in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)

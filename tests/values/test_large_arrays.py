@@ -184,6 +184,17 @@ def test_interpolation_by_gathers_is_that_by_a_matrix(monkeypatch: pytest.Monkey
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(9000,), (2, 3, 5000), (0, 5000), (5000, 3)])
+def test_long_lines_are_gathered_as_by_numpy(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=(*shape[:-1], 7))
+    places = np.random.default_rng(1).integers(-7, 7, shape)
+    np.testing.assert_array_equal(kernels.gather(x, places, len(shape) - 1), np.take_along_axis(x, places, -1))
+    if places.size:
+        places[(-1,) * places.ndim] = 7
+        with pytest.raises(IndexError):
+            kernels.gather(x, places, len(shape) - 1)
+
+
 @pytest.mark.parametrize("kind", ["few ties", "many ties", "nan"])
 @pytest.mark.parametrize("largest", [False, True])
 def test_the_first_of_many_are_those_of_the_whole_order(kind: str, largest: bool) -> None:

@@ -432,7 +432,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 gather_op: Op = primitive(
     "gather",
-    lambda x, index, dim: np.take_along_axis(x, index, dim),
+    kernels.gather,
     (
         lambda g, out, like, index, *, dim: scatter_op(g, index, dim=dim, shape=shape_of(like)),
         None,

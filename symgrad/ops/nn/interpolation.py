@@ -27,6 +27,7 @@ from symgrad.ops.reductions.sums import cast, sum_
 from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import stack, unbind
+from symgrad.ops.shapes.padding import pad_axes
 from symgrad.ops.shapes.shaping import mT, reshape, spread, unsqueeze
 
 
@@ -269,11 +270,12 @@ def _read(x: Any, places: Sequence[Any]) -> Any:
         inside &= (place >= 0) & (place < size)
         flat = flat * size + np.clip(np.nan_to_num(place), 0, size - 1).astype(np.int64)
     batch, channels = shape_of(x)[:2]
-    count = math.prod(flat.shape[1:])
+    count, cells = math.prod(flat.shape[1:]), math.prod(sizes)
+    lines = reshape(x, batch, channels, cells)
+    if not inside.all():  # a zero behind every line, for all that is outside
+        lines, flat = pad_axes(lines, {2: (0, 1)}), np.where(inside, flat, cells)
     index = np.broadcast_to(flat.reshape(batch, 1, count), (batch, channels, count))
-    lines = reshape(x, batch, channels, math.prod(sizes))
-    found = reshape(gather_op(lines, index, dim=2), batch, channels, *flat.shape[1:])
-    return where(inside[:, None], found, 0)
+    return reshape(gather_op(lines, index, dim=2), batch, channels, *flat.shape[1:])
 
 
 @front("grid_sampler", method=False)

@@ -78,6 +78,7 @@ def _look(array: Any) -> None:
 
 def _mark(array: Any) -> int:
     """A number that a change of an array hardly leaves as it is, at the price of reading it once."""
+    array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # entries that are repeated, once
     flat = np.ascontiguousarray(array if array.flags.c_contiguous else array.T).reshape(-1).view(np.uint8)
     words = flat[: flat.size // 8 * 8].view(np.uint64)
     rows = (words.size // _COLUMNS - 1) | 1  # an odd number: one change in all rows does not add up to nothing
