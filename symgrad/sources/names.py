@@ -208,13 +208,18 @@ def _is_called(words: Sequence[str], word: str) -> bool:
 
 
 def limits(text: str) -> set[str]:
-    r"""The letters up to which sums run: ``n`` of ``\sum_{i=1}^{n}`` is the size of what has the index ``i``."""
-    return set(
-        re.findall(
-            r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{\s*[a-z]\s*=\s*1\s*\}\s*\^\s*\{?\s*([A-Za-z])\s*(?:\}|(?![A-Za-z]))",
-            text,
-        )
-    )
+    r"""The letters up to which sums run: ``n`` of ``\sum_{i=1}^{n}`` is the size of what has the index ``i``.
+
+    That of ``\sum_{i=0}^{n}`` is one less, and a symbol where it stands elsewhere, too.
+    """
+    found = _LIMIT.findall(text)
+    alone = {end for _, end, _ in found if len(re.findall(rf"(?<![A-Za-z\\]){end}(?![A-Za-z])", text)) == 1}
+    return {end for start, end, off in found if start == "1" or off or end in alone}
+
+
+_LIMIT = re.compile(
+    r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{\s*[a-z]\s*=\s*([01])\s*\}\s*\^\s*\{?\s*([A-Za-z])(?![A-Za-z])\s*(-\s*1)?"
+)
 
 
 def defined(text: str) -> set[str]:

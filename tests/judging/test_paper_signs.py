@@ -168,7 +168,9 @@ def test_an_entry_among_blocks_is_refused():
         (r"\mathbf{1}_{x>0}^\top y", "y", "[x > 0]"),
         (r"\widehat{x} y", "y", "x̂"),
         # an index that is a number, too
-        (r"\sum_{k=0}^{n} a_k x^k", "a", "x^(arange(m))"),
+        (r"\sum_{k=0}^{n} a_k x^k", "a", "x^(arange(n))"),
+        (r"\frac{1}{n+1} \sum_{k=0}^{n} a_k x^k", "a", "(1/(n + 1)) x^(arange(m))"),  # a has n + 1 entries
+        (r"\frac{1}{n} \sum_{k=0}^{n-1} a_k", "a", "(1/n) 𝟏"),
         ("sum_k a_k x^k", "a", "x^(arange(n) + 1)"),
         ("Σₖ aₖ xᵏ", "a", "x^(arange(n) + 1)"),
         (r"\sum_{t=1}^T \gamma^{t-1} r_t", "r", "γ^(arange(n))"),

@@ -186,7 +186,7 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
 
 
 def sizes_of_limits(r: Any) -> dict[str, Any]:
-    r"""The sizes that a function names in its sums: ``N`` of ``\sum_{i=1}^{N}`` is that of the index ``i``.
+    r"""The sizes that a function names in its sums: ``N`` of ``\sum_{i=1}^{N}`` and of ``\sum_{i=0}^{N-1}``.
 
     Letters of a text that is judged are those of the function, or are tried one after the other.
     """
@@ -195,11 +195,12 @@ def sizes_of_limits(r: Any) -> dict[str, Any]:
     words = [text for _, text, _ in r.tokens.items]
     found: dict[str, Any] = {}
     for k in range(len(words) - 10):
-        head, last = words[k : k + 7], words[k + 7 : k + 11]
-        if head[0] in SUMS and head[4] == "=" and head[6] == "}" and last[:2] == ["^", "{"] and last[3:] == ["}"]:
+        head, last = words[k : k + 7], words[k + 7 : k + 13]
+        whole = head[5] == "1" and last[:2] == ["^", "{"] and last[3:4] == ["}"]
+        if head[0] in SUMS and head[4] == "=" and head[6] == "}" and (whole or last[3:] == ["-", "1", "}"]):
             size = r.index_sizes.get(head[3])
             open_letter = last[2].isalpha() and last[2] not in r.letters
-            if size is not None and head[5] == "1" and open_letter:
+            if size is not None and head[5] in ("0", "1") and open_letter:
                 found.setdefault(last[2], size)
     return found
 
