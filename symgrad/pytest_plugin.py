@@ -42,6 +42,14 @@ def gradient_check(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return gradient_check
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Import symgrad as it is: of packages with a plugin, pytest rewrites all ``assert`` statements, for seconds."""
+    marked = getattr(early_config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("symgrad")
+
+
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> None:
     """Write out the reports that pytest, which shows values in one line, has cut down in a failed ``assert``.
 

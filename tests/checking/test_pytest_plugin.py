@@ -172,3 +172,19 @@ def test_as_an_entry_point_it_imports_nothing_and_can_be_left_out(site, monkeypa
     done = site.runpytest_subprocess(*others, "-p", "no:symgrad")
     done.assert_outcomes(failed=1, errors=1)
     done.stdout.fnmatch_lines(["*fixture 'gradient_check' not found"])
+
+
+def test_the_package_is_imported_as_it_is(site, monkeypatch):
+    """Its asserts are no tests: pytest rewrites those of all files that are listed beside a plugin."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    (site.path / "site" / "symgrad-0.dist-info" / "RECORD").write_text("symgrad/__init__.py,,\nsymgrad_pytest.py,,\n")
+    site.makepyfile("""
+        import symgrad
+        import symgrad_pytest
+        from _pytest.assertion.rewrite import AssertionRewritingHook
+
+        def test_loaders():
+            assert isinstance(symgrad_pytest.__loader__, AssertionRewritingHook)
+            assert not isinstance(symgrad.__loader__, AssertionRewritingHook)
+    """)
+    site.runpytest_subprocess("-p", "no:xdist", "-p", "no:hypothesispytest").assert_outcomes(passed=1)
