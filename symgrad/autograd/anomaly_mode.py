@@ -55,14 +55,16 @@ class Trace:
         self.frames = frames
         self.parent = parent
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """A frame each, as ``traceback.format_stack`` gives them."""
         rows = []
         for file, line, function in self.frames:
-            rows.append(f'  File "{file}", line {line}, in {function}')
             text = linecache.getline(file, line).strip()
-            if text:
-                rows.append(f"    {text}")
-        return "\n".join(rows)
+            rows.append(f'  File "{file}", line {line}, in {function}\n' + (f"    {text}\n" if text else ""))
+        return rows
+
+    def __str__(self) -> str:
+        return "".join(self.lines()).removesuffix("\n")
 
 
 def _note(node: Node) -> None:

@@ -103,10 +103,16 @@ class GradFn:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A dictionary for the user's own notes."""
+        """A dictionary for the user's own notes; anomaly mode notes where the node was made, and in whose backward."""
         extra = whole_of(self.node).more()
         if extra.metadata is None:
             extra.metadata = {}
+            trace = self.node.more().trace
+            if trace is not None:
+                extra.metadata["traceback_"] = trace.lines()
+                if trace.parent is not None:
+                    give = handle if trace.parent.__class__ is tape.Node else accumulator
+                    extra.metadata["parent_"] = give(trace.parent)
         return extra.metadata
 
     def __call__(self, *gradients: Any) -> Any:

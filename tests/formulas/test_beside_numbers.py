@@ -140,6 +140,52 @@ def test_hook_with_values_is_an_opaque_function():
     assert "through_numpy" in agrees(x.grad, x=[1, 2])
 
 
+def looks(g):
+    assert float(g.norm()) > 0
+    return g
+
+
+def test_hook_that_only_looks_leaves_no_trace():
+    """It gives what it was given, as hooks that print do."""
+    x = leaf(1.0, 2.0, name="x")
+    y = x * x
+    y.register_hook(looks)
+    x.register_hook(looks)
+    y.sum().backward()
+    assert agrees(x.grad, x=[1, 2]) == "2*x"
+
+
+def changes_in_place(g):
+    g.mul_(3)
+
+
+@pytest.mark.parametrize("hook", [changes_in_place, lambda g: g.mul_(3)])
+@pytest.mark.parametrize("data", [(1.0, 2.0), (2.0,)])
+def test_hook_that_changes_the_gradient_in_place_stands_in_the_formula(hook, data):
+    """With and without returning it: the formula was that of the gradient before."""
+    x = leaf(*data, name="x")
+    y = x * x
+    y.register_hook(hook)
+    (y * 2).sum().backward()
+    assert x.grad.tolist() == [12 * v for v in data]
+    agrees(x.grad, x=list(data))
+    number = sg.tensor(2.0, requires_grad=True, name="x")
+    square = number * number
+    square.register_hook(hook)
+    square.backward()
+    assert number.grad.item() == 12
+
+
+def test_node_hooks_that_change_gradients_in_place_leave_no_wrong_formula():
+    for register in ("register_prehook", "register_hook"):
+        x = leaf(1.0, 2.0, name="x")
+        y = x * x
+        getattr(y.grad_fn, register)(lambda gs, *_: changes_in_place(gs[0]))
+        (y * 2).sum().backward()
+        assert x.grad.tolist() != [4.0, 8.0]
+        assert str(x.grad.expr) != "4*x"
+
+
 def test_equal_formulas_do_not_share_a_hook():
     x = leaf(1.0, 2.0, name="x")
     y, z = x * x, x * x

@@ -189,3 +189,19 @@ def test_nested_anomaly_printstack_cleanup(t):
     marker = run()
     gc.collect()
     assert marker() is None
+
+
+def test_nodes_know_where_they_were_made(t):
+    """In anomaly mode their ``metadata`` has the stack, and the node in whose backward they were made."""
+    x = t.ones(2, requires_grad=True)
+    with t.autograd.detect_anomaly(check_nan=False):
+        y = x * 2
+        y.register_hook(lambda g: g * 3)
+        (g,) = t.autograd.grad((y * y).sum(), x, create_graph=True)
+    stack = y.grad_fn.metadata["traceback_"]
+    assert stack[-1].endswith("in test_nodes_know_where_they_were_made\n    y = x * 2\n")
+    assert "parent_" not in y.grad_fn.metadata
+    y.grad_fn.metadata["note"] = 1
+    assert set(y.grad_fn.metadata) == {"traceback_", "note"}
+    assert g.grad_fn.metadata["parent_"].name() == "MulBackward0"
+    assert (x * 2).grad_fn.metadata == {}

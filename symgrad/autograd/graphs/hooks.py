@@ -124,6 +124,14 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+def _asked(hook: Any, shown: tuple[Any, ...], *others: Any) -> Any:
+    """What a node's hook gives for the gradients it is shown: these themselves where it changed one in place."""
+    fresh = [t for t in shown if t is not None and t._node is None]
+    before = [t._version for t in fresh]
+    answer = hook(shown, *others)
+    return shown if answer is None and [t._version for t in fresh] != before else answer
+
+
 def _rows(hook: Any, answer: Any, shown: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node's hook gave instead of the gradients it was shown.  Raises torch's errors for what does not fit."""
     if not isinstance(answer, tuple):
@@ -169,7 +177,7 @@ def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type,
     recorded = isinstance(g, Recorded) or (isinstance(node, Siblings) and isinstance(_first(g), Recorded))
     for hook in list(extra.post.values()):
         shown = tuple(as_tensor(r, cls) for r in results)
-        answer = hook(shown, _outgoing(node, g, cls))
+        answer = _asked(hook, shown, _outgoing(node, g, cls))
         if answer is None:
             continue
         origin.known = False
@@ -232,13 +240,16 @@ def retain(tensor: Any) -> None:
 def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type, origin: Origin) -> tuple[Any, bool]:
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
     holders = sys.getrefcount(g)
-    wrapped = g if g is None or isinstance(g, Recorded) else plain(cls, g)
+    wrapped: Any = g if g is None or isinstance(g, Recorded) else plain(cls, g)
+    version = 0 if wrapped is g else wrapped._version
     result = hook(wrapped)
-    if result is None:
-        del wrapped
-        if sys.getrefcount(g) > holders:
-            _note_seen(origin, g)
-        return g, False
+    if result is None or result is wrapped:
+        if wrapped is g or wrapped._version == version:
+            del wrapped, result
+            if sys.getrefcount(g) > holders:
+                _note_seen(origin, g)
+            return g, False
+        result = wrapped  # which it changed in place
     _check(hook, result, wrapped)
     new = result if isinstance(g, Recorded) else result._value
     _note_seen(origin, new)
@@ -276,7 +287,7 @@ def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> A
         return g
     for hook in list(extra.pre.values()):
         shown = _outgoing(node, g, cls)
-        result = hook(shown)
+        result = _asked(hook, shown)
         if result is None:
             continue
         origin.known = False

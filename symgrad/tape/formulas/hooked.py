@@ -57,9 +57,10 @@ def _named(function: Any, g: Term) -> Term:
     def kernel(value: Any, hook: Hooks, **_: Any) -> Any:
         from symgrad.tensor import Tensor
 
+        given = plain(Tensor, np.array(value)[()])  # a copy, which it may change in place
         with no_grad():
-            result = hook.functions[0](plain(Tensor, np.asarray(value)[()]))
-        return result._value if isinstance(result, Recorded) else value
+            result = hook.functions[0](given)
+        return (result if isinstance(result, Recorded) else given)._value
 
     op = Op(name, "function", kernel, _unknown, infer=lambda shape, **_: shape, result=lambda dtype, **_: dtype)
     return make(op, (g,), {"hook": Hooks(0, [function])}, g.shape, g.dtype)
