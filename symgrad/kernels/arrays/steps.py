@@ -10,7 +10,7 @@ import numpy as np
 def alignments(scores: Any, barriers: Any, running: Any, times: tuple[int, ...]) -> Any:
     """Logarithms of sums over all ways to every state, after every step.
 
-    Sample n takes ``times[n]`` steps, those where ``running`` (step, sample, 1) is true.  ``scores`` is
+    Sample n takes ``times[n]`` steps, after the first those where ``running`` (step, sample, 1) is true.  ``scores`` is
     (…, step, sample, state); ``barriers`` (sample, state, way) is -inf where a state is not reached from the one two
     before, and 0 elsewhere.
     """

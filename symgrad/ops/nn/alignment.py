@@ -21,7 +21,7 @@ from symgrad.ops.nn.losses import check_reduction
 from symgrad.ops.reductions.softmax import logsumexp
 from symgrad.ops.reductions.sums import mean, sum_
 from symgrad.ops.shapes.joining import cat, narrow, narrow_op, select_op, stack
-from symgrad.ops.shapes.shaping import reshape, spread, unsqueeze, zeros_like
+from symgrad.ops.shapes.shaping import ones_like, reshape, spread, unsqueeze, zeros_like
 
 
 def _numbers(name: str, lengths: Any, batch: int) -> list[int]:
@@ -83,15 +83,10 @@ def _steps(x: Any) -> int:
     return len(shape_of(x)) - 3
 
 
-def _counted(running: Any, states: int) -> Any:
-    """Which scores enter the states: at first those of two, then all while a sample has steps."""
-    steps, early = np.arange(shape_of(running)[0])[:, None, None], np.arange(states) < 2
-    return np.where(steps == 0, early, values_of(running))
-
-
 def _running(times: tuple[int, ...], steps: int) -> Any:
-    """Which samples take which steps, with an axis for their states."""
-    return np.greater(times, np.arange(steps)[:, None])[:, :, None]
+    """Which samples take which steps after the first, with an axis for their states."""
+    places = np.arange(steps)[:, None]
+    return (np.greater(times, places) & (places > 0))[:, :, None]
 
 
 def _before(states: Any) -> Any:
@@ -103,15 +98,21 @@ def _before(states: Any) -> Any:
 
 def _shares(reached: Any, scores: Any, barriers: Any, running: Any) -> Any:
     """The slopes of the states after every step but the first by those that they are reached from."""
-    moving = values_of(running) & (np.arange(shape_of(running)[0]) > 0)[:, None, None]
+    here = unsqueeze(reached, -1)
     slopes = exp(_ways(_before(reached)) + barriers - unsqueeze(reached - scores, -1))
-    stay = np.array([0, 0, 1], scores.dtype)
-    return where(moving[..., None], where(unsqueeze(reached, -1) > -math.inf, slopes, 0), stay)
+    stay = cat([zeros_like(here), zeros_like(here), ones_like(here)], -1)
+    return where(unsqueeze(running, -1), where(here > -math.inf, slopes, 0), stay)
 
 
 def _pulled(g: Any, reached: Any, scores: Any, barriers: Any, running: Any) -> Any:
-    back = pulled_steps_op(g, _shares(reached, scores, barriers, running))
-    return where(_counted(running, shape_of(scores)[-1]), back, 0)
+    """The cotangent of the scores: at first those of two states enter, then all while a sample has steps."""
+    back, axis = pulled_steps_op(g, _shares(reached, scores, barriers, running)), _steps(scores)
+    later, states = shape_of(scores)[axis] - 1, shape_of(scores)[-1]
+    first = narrow_op(back, dim=axis, start=0, length=1)
+    start = narrow_op(first, dim=axis + 2, start=0, length=min(2, states))
+    rest = narrow_op(back, dim=axis, start=1, length=later)
+    taken = narrow_op(running, dim=_steps(running), start=1, length=later)
+    return cat([cat([start, *_filled(first, axis + 2, states - 2, 0)], axis + 2), where(taken, rest, 0)], axis)
 
 
 def _pulled_from_last(g: Any, logs: Any, labels: Any, barriers: Any, running: Any, times: tuple[int, ...]) -> Any:
@@ -130,6 +131,10 @@ def _example(make: Any, states: int = 2) -> Any:
     return (make("real", 4, 2, states), barriers, _running(times, 4)), {"times": times}
 
 
+_SCORES, _FREE, _ALL = [[[-1.0, -2.0]], [[-0.5, -3.0]]], [[[0.0, 0.5, 1.0], [0.0, 0.25, 1.0]]], [[[False]], [[True]]]
+"""Two steps of a sample with two states, and what they are reached by."""
+
+
 def _labelled_example(make: Any) -> Any:
     (scores, *rest), times = _example(make, 3)
     return (scores, make("index:3", 4, 2, 3), *rest), times
@@ -144,6 +149,7 @@ alignments_op: Op = primitive(
     spelled=True,
     refuses="buic",
     mixes=3,
+    example=(_SCORES, _FREE, _ALL, {"times": (2,)}),
     samples=[_example],
     doc="Log-probabilities of all alignments that end in a state, after every step.",
 )
@@ -164,6 +170,7 @@ last_alignments_op: Op = primitive(
     spelled=True,
     refuses="buic",
     mixes=3,
+    example=(_SCORES, [[[0, 1]], [[0, 1]]], _FREE, _ALL, {"times": (2,)}),
     samples=[_labelled_example],
     doc="The same after the last step, of the scores of a label for every state; nothing else is kept.",
 )
@@ -194,6 +201,7 @@ pulled_steps_op: Op = primitive(
     spelled=True,
     refuses="buic",
     mixes=3,
+    example=(_SCORES, [_FREE, _FREE], {}),
     samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
     doc="Cotangents of the states of a chain of steps.",
 )
@@ -208,6 +216,7 @@ pushed_steps_op: Op = primitive(
     spelled=True,
     refuses="buic",
     mixes=3,
+    example=(_SCORES, [_FREE, _FREE], {}),
     samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
     doc="Tangents of the states of a chain of steps.",
 )
