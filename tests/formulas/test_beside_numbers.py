@@ -159,7 +159,19 @@ def changes_in_place(g):
     g.mul_(3)
 
 
-@pytest.mark.parametrize("hook", [changes_in_place, lambda g: g.mul_(3)])
+def changes_the_array(g):
+    g.numpy()[...] *= 3
+
+
+CHANGES = {
+    "unsaid": changes_in_place,
+    "returned": lambda g: g.mul_(3),
+    "array": changes_the_array,
+    "data": lambda g: [g.data.mul_(3)] and None,
+}
+
+
+@pytest.mark.parametrize("hook", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("data", [(1.0, 2.0), (2.0,)])
 def test_hook_that_changes_the_gradient_in_place_stands_in_the_formula(hook, data):
     """With and without returning it: the formula was that of the gradient before."""
@@ -169,11 +181,15 @@ def test_hook_that_changes_the_gradient_in_place_stands_in_the_formula(hook, dat
     (y * 2).sum().backward()
     assert x.grad.tolist() == [12 * v for v in data]
     agrees(x.grad, x=list(data))
-    number = sg.tensor(2.0, requires_grad=True, name="x")
-    square = number * number
-    square.register_hook(hook)
-    square.backward()
-    assert number.grad.item() == 12
+
+
+def test_hook_that_changes_a_number_in_place():
+    x = sg.tensor(2.0, requires_grad=True, name="x")
+    y = x * x
+    y.register_hook(changes_in_place)
+    y.backward()
+    assert x.grad.item() == 12
+    assert str(x.grad.expr) != "2*x"
 
 
 def test_node_hooks_that_change_gradients_in_place_leave_no_wrong_formula():

@@ -16,6 +16,7 @@ from symgrad.op import shape_of
 from symgrad.tape.backward.siblings import Siblings, siblings_of
 from symgrad.tape.formulas.origin import Origin
 from symgrad.tape.graph import Node, Parts
+from symgrad.tape.memory.arrays import look_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 
@@ -127,9 +128,9 @@ def _name(hook: Any) -> str:
 def _asked(hook: Any, shown: tuple[Any, ...], *others: Any) -> Any:
     """What a node's hook gives for the gradients it is shown: these themselves where it changed one in place."""
     fresh = [t for t in shown if t is not None and t._node is None]
-    before = [t._version for t in fresh]
+    before = [look_of(t._value) for t in fresh]
     answer = hook(shown, *others)
-    return shown if answer is None and [t._version for t in fresh] != before else answer
+    return shown if answer is None and [look_of(t._value) for t in fresh] != before else answer
 
 
 def _rows(hook: Any, answer: Any, shown: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -241,10 +242,10 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type, origin: Orig
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
     holders = sys.getrefcount(g)
     wrapped: Any = g if g is None or isinstance(g, Recorded) else plain(cls, g)
-    version = 0 if wrapped is g else wrapped._version
+    before = None if wrapped is g else look_of(wrapped._value)
     result = hook(wrapped)
     if result is None or result is wrapped:
-        if wrapped is g or wrapped._version == version:
+        if wrapped is g or look_of(wrapped._value) == before:
             del wrapped, result
             if sys.getrefcount(g) > holders:
                 _note_seen(origin, g)

@@ -76,6 +76,11 @@ def _look(array: Any) -> None:
     _marked[key] = Marked(weakref.ref(array, forget), mark)
 
 
+def look_of(array: Any) -> Any:
+    """What tells whether an array was changed meanwhile: its bytes, or the mark of a large one."""
+    return array.tobytes() if array.nbytes <= LARGEST else _mark(array)
+
+
 def _mark(array: Any) -> int:
     """A number that a change of an array hardly leaves as it is, at the price of reading it once."""
     array = array[tuple(slice(None if stride else 1) for stride in array.strides)]  # entries that are repeated, once
