@@ -45,7 +45,7 @@ def _labels(targets: Any, lengths: list[int]) -> list[Any]:
 
 def _filled(x: Any, axis: int, size: int, value: float) -> list[Any]:
     """Entries of one value in front of, or behind, those of ``x`` along an axis, to be joined with them."""
-    return [zeros_like(narrow_op(x, dim=axis, start=0, length=1)) + value] * size
+    return [ones_like(narrow_op(x, dim=axis, start=0, length=1)) * value] * size
 
 
 def _ways(states: Any, outside: float = -math.inf) -> Any:
@@ -200,7 +200,7 @@ pulled_steps_op: Op = primitive(
     define=lambda g, shares: _unrolled(_count(g, 0) - 1, 0, -1, _put_back, g, shares),
     spelled=True,
     refuses="buic",
-    mixes=3,
+    mixes=4,
     example=(_SCORES, [_FREE, _FREE], {}),
     samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
     doc="Cotangents of the states of a chain of steps.",
@@ -215,7 +215,7 @@ pushed_steps_op: Op = primitive(
     define=lambda t, shares: _unrolled(0, _count(t, 0) - 1, 1, lambda x, s: sum_(_ways(x, 0) * s, 2), t, shares),
     spelled=True,
     refuses="buic",
-    mixes=3,
+    mixes=4,
     example=(_SCORES, [_FREE, _FREE], {}),
     samples=[sampling.many(("real", 4, 2, 3), ("real", 4, 2, 3, 3))],
     doc="Tangents of the states of a chain of steps.",
