@@ -301,14 +301,6 @@ log_odds: Op = elementwise(
 )
 
 
-def _log_odds_vjp(g: Any, out: Any, x: Any) -> Any:
-    # Outside of [0, 1] nan whatever g is, a constant: so torch.
-    return defined(g / (x * (1 - x)), (x >= 0) & (x <= 1))
-
-
-log_odds.vjps = log_odds.jvps = (_log_odds_vjp,)
-
-
 @front("logit")
 def logit(input: Any, eps: float | None = None) -> Any:
     """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
