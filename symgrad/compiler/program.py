@@ -352,7 +352,7 @@ def load(source: str, name: str, constants: dict[str, Any]) -> Any:
 
 
 @timed("codegen", "write program")
-def build(trace: Trace, name: str | None = None, direct: bool = True, stable: bool = True) -> Compiled:
+def build(trace: Trace, name: str | None = None, direct: bool | None = None, stable: bool = True) -> Compiled:
     """The program of a trace; ``stable``: parts that overflow or cancel as they are written keep their digits."""
     name = name or trace.name
     terms = [o.term for o in trace.outputs]
@@ -377,7 +377,7 @@ def build(trace: Trace, name: str | None = None, direct: bool = True, stable: bo
     return made
 
 
-def write(trace: Trace, name: str, direct: bool = True, stable: bool = True) -> tuple[str, str, list[Any]]:
+def write(trace: Trace, name: str, direct: bool | None = None, stable: bool = True) -> tuple[str, str, list[Any]]:
     """The name and source of a trace as one function, and the constants that become default arguments.
 
     The name has an underscore more where an argument or a helper function has it.

@@ -1,4 +1,4 @@
-"""The NumPy target: statements as NumPy source, written directly or, with the same bytes, by SymPy's ``lambdify``.
+"""The NumPy target: statements as NumPy source, through SymPy's ``lambdify`` or written directly.
 
 Every statement's text comes from the op table (``op.code``), so eager kernels and generated code are the same text.
 An op without text is called as a helper function, whose source travels with the program.
@@ -376,12 +376,14 @@ def _harmless(term: Term) -> bool:
 
 # ---------------------------------------------------------------------------------------------- the two routes
 
+DIRECT = 40
+"""Statements beyond which the same source is written without lambdify, which takes five times as long."""
 
-def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bool = True) -> str:
-    """The text of the function, under the name that lambdify gives it.
 
-    Either route writes the same bytes, which tests hold for every op; by lambdify it takes five times as long.
-    """
+def body(writer: Writer, program: Program, outputs: Sequence[Output], direct: bool | None = None) -> str:
+    """The text of the function, under the name that lambdify gives it."""
+    if direct is None:
+        direct = len(program.statements) > DIRECT
     return directly(writer, program, outputs) if direct else through_sympy(writer, program, outputs)
 
 
