@@ -53,9 +53,11 @@ def pulled_steps(g: Any, shares: Any) -> Any:
 def pushed_steps(t: Any, shares: Any) -> Any:
     """Tangents of the states after every step, from what comes in there and by the earlier ones."""
     out = t.copy()
+    before = np.zeros((*t.shape[:-3], t.shape[-2], t.shape[-1] + 2), t.dtype)
     for step in range(1, t.shape[-3]):
-        before, here, part = out[..., step - 1, :, :], out[..., step, :, :], shares[..., step, :, :, :]
-        here += before * part[..., 2]
-        here[..., 1:] += before[..., :-1] * part[..., 1:, 1]
-        here[..., 2:] += before[..., :-2] * part[..., 2:, 0]
+        before[..., 2:] = out[..., step - 1, :, :]
+        here, part = out[..., step, :, :], shares[..., step, :, :, :]
+        here += before[..., 2:] * part[..., 2]
+        here += before[..., 1:-1] * part[..., 1]
+        here += before[..., :-2] * part[..., 0]
     return out
