@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable
 
 from symgrad.errors import FormulaError
-from symgrad.formula.reading.people.paper import worded
+from symgrad.formula.reading.people.paper import SUMMED, worded
 
 Costs = dict[int, int]
 """How surprising each rank of an argument would be."""
@@ -40,7 +40,6 @@ _BOLD = re.compile(
     r"\\(?:mathbf|boldsymbol|bm|vec)(?![A-Za-z])\s*\{?\s*\\?([A-Za-z]+)\s*\}?(?:\s*_\s*\{?\s*([a-z])(?![A-Za-z]))?"
 )
 _SMALL = re.compile(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])")
-_SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*\(?\s*([a-z])\s*(?:(?:,|<|\\neq?(?![a-z]))\s*([a-z]))?")
 _INDEXED = re.compile(r"\\?([A-Za-z]+)_\s*(?:\{\s*([a-z]\s*,?\s*[a-z]?)\s*\}|([a-z])(?![a-zA-Z]))")
 _TRANSPOSE = r"\^\s*\{?\s*(?:\\top|\\intercal|T)\b"
 _BESIDE_TRANSPOSE = re.compile(rf"\w\}}?\s*{_TRANSPOSE}\s*\}}?\s*\\?([A-Za-z]+)_\{{?([a-z])\}}?")
@@ -68,7 +67,7 @@ def bold(text: str) -> set[str]:
 def _ranks_in_latex(text: str) -> dict[str, Costs]:
     """The ranks that bold letters and indices suggest, what says most last."""
     plain, in_bold = without_fonts(text), _BOLD.findall(text)
-    summed = {x for pair in _SUMMED.findall(plain) for x in pair if x}
+    summed = {x for pair in SUMMED.findall(plain) for x in pair if x}
     found = _numbers_among_entries(plain, summed)
     found |= {name: {0: 0, 1: 3} for name in _EXPONENT.findall(plain) if name not in _NO_NUMBERS}
     if any(name.islower() for name, _ in in_bold):

@@ -271,10 +271,17 @@ elu_slope.vjps = elu_slope.jvps = (
     None,
     None,
 )
+
+
+def _beyond(x: Any, by: Any) -> Any:
+    """Where x is not within a number of 0; nan is not."""
+    return logical_not(abs_(x) <= by)
+
+
 softshrink: Op = _neuron(
     "softshrink",
     kernels.softshrink,
-    lambda out, x, by: logical_not(abs_(x) <= by),
+    lambda out, x, by: _beyond(x, by),
     None,
     dtypes="float",
     settings=(1,),
@@ -283,21 +290,21 @@ softshrink: Op = _neuron(
     samples=[lambda make: ((make("real", "n"), 0.3), {})],
     doc="x moved towards 0 by a number, 0 within it.",
 )
-softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
+softshrink.vjps = softshrink.jvps = (lambda g, out, x, by: masked(g, _beyond(x, by)), None)
 hardshrink: Op = _neuron(
     "hardshrink",
     kernels.hardshrink,
-    lambda out, x, by: logical_not(abs_(x) <= by),
+    lambda out, x, by: _beyond(x, by),
     None,
     half=halves.hardshrink,
     settings=(1,),
-    structural=lambda i, x, by: logical_not(abs_(x) <= by),
+    structural=lambda i, x, by: _beyond(x, by),
     kinks=((-0.5, 0.5), (0.5, 0.5)),
     define=lambda x, by: where(abs_(x) <= by, 0, x),
     samples=[lambda make: ((make("real", "n"), 0.3), {})],
     doc="x, and 0 within a number of 0.",
 )
-hardshrink.vjps = hardshrink.jvps = (lambda g, out, x, by: masked(g, logical_not(abs_(x) <= by)), None)
+hardshrink.vjps = hardshrink.jvps = softshrink.vjps
 
 
 def _outside(x: Any, low: Any, high: Any) -> Any:

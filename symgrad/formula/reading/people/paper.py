@@ -147,7 +147,8 @@ def in_braces(kind: str, text: str, place: int) -> list[Item]:
     return [("char", sign, place), ("char", "{", place), *script(text, place), ("char", "}", place)]
 
 
-_SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*([a-z])(?![a-zA-Z])")
+SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*\(?\s*([a-z])\s*(?:(?:,|<|\\neq?(?![a-z]))\s*([a-z]))?")
+"""The letters below a sign of sums in LaTeX; the second is empty where there is one."""
 _BELOW = r"(?:_\s*\{?\s*(\w)\s*\}?\s*)?"
 _MEMBER = re.compile(_BELOW + r"\^\s*\{\s*\(\s*([a-z])\s*\)\s*\}" + _BELOW)
 
@@ -158,7 +159,7 @@ def with_members(text: str) -> str:
     >>> with_members(r"\sum_i x_j^{(i)} a^{(n)}")
     '\\sum_i x_{ij}    a^{(n)}'
     """
-    summed = set(_SUMMED.findall(text))
+    summed = {letter for pair in SUMMED.findall(text) for letter in pair if letter}
 
     def below(found: re.Match[str]) -> str:
         letters = "".join(x for x in (found[2], found[1], found[3]) if x)

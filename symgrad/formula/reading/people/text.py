@@ -428,9 +428,9 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if greek is not None:
         return [("char", greek, place)]
     known = _is_function(text, "(")
-    command = name_latex(text)
-    if command == r"\pi" or (command[1:] in CALLED and following in ("(", "'")):
-        return [("command", command, place)]
+    letter = name_latex(text)
+    if letter == r"\pi" or (letter[1:] in CALLED and following in ("(", "'")):
+        return [("command", letter, place)]
     if known and (following == "(" or may_be_bare(text)):
         command = rf"\{text}"
         written = command in called().commands
