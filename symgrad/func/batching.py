@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.at_once import Apart, at_once
-from symgrad.func.bound import applied, of_arrays, of_inner_alone, settled
+from symgrad.func.bound import applied, of_arrays, released
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
 from symgrad.ops.shapes.joining import cat, stack
@@ -104,7 +105,7 @@ def vmap(
         if not size:
             return batch.one_by_one()
         result = in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
-        return containers.tree_map(lambda part: settled(part) if of_inner_alone(part) else part, result)
+        return containers.tree_map(lambda part: released(part, sys.maxsize), result)
 
     return mapped
 

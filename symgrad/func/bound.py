@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
+from symgrad.tape.graph import sequence
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.standins import inner
@@ -142,6 +144,7 @@ class Bound:
         self.shown: list[Any] = []
         self.structures = []
         self.tracked = False
+        self.start = next(sequence)
         for number in numbers:
             leaves, structure = containers.flatten(args[number])
             shown = []
@@ -172,7 +175,8 @@ class Bound:
             MODE.local.closed = before
 
     def nested(self, leaves: Iterator[Any]) -> Any:
-        """Derivatives in the structure of the arguments."""
+        """Derivatives in the structure of the arguments; leaves that the function made are no longer anybody's."""
+        leaves = (released(leaf, self.start) for leaf in leaves)
         parts = tuple(containers.unflatten(containers.without_settings(s), leaves) for s in self.structures)
         return parts[0] if self.single else parts
 
@@ -183,7 +187,7 @@ class Bound:
         if self.tracked or (WATCH.count and watching() is not None):
             return True
         mine = {id(v) for v in self.variables}
-        return any(id(leaf) not in mine and not _inner(leaf) for leaf in _leaves(outs))
+        return any(id(leaf) not in mine and not _inner(leaf, self.start) for leaf in _leaves(outs))
 
     def beside(self, aux: Any) -> Any:
         """What a function gave beside its output: parts keep their graph where it leads to something outside."""
@@ -192,13 +196,14 @@ class Bound:
     def _left(self, value: Any) -> Any:
         if self.outer(flat_parts(value)):
             return value
-        return value.detach() if any(value is v for v in self.variables) and value._node is None else settled(value)
+        mine = any(value is v for v in self.variables) and value._node is None
+        return value.detach() if mine else released(value, self.start)
 
     def keep(self) -> None:
         """The function ran; what is pulled back later still needs the variables, and nobody else does."""
         for variable in self.variables:
             if variable._node is None:
-                variable.more().inner = True
+                variable.more().inner = math.inf
 
     def close(self) -> None:
         """The transform is done: nobody outside differentiates by its variables."""
@@ -368,8 +373,8 @@ def settled(value: Any) -> Any:
     return made
 
 
-def _inner(leaf: Any) -> bool:
-    return leaf._extra is not None and leaf._extra.inner
+def _inner(leaf: Any, since: float) -> bool:
+    return leaf._extra is not None and leaf._extra.inner > since
 
 
 def _leaves(outs: Iterable[Any]) -> Iterator[Any]:
@@ -387,15 +392,11 @@ def _leaves(outs: Iterable[Any]) -> Iterator[Any]:
                     yield arg
 
 
-def of_inner_alone(value: Any) -> bool:
-    """Whether a result requires grad for nothing but variables of ``vjp``, which are nobody's business outside."""
-    if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
-        return False
-    leaf = None
-    for leaf in _leaves([value]):
-        if not _inner(leaf):
-            return False
-    return leaf is not None
+def released(value: Any, since: float) -> Any:
+    """What a function gave whose transform, which began at ``since``, is done: leaves that it made are nobody's."""
+    if isinstance(value, Recorded) and value._requires_grad and value._node is None:
+        return plain(Tensor, value._value) if _inner(value, since) else value
+    return settled(value) if all(_inner(leaf, since) for leaf in _leaves(flat_parts(value))) else value
 
 
 def flat_parts(out: Any) -> list[Any]:

@@ -21,6 +21,7 @@ from symgrad.func.bound import (
     deriving,
     flat_parts,
     of_arrays,
+    released,
     results,
     run,
     settled,
@@ -35,6 +36,7 @@ from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.jets import Jet
+from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
@@ -96,7 +98,7 @@ def jvp(
         )
     if not values:
         raise ArgumentError(f"{JVP}: Expected primals to contain at least one Tensor.")
-    tag = dual.new_tag()
+    tag, since = dual.new_tag(), next(sequence)
     row = []
     for k, (value, move) in enumerate(zip(values, moves, strict=True)):
         primal = as_tensor(value, f"primal {k}")
@@ -122,8 +124,11 @@ def jvp(
         )
     if any(lost(t) for _, t in pairs):
         pairs = _found_again(func, primals, tangents, has_aux, pairs)
-    out = containers.unflatten(out_structure, iter([as_result(p) for p, _ in pairs]))
-    moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else as_result(t) for p, t in pairs]
+    out = containers.unflatten(out_structure, iter([released(as_result(p), since) for p, _ in pairs]))
+    moved = [
+        plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else released(as_result(t), since)
+        for p, t in pairs
+    ]
     pushed = containers.unflatten(out_structure, iter(moved))
     return (out, pushed, aux) if has_aux else (out, pushed)
 

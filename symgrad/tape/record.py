@@ -62,7 +62,8 @@ class Extra:
     given      a ``.grad`` that no pass made, though passes were added to it
     grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
-    inner      a variable of ``func.vjp``, by which nobody differentiates but its pullback
+    inner      the creation number since which it is a leaf that a transformed function made, by which nobody outside
+               differentiates; without bound for a variable of ``func.vjp``, which is its pullback's alone
     renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
     tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
@@ -83,7 +84,7 @@ class Extra:
     grad: Any = None
     grad_dtype: tuple[Any] | None = None
     inference = False
-    inner = False
+    inner = 0.0
     metadata: dict[str, Any] | None = None
     name: str | None = None
     origin: Any = None

@@ -21,6 +21,7 @@ from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
+from symgrad.tape.graph import sequence
 from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
@@ -146,14 +147,14 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             return self
         if requires_grad:
             extra = self.more()
-            if extra.site is None:
-                extra.site = record.call_site(1)
+            extra.site = extra.site or record.call_site(1)
             if extra.twin and self._node is None and view_of(self) is None:
                 note_twin(self)
             if self._node is not None and WATCH.count:
                 note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None
             extra.origin = None
+            extra.inner = next(sequence) if transforming() else 0
         view = view_of(self)
         if view is not None:
             if requires_grad:

@@ -244,3 +244,39 @@ def test_data_is_not_replaced_inside(t, call):
 def test_data_does_not_move(t, call):
     found = CALLS[call](t, lambda x: (x.data * x).sum())
     assert (found[1].item() if call == "jvp" else found.sum().item()) == 2.0
+
+
+@pytest.mark.parametrize("call", ["grad", "jvp", "jacrev", "jacfwd"])
+def test_leaves_made_inside_are_left_behind(t, call):
+    """Nothing that a transform gives requires grad for a leaf that the function made; for one outside it does."""
+    calls = {**CALLS, "jacfwd": lambda t, f: t.func.jacfwd(f)(t.ones(2))}
+    outside = t.ones(2, requires_grad=True)
+
+    def inside(x):
+        return (x * x * t.tensor([1.0, 2.0], requires_grad=True)).sum()
+
+    for function, expected in ((inside, False), (lambda x: inside(x * outside), True)):
+        found = calls[call](t, function)
+        assert [part.requires_grad for part in (found if isinstance(found, tuple) else (found,))][-1] is expected
+
+
+def test_leaves_of_an_outer_function_count_inside(t):
+    found = {}
+
+    def outer(x):
+        made = t.ones(2, requires_grad=True)
+        found["inner"] = t.func.grad(lambda y: (made * y * y).sum())(x)
+        return t.autograd.grad(found["inner"].sum(), made, create_graph=True)[0].sum()
+
+    assert t.func.grad(outer)(t.ones(2)).tolist() == [2.0, 2.0]
+    assert found["inner"].requires_grad
+
+
+def test_what_is_given_beside_is_released_too(t):
+    def f(x):
+        made = t.ones(2, requires_grad=True)
+        return (made * x).sum(), (made, made * x, made * 2)
+
+    gradient, beside = t.func.grad(f, has_aux=True)(t.ones(2))
+    assert not gradient.requires_grad
+    assert not any(part.requires_grad for part in beside)
