@@ -18,9 +18,10 @@ import numpy as np
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import is_floating
 from symgrad.op import Op
-from symgrad.op.folds import FOLDED, RECORDER, RESULTS
+from symgrad.op.folds import ADDED, FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
+from symgrad.tape.memory.versions import apart
 from symgrad.tape.modes import MODE, enable_grad, no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.lookthrough import met_functions
@@ -108,7 +109,10 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     places = [_PLACE if isinstance(leaf, Recorded) else leaf for leaf in leaves]
     cls = type(tensors[wanted[0]])
     params = {"call": Call(cls, name, places, structure, wanted, constants)}
-    values, edges = [t._value for t in tensors], tuple(t.edge() for t in tensors)
+    position, word = ADDED.get(name, (len(args), ""))
+    added = args[position] if position < len(args) else kwargs.get(word)
+    # The pass has nothing to object to where the values change that it does not read.
+    values, edges = [apart(t._value) if t is added else t._value for t in tensors], tuple(t.edge() for t in tensors)
     mask = sum(1 << k for k in wanted)
     return record.recorded(cls, folded_op(name), made._value, edges, values, params, mask)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import weakref
 
+import numpy as np
 import pytest
 
 from tests.functions import squaring
@@ -497,3 +498,54 @@ def test_places_in_memory_are_not_saved(t):
     (view * view).sum().backward()
     view.sum().backward()
     assert x.grad.tolist() == [[3.0, 3.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("name", ["batch_norm", "evaluated", "group_norm", "conv1d", "conv_transpose2d"])
+@pytest.mark.parametrize("changed", ["input", "weight", "bias"])
+def test_a_bias_may_change_before_backward(t, name, changed):
+    """What is only added is not kept for backward; input and weight are, and may not change."""
+    functional = t.nn.functional
+    mean, variance = t.zeros(2), t.ones(2)
+    shapes = {"conv1d": [(1, 2, 5), (2, 2, 3)], "conv_transpose2d": [(1, 2, 3, 3), (2, 2, 1, 1)]}
+    x, w = (t.arange(1.0, 1 + np.prod(s)).reshape(s).requires_grad_() for s in shapes.get(name, [(2, 2, 3), (2,)]))
+    b = t.ones(2, requires_grad=True)
+    calls = {
+        "batch_norm": lambda: functional.batch_norm(x, mean, variance, w, b, training=True),
+        "evaluated": lambda: functional.batch_norm(x, mean, variance, w, bias=b),
+        "group_norm": lambda: functional.group_norm(x, 2, w, b),
+    }
+    out = (calls.get(name) or (lambda: getattr(functional, name)(x, w, b)))()
+    with t.no_grad():
+        {"input": x, "weight": w, "bias": b}[changed].mul_(2)
+    if changed == "bias":
+        out.sum().backward()
+        assert b.grad.tolist() == [out.numel() / 2] * 2
+    else:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation.*is at version 1; expected version 0"):
+            out.sum().backward()
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("changed", [0, 1])
+def test_running_statistics_are_kept_for_backward(t, training, changed):
+    """The layer moves them itself without counting that, so it may be called again before backward."""
+    running, x = [t.zeros(2), t.ones(2)], t.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    for _ in range(2):
+        out = t.nn.functional.batch_norm(x, *running, training=training)
+    assert running[changed]._version == 0
+    out.sum().backward(retain_graph=True)
+    running[changed].mul_(2)
+    with pytest.raises(RuntimeError, match=r"inplace operation: \[torch.FloatTensor \[2\]\] is at version 1"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("how", ["no_grad", "detached", "through the view"])
+def test_changed_views_are_named_by_their_strides(t, how):
+    """Nothing recorded the change: torch makes another view of what changed for its words."""
+    x = leaf(t, [[1.0, 2.0], [3.0, 4.0]])
+    view = x.T
+    out = (view * view).sum()
+    with t.no_grad():
+        {"no_grad": x, "detached": x.detach(), "through the view": view}[how].mul_(2)
+    with pytest.raises(RuntimeError, match="output 0 of AsStrided(Backward0)?, is at version 1; expected version 0"):
+        out.backward()

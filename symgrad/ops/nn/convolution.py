@@ -61,7 +61,7 @@ def _same_widths(size: int, dilation: int) -> tuple[int, int]:
 def _conv(rank: int) -> Any:
     name = f"conv{rank}d"
 
-    @folded(f"nn.functional.{name}", one_node=True)
+    @folded(f"nn.functional.{name}", one_node=True, added="bias")
     @rounded_once
     def call(
         input: Any,
@@ -116,7 +116,7 @@ def _conv(rank: int) -> Any:
 def _conv_transpose(rank: int) -> Any:
     name = f"conv_transpose{rank}d"
 
-    @folded(f"nn.functional.{name}", one_node=True)
+    @folded(f"nn.functional.{name}", one_node=True, added="bias")
     @rounded_once
     def call(
         input: Any,

@@ -149,7 +149,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
 
 
 @_nn
-@folded("nn.functional.group_norm")
+@folded("nn.functional.group_norm", added="bias")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
     shape = shape_of(input)
@@ -174,10 +174,15 @@ def _per_channel(x: Any, weight: Any, bias: Any, like: Any) -> Any:
     return in_dtype_of(_affine(x, *(None if p is None else _channels(p, ndim) for p in (weight, bias))), like)
 
 
-@folded("nn.functional.batch_norm", one_node=True)
-def _normed(input: Any, axes: tuple[int, ...], weight: Any, bias: Any, eps: float) -> Any:
-    """Mean 0 and variance 1 over ``axes``, then times ``weight`` plus ``bias`` per channel."""
-    return _per_channel(_standardised(cast_wide(input), axes, eps), weight, bias, input)
+@folded("nn.functional.batch_norm", one_node=True, added="bias")
+def _normed(input: Any, axes: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Mean 0 and variance 1 over ``axes``, or by the running ones, then times ``weight`` plus ``bias`` per channel.
+
+    torch keeps the running ones in both cases: they may not change before backward.
+    """
+    x = cast_wide(input)
+    made = _by_running(x, running_mean, running_var, eps) if axes is None else _standardised(x, axes, eps)
+    return _per_channel(made, weight, bias, input)
 
 
 def _by_running(x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
@@ -217,11 +222,11 @@ def batch_norm(
             _tracked(running_mean, mean(x, axes), momentum)
         if running_var is not None and seen:
             _tracked(running_var, var(x, axes), momentum)
-        return _normed(input, axes, weight, bias, eps)
+        return _normed(input, axes, running_mean, running_var, weight, bias, eps)
     for name in ("running_mean", "running_var"):
         if named[name] is None:
             raise ArgumentError(f"{name} must be defined in evaluation mode")
-    return _per_channel(_by_running(x, running_mean, running_var, eps), weight, bias, input)
+    return _normed(input, None, running_mean, running_var, weight, bias, eps)
 
 
 @_nn
@@ -248,8 +253,8 @@ def instance_norm(
             _tracked(running_mean, mean(mean(x, axes), 0), momentum)
         if running_var is not None and seen:
             _tracked(running_var, mean(var(x, axes), 0), momentum)
-        return _normed(input, axes, weight, bias, eps)
-    return _per_channel(_by_running(x, running_mean, running_var, eps), weight, bias, input)
+        return _normed(input, axes, None, None, weight, bias, eps)
+    return _normed(input, None, running_mean, running_var, weight, bias, eps)
 
 
 @_nn

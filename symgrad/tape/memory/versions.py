@@ -499,9 +499,12 @@ def _words(place: Any, value: Any, note: Change, number: int) -> str:
     since = sum(time > number for time in note.times)
     expected = note.version - since
     made = word_of(place) if isinstance(place, Node) else None
-    if note.history is not None and not (isinstance(place, Node) and place.sequence_nr >= number):
-        array, word = note.history  # of views of what changed, torch takes another one by strides
+    operand = not (isinstance(place, Node) and place.sequence_nr >= number)
+    if operand and note.history is not None:
+        array, word = note.history
         made = word if counter(value) is value or _laid_alike(array(), value) else "AsStrided"
+    elif operand and made is not None and place.op.view is not None and counter(value) is not value:
+        made = "AsStrided"  # of views of what changed, torch takes another one by strides
     which = "" if made is None else f", which is output 0 of {made},"
     known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"
     return (
