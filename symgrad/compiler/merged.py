@@ -143,12 +143,12 @@ def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
 
 
 def with_shares(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
-    """log Σ e^x of what the program has the softmax of, with the axis kept as that has it; e^log softmax is softmax.
+    """log Σ e^x of what the program has the shares of, with the axis kept as that has it; e^log softmax is softmax.
 
     The schedule then finds both from the same exponentials.
     """
     logs = {t.args[0] for t in order if t.op.name == "exp" and t.args[0].op.name == "log_softmax"}
-    shares = {(t.args[0], t.params["dim"]) for t in order if t.op.name == "softmax"}
+    shares = {(t.args[0], t.params["dim"]) for t in order if t.op.name == "shares"}
     totals = {
         t for t in order
         if t.op.name == "logsumexp" and not t.params["keepdim"] and (t.args[0], *t.params["dim"]) in shares

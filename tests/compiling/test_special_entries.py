@@ -101,3 +101,29 @@ def test_where_a_difference_of_squares_below_vanishes_the_infinity_has_the_sign_
     assert want[0] == -np.inf == -want[1]
     for stable in (False, True):
         np.testing.assert_allclose(sg.compile(second, stable=stable)(x), want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_slopes_of_logsumexp_in_rows_of_infinities():
+    """Rows that are all -inf have the slope 0, and so have entries beside an inf; the loss of an alignment is one."""
+    rows = np.array([[1.0, 2.0], [-np.inf, -np.inf], [np.inf, 1.0], [np.inf, np.inf], [np.nan, 1.0], [-np.inf, 3.0]])
+
+    def slope(f):
+        return sg.func.grad(lambda x: f(x).sum())
+
+    def totals(x):
+        return sg.logsumexp(x, 1)
+
+    for function in (slope(totals), slope(slope(totals)), sg.func.value_and_grad(lambda x: totals(x).sum())):
+        want = sg.tape.containers.flatten(function(sg.tensor(rows)))[0]
+        for stable in (False, True):
+            got = sg.tape.containers.flatten(sg.compile(function, stable=stable)(rows))[0]
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b.numpy(), rtol=1e-12, atol=1e-15)
+
+    def loss(x):
+        return F.ctc_loss(sg.log_softmax(x, 2), sg.tensor([[1, 2]]), sg.tensor([3]), sg.tensor([2]))
+
+    x = np.random.default_rng(0).normal(size=(3, 1, 4))
+    want = sg.func.grad(loss)(sg.tensor(x)).numpy()
+    np.testing.assert_allclose(sg.compile(sg.func.grad(loss))(x), want, rtol=1e-12)

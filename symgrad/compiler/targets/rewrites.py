@@ -12,6 +12,7 @@ from symgrad.errors import CompileError
 from symgrad.formula.term import Term, make, postorder, rebuilt
 from symgrad.op import is_complex, lookup
 from symgrad.ops.linalg.contraction import einsum_op
+from symgrad.ops.reductions.softmax import exponentials
 from symgrad.ops.reductions.sums import size
 from symgrad.ops.shapes.sizes import size_value
 
@@ -20,21 +21,20 @@ _DEEPEST = 8
 
 
 def _softmax(x: Any, *, dim: int) -> Any:
-    e = lookup("exp")(x - lookup("amax")(x, dim=(dim,), keepdim=True))
-    return e / lookup("sum")(e, dim=(dim,), keepdim=True)
+    """Of the exponentials of logsumexp and its slope, so that a program that has several computes them once."""
+    shifted, total, _ = exponentials(x, (dim,))
+    return shifted / total
 
 
 def _logsumexp(x: Any, *, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """Of the exponentials of softmax, so that a program that has both computes them once."""
-    top = lookup("amax")(x, dim=dim, keepdim=True)
-    total = lookup("sum")(lookup("exp")(x - top), dim=dim, keepdim=True)
-    found = lookup("where")(lookup("isfinite")(top), lookup("log")(total) + top, top)
+    _, total, top = exponentials(x, dim)
+    found = lookup("log")(lookup("where")(lookup("isfinite")(top), total, 1)) + top
     return found if keepdim else lookup("squeeze")(found, dim=dim)
 
 
 def _log_softmax(x: Any, *, dim: int) -> Any:
-    shifted = x - lookup("amax")(x, dim=(dim,), keepdim=True)
-    return shifted - lookup("log")(lookup("sum")(lookup("exp")(shifted), dim=(dim,), keepdim=True))
+    _, total, top = exponentials(x, (dim,))
+    return x - top - lookup("log")(total)
 
 
 def _var(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:

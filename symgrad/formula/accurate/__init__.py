@@ -203,7 +203,7 @@ _TAILS = frozenset({"erf", "erfc", "ndtr"})
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
     """Sums of exponentials and squares along an axis as the functions for them; x/hypot(x, y) as a guarded quotient.
 
-    e^(x - log Σ e^x) is softmax(x), which has its digits where x is so large that the logarithm has none of log Σ.
+    e^(x - log Σ e^x) is the share of x, which has its digits where x is so large that the logarithm has none of log Σ.
 
     Other spellings entry by entry are found later, where digits are lost.
     """
@@ -214,8 +214,8 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
     if made.op.name == "shifted_exp":
         x, total = made.args[0], unspread(made.args[1])
-        if total.op.name == "logsumexp" and total.args[0] is x and len(total.params["dim"]) == 1:
-            return lookup("softmax")(x, dim=total.params["dim"][0])
+        if total.op.name == "logsumexp" and total.args[0] is x and len(total.params["dim"]) == 1 and x.real_dtype:
+            return lookup("shares")(x, dim=total.params["dim"][0])
     other = respelled(made)
     return made if other is None or other[0].op.entrywise else other[0]
 

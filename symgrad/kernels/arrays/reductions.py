@@ -54,19 +54,26 @@ def softmax(x: Any, dim: int) -> Any:
     return out
 
 
-def logsumexp_and_softmax(x: Any, dim: int) -> tuple[Any, Any]:
-    """log Σ e^x along one axis, which stays, and e^x / Σ e^x: both of the same exponentials."""
-    if not x.size or x.dtype.kind != "f":
-        return logsumexp(x, (dim,), True), softmax(x, dim)
+def shares(x: Any, dim: int) -> Any:
+    """e^x / Σ e^x along one axis as the slope of logsumexp has it: 0 where all are -inf, and beside an inf."""
     top = largest(x, dim)
-    shares = np.exp(x - top)
-    total = np.add.reduce(shares, dim, keepdims=True)
-    shares /= total
-    with np.errstate(divide="ignore"):
-        out = np.log(total) + top
-    # Rows of infinities, and those that outweigh their maximum by little, are for those who know them.
-    plain = np.isfinite(out).all() and not np.any((abs(out) < 1) & (total < 1.5))
-    return out if plain else logsumexp(x, (dim,), True), shares
+    out = np.exp(x - np.where(top == -np.inf, 0, top))
+    out /= np.where(np.isfinite(top), np.add.reduce(out, dim, keepdims=True), 1)
+    return out
+
+
+def logsumexp_and_shares(x: Any, dim: int) -> tuple[Any, Any]:
+    """log Σ e^x along one axis, which stays, and e^x / Σ e^x: both of the same exponentials."""
+    if not x.size:
+        return logsumexp(x, (dim,), True), shares(x, dim)
+    top = largest(x, dim)
+    out = np.exp(x - np.where(top == -np.inf, 0, top))
+    total = np.where(np.isfinite(top), np.add.reduce(out, dim, keepdims=True), 1)
+    out /= total
+    logs = np.log(total) + top
+    # Rows that outweigh their maximum by little are for those who know them.
+    small = np.any((abs(logs) < 1) & (total < 1.5))
+    return logsumexp(x, (dim,), True) if small else logs, out
 
 
 def log_softmax_and_softmax(x: Any, dim: int) -> tuple[Any, Any]:

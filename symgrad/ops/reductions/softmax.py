@@ -10,8 +10,10 @@ from symgrad.errors import AutogradError
 from symgrad.op import Op, elementwise, front, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
+from symgrad.ops.elementwise.select import eq, isfinite, where
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.linalg import sharing
+from symgrad.ops.reductions.extremes import amax_op
 from symgrad.ops.reductions.sums import along, axes_of, cast, keep, reduced_shape, sum_op
 from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
@@ -66,6 +68,18 @@ def _along(x: Any, dim: int) -> Any:
     return sum_op(x, dim=(dim,), keepdim=True)
 
 
+def exponentials(x: Any, dim: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """e^(x - top), their sum along axes that stay, and top, the largest entry; 0 and not nan where all are -inf."""
+    top = amax_op(x, dim=dim, keepdim=True)
+    shifted = exp(x - where(eq(top, -math.inf), 0, top))
+    return shifted, sum_op(shifted, dim=dim, keepdim=True), top
+
+
+def _shares(x: Any, *, dim: int) -> Any:
+    shifted, total, top = exponentials(x, (dim,))
+    return shifted / where(isfinite(top), total, 1)
+
+
 softmax_op: Op = primitive(
     "softmax",
     kernels.softmax,
@@ -104,6 +118,19 @@ softmax_slope: Op = primitive(
         sampling.many(("real", "n"), ("real", "n"), dim=0),
     ],
     doc="A cotangent times the slope of softmax, which is symmetric, from the softmax.",
+)
+shares_op: Op = primitive(
+    "shares",
+    kernels.shares,
+    (lambda g, out, x, *, dim: softmax_slope(g, out, dim=dim),),
+    define=_shares,
+    refuses="buic",
+    mixes="dim",
+    example=("vector", {"dim": 0}),
+    work=work.per_entry(4),
+    samples=sampling.along(),
+    bounds=(0, 1),
+    doc="e^x / Σ e^x along an axis as the slope of logsumexp has it: 0 where all are -inf, and beside an inf.",
 )
 log_softmax_op: Op = primitive(
     "log_softmax",
@@ -209,9 +236,9 @@ def _axis(params: dict[str, Any]) -> dict[str, Any]:
     return {"dim": dim if isinstance(dim, int) else dim[0]} if kept else params
 
 
-for _shares, _kernel in (
-    (sharing.Whole("exponentials", kernels.logsumexp_and_softmax, 2, _axis), kernels.logsumexp),
-    (sharing.Whole("logarithms", kernels.log_softmax_and_softmax, 2, _axis), kernels.log_softmax),
+for _whole, _kernels in (
+    (sharing.Whole("exponentials", kernels.logsumexp_and_shares, 2, _axis), (kernels.logsumexp, kernels.shares)),
+    (sharing.Whole("logarithms", kernels.log_softmax_and_softmax, 2, _axis), (kernels.log_softmax, kernels.softmax)),
 ):
-    sharing.in_programs(_shares, 0, _kernel)
-    sharing.in_programs(_shares, 1, kernels.softmax)
+    for _k, _kernel in enumerate(_kernels):
+        sharing.in_programs(_whole, _k, _kernel)

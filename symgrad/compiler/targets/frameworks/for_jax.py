@@ -58,9 +58,6 @@ CALLS = {
     "logsumexp": _over("jax.scipy.special.logsumexp"),
     "softmax": _along("jax.nn.softmax"),
     "log_softmax": _along("jax.nn.log_softmax"),
-    "logsumexp_and_softmax": lambda x, dim: (
-        f"(jax.scipy.special.logsumexp({x}, axis={dim}, keepdims=True), jax.nn.softmax({x}, axis={dim}))"
-    ),
     "log_softmax_and_softmax": lambda x, dim: f"(jax.nn.log_softmax({x}, axis={dim}), jax.nn.softmax({x}, axis={dim}))",
     "logcumsumexp": lambda x, dim: f"jax.lax.cumlogsumexp({x}, {dim})",
     "norm": lambda x, p, dim, keepdim: f"vector_norm({x}, {p}, {dim}, {keepdim})",

@@ -142,8 +142,12 @@ OWN = {
     "log_softmax": """def log_softmax(x, dim):
     y = x - np.expand_dims(max_over(x, dim), dim)
     return y - np.expand_dims(np.log(np.sum(np.exp(y), dim)), dim)""",
-    "logsumexp_and_softmax": """def logsumexp_and_softmax(x, dim):
-    return np.expand_dims(logsumexp_over(x, dim), dim), softmax(x, dim)""",
+    "shares": """def shares(x, dim):
+    top = np.expand_dims(max_over(x, dim), dim)
+    e = np.exp(x - np.where(top == -np.inf, 0, top))
+    return e / np.where(np.isfinite(top), np.expand_dims(np.sum(e, dim), dim), 1)""",
+    "logsumexp_and_shares": """def logsumexp_and_shares(x, dim):
+    return np.expand_dims(logsumexp_over(x, dim), dim), shares(x, dim)""",
     "log_softmax_and_softmax": """def log_softmax_and_softmax(x, dim):
     y = log_softmax(x, dim)
     return y, np.exp(y)""",

@@ -165,9 +165,6 @@ CALLS = {
     "logsumexp": _kernel_over("torch.logsumexp"),
     "softmax": lambda x, dim: f"torch.softmax({x}, dim={dim})",
     "log_softmax": lambda x, dim: f"torch.log_softmax({x}, dim={dim})",
-    "logsumexp_and_softmax": lambda x, dim: (
-        f"(torch.logsumexp({x}, dim={dim}, keepdim=True), torch.softmax({x}, dim={dim}))"
-    ),
     "log_softmax_and_softmax": lambda x, dim: f"(torch.log_softmax({x}, dim={dim}), torch.softmax({x}, dim={dim}))",
     "cumsum": _along("cumsum"),
     "cumprod": _along("cumprod"),

@@ -33,6 +33,13 @@ KERNELS = {
     return np.where(keep != 0, x * keep, 0)""",
     "surprise": """def surprise(p, t):
     return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
+    "shares": """def shares(x, dim):
+    return logsumexp_and_shares(x, dim)[1]""",
+    "logsumexp_and_shares": """def logsumexp_and_shares(x, dim):
+    top = np.max(x, dim, keepdims=True)
+    e = np.exp(x - np.where(top == -np.inf, 0, top))
+    total = np.where(np.isfinite(top), np.sum(e, dim, keepdims=True), 1)
+    return np.log(total) + top, e / total""",
     "prod_others": """def prod_others(x, dim):
     x = np.moveaxis(x, dim, -1)
     ones = np.ones_like(x[..., :1])
