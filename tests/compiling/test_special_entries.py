@@ -127,3 +127,14 @@ def test_slopes_of_logsumexp_in_rows_of_infinities():
     x = np.random.default_rng(0).normal(size=(3, 1, 4))
     want = sg.func.grad(loss)(sg.tensor(x)).numpy()
     np.testing.assert_allclose(sg.compile(sg.func.grad(loss))(x), want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("weight", [0.0, 0.25, 0.75, 1.0, 2.0])
+def test_lerp_begins_at_the_nearer_end(weight):
+    """From the nearer end a step is finite where the other one is not: a program went from the start, which was nan."""
+    start, end = np.array([np.inf, 1.0, -np.inf, 1e300]), np.array([1.0, np.inf, 2.0, -1e300])
+    for w in (weight, np.full(4, weight)):
+        want = sg.lerp(sg.tensor(start), sg.tensor(end), sg.tensor(w) if np.ndim(w) else w).numpy()
+        for stable in (False, True):
+            np.testing.assert_array_equal(sg.compile(lambda a, b: sg.lerp(a, b, w), stable=stable)(start, end), want)

@@ -97,7 +97,8 @@ lerp: Op = elementwise(
     public=(),
     single=single.lerp,
     define=lambda input, end, weight: input + weight * (end - input),
-    spelled=True,
+    expanded=True,
+    c="fabs({2}) < 0.5 ? {0} + {2} * ({1} - {0}) : {1} + ({2} - 1) * ({1} - {0})",
     samples=[
         lambda make: ((make("real", "n"), make("real", "n"), 0.25), {}),
         lambda make: ((make("real", "n", "m"), make("real", "m"), 2), {}),

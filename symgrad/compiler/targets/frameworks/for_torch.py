@@ -162,6 +162,7 @@ CALLS = {
     "argmin": _over("argmin"),
     "all_true": _kernel_over("torch.all"),
     "any_true": _kernel_over("torch.any"),
+    "lerp": "torch.lerp",
     "logsumexp": _kernel_over("torch.logsumexp"),
     "softmax": lambda x, dim: f"torch.softmax({x}, dim={dim})",
     "log_softmax": lambda x, dim: f"torch.log_softmax({x}, dim={dim})",

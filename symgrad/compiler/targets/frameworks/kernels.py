@@ -31,6 +31,9 @@ KERNELS = {
     return np.where(y == 0, 0, x / np.where(y == 0, 1, y))""",
     "masked": """def masked(x, keep):
     return np.where(keep != 0, x * keep, 0)""",
+    "lerp": """def lerp(x, y, weight):
+    near = np.abs(weight) < 0.5
+    return np.where(near, x, y) + (y - x) * np.where(near, weight, weight - 1)""",
     "surprise": """def surprise(p, t):
     return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
     "shares": """def shares(x, dim):
