@@ -160,6 +160,11 @@ class GradFn:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return run.signature.function if name == "_forward_cls" else getattr(run.ctx, name)
 
+    def __dir__(self) -> list[str]:
+        from symgrad.autograd.graphs.saved import saved_names
+
+        return [*super().__dir__(), *saved_names(self.node)]
+
     def __setattr__(self, name: str, value: Any) -> None:
         run = None if name == "node" else (self.node.params or {}).get("run")
         if run is None:

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
+from symgrad.autograd.graphs.held import (
+    at_place,
+    cut,
+    held_operand,
+    held_places,
+    indices,
+    is_whole,
+    names,
+    parameters,
+    was_given,
+)
 from symgrad.autograd.graphs.saving import saved_tensors_hooks, shown_saved
-from symgrad.autograd.sweeps.entrances import wrap_saved
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FROM
 from symgrad.tape.backward.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node
-from symgrad.tape.observers import Packed, PackedRow, unpacked
+from symgrad.tape.observers import Packed, PackedRow
 
 _PLACES = {"result": 0, "output": 0, "self": 1, "input": 1, "other": 2, "exponent": 2, "mat2": 2, "weight": 2}
 """torch's names of what is saved: the result, the first argument, the second one."""
 
-_SPELLED = {"scales": "scale_factor", "maxnorm": "max_norm"}
-"""torch's names of what is saved of settings, where its functions call them otherwise."""
+_SPELLED = {"scales": "scale_factor", "split_size": "split_size_or_sections"}
+"""torch's names of what is saved, where its functions call it otherwise."""
+
+_TORCHS = {"input": "self"} | {own: torchs for torchs, own in _SPELLED.items()}
+
+_UNSAVED = frozenset(["out", "inplace", "dtype", "call"])
+"""Names of arguments that nothing is saved of under them."""
 
 _PER_AXIS = ("stride", "padding", "dilation", "kernel_size")
 """Settings of convolutions and pools that a number gives for all axes."""
@@ -121,16 +133,18 @@ def saved_attribute(node: Node, name: str) -> Any:
     if isinstance(node.args, Labelled) and node.args.inputs is not None:
         if node.args.given is not None and not raw:
             with suppress(KeyError):
-                return _setting(node, label, *_was_given(node.args))
+                return _of_whole(node, label, *was_given(node.args))
         if not _one_step(node, node.args.inputs):
             raise KeyError(name)
     if not raw and (size := _SIZES.fullmatch(label)) is not None:
         of, *what = size.groups()
         place = _PLACES[of]
         return _size(node if not place else node.args[place - 1] if place <= len(node.args) else None, *what)
-    if node.params and label in node.params and not raw:
-        return node.params[label]
-    place = _PLACES[label]
+    if not raw and label in (settings := _settings(node)):
+        return settings[label]
+    if label == "indices" and not raw:
+        return indices(node)
+    place = _place(node, label)
     if place > len(node.args):
         raise KeyError(name)
     number = node.args[place - 1] if place else None
@@ -140,25 +154,61 @@ def saved_attribute(node: Node, name: str) -> Any:
         raise KeyError(name)
     if raw:
         return SavedTensor.of(node, place)
-    saved = _alive(node)
-    if saved[place] is None:
-        return None  # the gradients that are wanted do not need it
-    if not isinstance(saved[place], (np.ndarray, np.generic, Packed)):
-        raise KeyError(name)
-    alone = type(saved)(v if k == place else None for k, v in enumerate(saved))
-    return wrap_saved(node, unpacked(alone))[place]
+    # None where the gradients that are wanted do not need it
+    return None if _alive(node)[place] is None else at_place(node, place)
 
 
-def _setting(node: Node, label: str, given: dict[str, Any], edges: dict[str, Any]) -> Any:
+def saved_names(node: Node) -> list[str]:
+    """The names under which users find what a node saved."""
+    if node.op.kind == "function":
+        return ["_raw_saved_tensors"]
+    own = {"result", "indices", *was_given(node.args)[0]} if is_whole(node) else names(node)
+    labels = {_TORCHS.get(label, label) for label in own} - _UNSAVED
+    return [f"_saved_{label}" for label in sorted(labels) if _is_saved(node, f"_saved_{label}")]
+
+
+def _is_saved(node: Node, name: str) -> bool:
+    try:
+        saved_attribute(node, name)
+    except KeyError:
+        return False
+    except AutogradError:  # it was
+        return True
+    return True
+
+
+def _place(node: Node, label: str) -> int:
+    """Where among what a node saved that stands which torch calls ``label``: 0 for the result, k for argument k."""
+    names = list(parameters(node))
+    own = "input" if label == "self" else label
+    return 1 + names.index(own) if own in names else _PLACES[label]
+
+
+def _settings(node: Node) -> dict[str, Any]:
+    """What an op was told besides its operands, and what it was not told and so is as usual."""
+    told, known = node.params or {}, parameters(node)
+    rest = list(known)[len(node.args) :]
+    renamed = dict(zip(rest, told.values(), strict=True)) if len(rest) == len(told) else {}
+    usual = {} if told else {name: p.default for name, p in known.items() if isinstance(p.default, (int, float))}
+    return {**usual, **renamed, **told, **cut(node)}
+
+
+def _of_whole(node: Node, label: str, given: dict[str, Any], edges: dict[str, Any]) -> Any:
     """What the function that ends at ``node`` was given as ``label``, or a size of it, in torch's form."""
     if (size := _SIZES.fullmatch(label)) is not None:
         of, *what = size.groups()
         return _size(edges["input" if of == "self" and of not in edges else of], *what)
     if label == "output_size":
         return node.shape[2:]
-    found = given[_SPELLED.get(label, label)]
+    if label == "indices" and not {"index", "indices"} & set(given):
+        _alive(node)
+        return held_places(node, node.args.inputs)  # type: ignore[attr-defined]
+    if label == "result":
+        return at_place(node, 0)
+    found = given[own := "input" if label == "self" else _SPELLED.get(label, label)]
     if found is ...:
-        raise KeyError(label)
+        _alive(node)
+        return held_operand(node, edges.get(own), node.args.inputs)  # type: ignore[attr-defined]
     if label == "reduction":
         return ("none", "mean", "sum").index(found)
     if label in _PER_AXIS and not isinstance(found, (tuple, list)):
@@ -167,15 +217,6 @@ def _setting(node: Node, label: str, given: dict[str, Any], edges: dict[str, Any
     if label == "align_corners":
         return bool(found)
     return tuple(found) if isinstance(found, list) else found
-
-
-def _was_given(args: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of the function whose label ``args`` bears, by name, and where those that are tensors stand."""
-    function, row, named = args.given
-    bound = inspect.signature(function).bind(*row, **named)
-    bound.apply_defaults()
-    tensors = [name for name, value in bound.arguments.items() if value is ...]
-    return bound.arguments, dict(zip(tensors, args.inputs, strict=True)) if len(tensors) == len(args.inputs) else {}
 
 
 def _one_step(node: Node, inputs: tuple[Any, ...]) -> bool:
