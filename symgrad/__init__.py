@@ -156,6 +156,8 @@ def __getattr__(name: str) -> Any:
         return _TYPES[name]
     if name in legacy.NAMES:
         return legacy.constructor(name)
+    if name.startswith("_foreach_") and (of_lists := importlib.import_module("symgrad.tensor.foreach").foreach(name)):
+        return of_lists
     why = _ABSENT.get(name) or _GUESSES.get(name) or _elsewhere(name)
     hint = f": {why}" if why else ""
     raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__])
