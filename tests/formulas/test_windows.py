@@ -41,7 +41,7 @@ def test_texts_of_windows_say_their_values(name):
 
 def test_a_convolution_is_windows_times_its_kernel():
     text = sg.latex(CASES["a signal"], *GIVEN.values(), wrt="k")
-    windows = r"\operatorname{windows}\left(x; \mathrm{size}=m\right)"
+    windows = r"\operatorname{windows}\left(x, m\right)"
     assert text == rf"2 {windows}^{{\top}} {windows} k"
 
 

@@ -268,7 +268,7 @@ def test_names_of_the_textbooks(made, text):
     [
         (lambda x, v, X: x[0] ** 2, "x", r"2 x_{[0]} \mathbf{e}_{n,0}"),
         (lambda x, v, X: v @ X[:, 1], "X", r"v \mathbf{e}_{2,1}^{\top}"),
-        (lambda x, v, X: x @ X[-1], "X", r"\mathbf{e}_{3,-1} x^{\top}"),
+        (lambda x, v, X: x @ X[-1], "X", r"\mathbf{e}_{3,2} x^{\top}"),
         (
             lambda x, v, X: X[1, 0] ** 3,
             "X",
@@ -338,3 +338,50 @@ def test_bold_heads():
     shown = sg.formula("norm(x-b)**2*a", wrt="x", shapes="x=m b=m a=")
     assert shown.latex(header="nabla", bold=True) == r"\nabla_{\mathbf{x}} f = 2 a \left(\mathbf{x} - \mathbf{b}\right)"
     assert sg.latex("a*norm(x)**2", wrt="a", header=True, bold=True).startswith(r"\frac{\partial f}{\partial a}")
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda x, X: x.median(), r"\operatorname{median}\left(x\right)"),
+        (lambda x, X: X.nanmedian(), r"\operatorname{nanmedian}\left(X\right)"),
+        (lambda x, X: sg.asinh(x), r"\operatorname{arcsinh}\left(x\right)"),
+        (lambda x, X: sg.erfinv(x), r"\operatorname{erf}^{-1}\left(x\right)"),
+        (lambda x, X: sg.exp2(x), "2^{x}"),
+        (lambda x, X: sg.log2(x), r"\log_{2}\left(x\right)"),
+        (lambda x, X: sg.special.entr(x), r"-x \odot \log\left(x\right)"),
+        (lambda x, X: x % 3, r"x \bmod 3"),
+        (lambda x, X: sg.roll(x, 2), r"\operatorname{roll}\left(x, 2\right)"),
+        (lambda x, X: sg.nn.functional.pad(x, (1, 2)), r"\begin{bmatrix} 0 \\ x \\ 0 \\ 0 \end{bmatrix}"),
+        (
+            lambda x, X: sg.nn.functional.pad(x, (2, 0), value=1.5),
+            r"\begin{bmatrix} 1.5 \\ 1.5 \\ x \end{bmatrix}",
+        ),
+        (lambda x, X: X.amax(1), r"\left[\max_{j} X_{i j}\right]_{i}"),
+        (lambda x, X: x.unfold(0, 2, 1), r"\operatorname{windows}\left(x, 2\right)"),
+    ],
+)
+def test_functions_have_the_names_of_textbooks(make, text):
+    """They were those of ops, with their parameters: middle(x), amax₁(X), roll(x; shifts = 2), asinh(x)."""
+    leaves = [sg.tensor(v, requires_grad=True, name=k) for k, v in (("x", [0.5, 0.25, 0.1]), ("X", np.eye(3)))]
+    found = make(*leaves)
+    assert found.latex() == text
+    known = symbols(found.term)
+    for read in (from_latex(text, known), from_unicode(spelled(text, "unicode"), known)):
+        assert np.allclose(evaluate(read, {"x": leaves[0].numpy(force=True), "X": np.eye(3)}), found.numpy(force=True))
+
+
+def test_sums_and_ones_of_many_axes_are_written_with_indices():
+    T = sg.tensor(np.arange(8.0).reshape(2, 2, 2), requires_grad=True, name="T")
+    total = T.sum((0, 2))
+    assert total.latex() == r"\left[\sum_{i k} T_{i j k}\right]_{j}"
+    total.sum().backward()
+    assert T.grad.latex() == r"\mathbf{1}_{n \times n \times n}"
+    assert from_latex(T.grad.latex(), {"T": ("n", "n", "n")}).shape == ("n", "n", "n")
+
+
+def test_the_gradient_of_a_median_of_a_matrix_is_a_matrix():
+    """It was reshaped from the comparison of its entries in a row."""
+    X = sg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True, name="X")
+    X.median().backward()
+    assert X.grad.latex().endswith(r"\left[X = \operatorname{median}\left(X\right)\right]")

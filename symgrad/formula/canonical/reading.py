@@ -368,6 +368,11 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
         if not any(g.labels for g in p.factors[:-1]):
             made = inner if inner.shape == term.shape else run.linear(term.op, run.term(inner), inner, term.params)
             return run.times(front, made)
+    if p is not None and f is not None and f.labels == p.out and not any(g.labels for g in p.factors[:-1]):
+        before = _before_reshape(f.base, term.shape)
+        if before is not None:
+            front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())
+            return run.times(front, run.form_of(lookup("pow")(before, f.power) if f.power != 1 else before))
     if p is not None and p.elementwise and not any(g.labels for g in p.factors):
         return Form([p.with_out(tuple(range(term.ndim)))], term.shape)
     if len(new) < term.ndim:
@@ -379,6 +384,15 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     if term.ndim % 2 or term.shape[:half] != term.shape[half:] or half < 2:
         return None
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
+
+
+def _before_reshape(term: Term, shape: tuple[object, ...]) -> Term | None:
+    """The same function of the entries of arrays that were reshaped, with the shape that they had, always."""
+    arrays = [a for a in term.args if a.shape]
+    alike = all(a.op.name == "reshape" and a.args[0].shape == shape and a.shape == term.shape for a in arrays)
+    if term.op.kind != "elementwise" or not arrays or not alike:
+        return None
+    return term.op(*(a.args[0] if a.shape else a for a in term.args), **term.params)  # type: ignore[no-any-return]
 
 
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

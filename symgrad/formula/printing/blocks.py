@@ -20,6 +20,7 @@ from symgrad.formula.printing.pieces import (
     brackets,
     matrix_product,
     number_piece,
+    product,
     text_of,
     transposed,
 )
@@ -143,6 +144,26 @@ def _embedded(w: Writer, t: Term) -> Piece | None:
         return None
     part = slice(start or None, None if start + x.shape[axis] == t.shape[axis] else start + x.shape[axis])
     return _placed(w, lookup("put")(x, index=Index((*[slice(None)] * axis, part)), shape=t.shape))
+
+
+@writes("pad")
+def _bordered(w: Writer, t: Term) -> Piece | None:
+    """What stands between zeros, as if it were put there; other numbers around a column are blocks of their own."""
+    (x,), widths, value = t.args, t.params["widths"], t.params["value"]
+    if value == 0:
+        middle = Index(tuple(slice(before or None, -after or None) for before, after in widths))
+        return _placed(w, lookup("put")(x, index=middle, shape=t.shape))
+    if t.ndim != 1 or kind_of(x.shape) != "c" or w.open[x]:
+        return None
+    above, below = (_repeated(value, count) for count in widths[0])
+    return _framed("c", [[text] for text in (*above, text_of(exact(w, x)), *below)])
+
+
+def _repeated(value: Any, count: int) -> list[str]:
+    """So many equal numbers among blocks: one by one where they are few."""
+    one = number_piece(_exact_value(np.asarray(value)))
+    few = [text_of(one)] * count
+    return few if count <= MOST_ZEROS else [text_of(product(one, Piece("c", rf"\mathbf{{1}}_{{{count}}}", ATOM)))]
 
 
 @writes("put")

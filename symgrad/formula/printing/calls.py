@@ -9,12 +9,13 @@ from typing import Any
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, own_axes
+from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, PLACED, own_axes
 from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import SYMBOL, Term
 from symgrad.formula.unknown import constant_text, constants
 from symgrad.ops.indexing.getitem import HOLE, Index, beside_index
+from symgrad.ops.shapes.sizes import total_size
 
 Rule = Callable[[Writer, Term], "Piece | None"]
 WRITERS: dict[str, Rule] = {}
@@ -92,9 +93,19 @@ def _nested(value: Any) -> str:
 
 def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
     r"""A piece with its shape spelled out: ``\operatorname{reshape}_{2 \times 3}``."""
+    return function(kind_of(shape), operator("reshape") + shape_below(shape), text_of(piece))
+
+
+def shape_below(shape: tuple[Any, ...]) -> str:
+    r"""A shape as an index: ``_{2 \times 3}``."""
     sizes = map(size_tex, shape)
     below = r" \times ".join(size if _is_factor(size) or len(shape) == 1 else brackets(size) for size in sizes)
-    return function(kind_of(shape), operator("reshape") + (rf"_{{{below}}}" if shape else ""), text_of(piece))
+    return rf"_{{{below}}}" if shape else ""
+
+
+def filled(digit: int, shape: tuple[Any, ...]) -> Piece:
+    r"""Zeros or ones with all their sizes: ``\mathbf{1}_{2 \times n \times 3}``."""
+    return Piece(kind_of(shape), rf"\mathbf{{{digit}}}{shape_below(shape)}", ATOM)
 
 
 def _is_factor(size: str) -> bool:
@@ -108,8 +119,10 @@ def exact(w: Writer, t: Term) -> Piece:
     """An argument whose axes count one by one; symbols know their shape."""
     if t.op.name == "full" and t.params["value"] == 0:
         kind = kind_of(t.shape)
-        if kind == "t" or 1 in t.shape or t.dtype != "float64":
+        if t.dtype != "float64" or (1 in t.shape and t.ndim < 3):
             return called(w, t)
+        if kind == "t":
+            return filled(0, t.shape)
         w.closing(t)
         return pieces.product(pieces.number_piece(0), w.ones(kind, t.shape))
     w.closing(t)
@@ -121,15 +134,14 @@ def exact(w: Writer, t: Term) -> Piece:
 
 def unit_vector(size: Any, place: int) -> Piece:
     """The column that is 1 at one place and 0 elsewhere, which tells its size."""
-    text = rf"\mathbf{{e}}_{{{size_tex(size)},{place}}}"
+    shown = total_size((size, place)) if place < 0 else place
+    text = rf"\mathbf{{e}}_{{{size_tex(size)},{size_tex(shown)}}}"
     return Piece("c", text, ATOM, flip=(rf"{text}^{{\top}}", POWER))
 
 
 def called(w: Writer, t: Term) -> Piece:
     """An op as a function: axes as a subscript, other parameters after a semicolon."""
     params = {k: v for k, v in t.params.items() if DEFAULTS.get(k) != v}
-    if len(params.get("shifts", ())) == 1:
-        params["shifts"] = params["shifts"][0]
     subscript = ""
     axes = "dims" if t.op.name in AXES else "dim"
     if axes in params:
@@ -143,11 +155,13 @@ def called(w: Writer, t: Term) -> Piece:
     spread = t.op.kind == "elementwise"
     texts = [text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args]
     texts, places = beside_index(texts, params)
-    args = ", ".join(texts)
+    given = params.pop(PLACED.get(t.op.name, ""), ())
+    args = ", ".join([*texts, *map(static_tex, given if isinstance(given, tuple) else (given,))])
     if t.op.kind == "function":
         return Piece(kind_of(t.shape), operator(t.op.name) + brackets(", ".join([args, *map(_constant, constants(t))])))
     rest = ", ".join(_parameter(k, v, places) for k, v in sorted(params.items()))
-    return Piece(kind_of(t.shape), operator(t.op.name) + subscript + brackets("; ".join(x for x in (args, rest) if x)))
+    name = t.op.called if (t.op.called or "").startswith(r"\operatorname") else operator(t.op.name)
+    return Piece(kind_of(t.shape), f"{name}{subscript}" + brackets("; ".join(x for x in (args, rest) if x)))
 
 
 def _parameter(name: str, value: Any, places: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, Item, Piece, closed, text_of
 from symgrad.formula.printing.sizes import size_tex
-from symgrad.formula.term import NUMBER, Term, apply, constant_value, number, postorder, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, apply, constant_value, number, postorder, symbol
 from symgrad.op import lookup
 from symgrad.ops.linalg.contraction import contract
 
@@ -124,10 +124,20 @@ def sum_of_entries(w: Writer, t: Term) -> Piece | None:
     return None if t.params["keepdim"] else _summed(w, t.args[0], t.params["dim"])
 
 
-@_apart
 def product_of_entries(w: Writer, t: Term) -> Piece | None:
     """The products of the entries along an axis of a vector or matrix, or for each entry of all others, by entries."""
-    (x,), dim, others = t.args, t.params["dim"], t.op.name == "prod_others"
+    return _along(w, t, r"\prod", t.params["dim"], others=t.op.name == "prod_others")
+
+
+def extreme_of_entries(w: Writer, t: Term) -> Piece | None:
+    """The largest or smallest entries along an axis of a matrix, by entries."""
+    dims = t.params["dim"]
+    return _along(w, t, r"\max" if t.op.name == "amax" else r"\min", dims[0]) if len(dims) == 1 else None
+
+
+@_apart
+def _along(w: Writer, t: Term, sign: str, dim: int, others: bool = False) -> Piece | None:
+    (x,) = t.args
     letters = _letters(w, x)
     name = [next(letters) for _ in range(x.ndim)]
     bound = next(letters) if others else name[dim]
@@ -138,7 +148,7 @@ def product_of_entries(w: Writer, t: Term) -> Piece | None:
         w.needs_sizes = sizeless
         return None
     below = rf"{bound} \ne {name[dim]}" if others else bound
-    text = rf"\prod_{{{below}}} {closed(pieces.signed(w.write(entry)), MUL)}"
+    text = rf"{sign}_{{{below}}} {closed(pieces.signed(w.write(entry)), MUL)}"
     free = [y for k, y in enumerate(name) if others or k != dim]
     return Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}") if free else Piece("s", text, OPEN)
 
@@ -156,6 +166,8 @@ def _summed(w: Writer, x: Term, dims: Sequence[int], root: bool = False) -> Piec
     letters = _letters(w, x)
     name = [next(letters) for _ in range(x.ndim)]
     entry = entry_of(w, x, name, letters)
+    if entry is None and x.op is SYMBOL and len(dims) < x.ndim:  # the sum of all entries has a shorter text
+        entry = Piece("s", _named(w, w.operand(x).core, w.operand(x), name), MUL)
     if entry is None:
         return None
     item = pieces.signed(entry)

@@ -23,7 +23,7 @@ TOKEN = re.compile(
 )
 SIGNS = {
     "+": "+", "-": "−", "=": "=", "<": "<", ">": ">", r"\le": "≤", r"\ge": "≥", r"\ne": "≠", r"\odot": "⊙",
-    r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗", r"\times": "×",
+    r"\cdot": "·", r"\wedge": "∧", r"\vee": "∨", r"\otimes": "⊗", r"\times": "×", r"\bmod": "mod",
 }  # fmt: skip
 PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑", r"\prod": "∏", r"\int": "∫"}
 PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′", r"\nabla": "∇"}

@@ -12,6 +12,7 @@ from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import (
     diagonal_matrix,
     exact,
+    filled,
     function,
     index_tex,
     operator,
@@ -20,7 +21,13 @@ from symgrad.formula.printing.calls import (
     unit_vector,
     writes,
 )
-from symgrad.formula.printing.indices import index_notation, product_of_entries, root_of_squares, sum_of_entries
+from symgrad.formula.printing.indices import (
+    extreme_of_entries,
+    index_notation,
+    product_of_entries,
+    root_of_squares,
+    sum_of_entries,
+)
 from symgrad.formula.printing.latex import Writer, kind_of
 from symgrad.formula.printing.pieces import ATOM, MUL, OPEN, POWER, Item, Piece, brackets, closed, text_of, transposed
 from symgrad.formula.printing.sizes import size_tex
@@ -41,7 +48,9 @@ def _full(w: Writer, t: Term) -> Piece | None:
     value, kind = t.params["value"], kind_of(t.shape)
     if kind == "s" or value == 0:
         return pieces.number_piece(value) if kind == "s" else Piece(kind, "0")
-    return None if kind == "t" else pieces.product(pieces.number_piece(value), w.ones(kind, t.shape))
+    if kind == "t" and t.dtype != "float64":
+        return None
+    return pieces.product(pieces.number_piece(value), filled(1, t.shape) if kind == "t" else w.ones(kind, t.shape))
 
 
 @writes("eye")
@@ -340,6 +349,14 @@ def _vec(columns: Piece) -> Piece:
     return function("c", operator("vec"), text_of(columns))
 
 
+@writes("middle")
+def _median(w: Writer, t: Term) -> Piece:
+    """That of all entries, whatever their axes are."""
+    x = t.args[0].args[0] if t.args[0].op.name == "reshape" else t.args[0]
+    w.write(x)
+    return function("s", operator("nanmedian" if t.params["skip_nan"] else "median"), text_of(exact(w, x)))
+
+
 @writes("logsumexp", "amax", "amin")
 def _reduced(w: Writer, t: Term) -> Piece | None:
     x, axes = t.args[0], t.params["dim"]
@@ -352,7 +369,7 @@ def _reduced(w: Writer, t: Term) -> Piece | None:
             return None
         return function(kind_of(t.shape), operator(name), text_of(exact(w, x)))
     if axes != tuple(range(x.ndim)):
-        return None
+        return extreme_of_entries(w, t)
     return function(kind_of(t.shape), r"\max" if name == "amax" else r"\min", text_of(w.operand(x)))
 
 

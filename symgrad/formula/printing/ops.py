@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -123,7 +124,7 @@ def named(w: Writer, t: Term) -> Piece | None:
     """A function by what its entry says it is called, with its order below; None where a symbol is written so."""
     name = t.op.called or ""
     head, _, inner = name.rpartition(" ")
-    if w.taken(inner.removesuffix("'")):
+    if w.taken(re.split("['^_]", inner)[0]):
         return None
     args = [text_of(w.operand(x, t.shape)) for x in t.args]
     if "n" in t.params:
@@ -132,7 +133,7 @@ def named(w: Writer, t: Term) -> Piece | None:
     if head:
         return Piece(kind_of(t.shape), whole, OPEN)
     # ψ² before an argument would look like a derivative of ψ, and exponents of upright letters are theirs.
-    alone = len(args) == 1 and name != r"\psi" and not name.startswith(r"\mathrm")
+    alone = len(args) == 1 and name != r"\psi" and not name.startswith(r"\mathrm") and not name.endswith("^{-1}")
     return Piece(kind_of(t.shape), whole, call=(name, args[0]) if alone else None)
 
 
@@ -176,13 +177,6 @@ def _log_softmax(w: Writer, t: Term) -> Piece | None:
     if t.params["dim"] != t.ndim - 1:
         return None
     return Piece(kind_of(t.shape), rf"\log {operator('softmax')}" + brackets(text_of(exact(w, t.args[0]))), OPEN)
-
-
-@writes("ndtri")
-def _normal_quantile(w: Writer, t: Term) -> Piece | None:
-    if w.taken(r"\Phi"):
-        return None
-    return Piece(kind_of(t.shape), r"\Phi^{-1}" + brackets(text_of(w.operand(t.args[0]))))
 
 
 @writes("softmax")
@@ -229,10 +223,17 @@ def _fenced(w: Writer, t: Term) -> Piece:
     return made if w.taken("H") else made.replaced(flip=(rf"{base}^{{{mark}}}", POWER))
 
 
-@writes("floor_divide", "div_floor")
-def _floored(w: Writer, t: Term) -> Piece | None:
-    x, y = t.args
-    return w.write(lookup("floor")(lookup("div")(x, y)))
+@writes("floor_divide", "div_floor", "div_trunc")
+def _rounded_quotient(w: Writer, t: Term) -> Piece | None:
+    rounded = lookup("trunc" if t.op.name == "div_trunc" else "floor")
+    return w.write(rounded(lookup("div")(*t.args)))
+
+
+@writes("remainder")
+def _remainder(w: Writer, t: Term) -> Piece:
+    a, b = (w.operand(x, t.shape) for x in t.args)
+    left, right = (closed(pieces.signed(p), POWER) for p in (a, b))
+    return Piece(kind_of(t.shape), rf"{left} \bmod {right}", pieces.CROSS)
 
 
 @writes("real", "imag")
@@ -264,8 +265,25 @@ def _transparent(w: Writer, t: Term) -> Piece | None:
     return w.operand(t.args[0])
 
 
-@writes("log1p", "expm1", "exp2", "log2", "log10", "hypot", "logaddexp", "shifted_exp", "xlogy", "adjugate", "mean")
-@writes("adjugate_moved", "divided_where", *QUOTIENTS)
+@writes("log2", "log10")
+def _logarithm_to_base(w: Writer, t: Term) -> Piece:
+    argument = text_of(w.operand(t.args[0]))
+    name = rf"\log_{{{t.op.name.removeprefix('log')}}}"
+    return Piece(kind_of(t.shape), name + brackets(argument))
+
+
+@writes("exp2")
+def _power_of_two(w: Writer, t: Term) -> Piece | None:
+    """2ˣ; of whole numbers a power would be one of whole numbers, which has no halves."""
+    (x,) = t.args
+    while x.op.name == "cast":
+        (x,) = x.args
+    whole = x.dtype is None or not is_floating(x.dtype)
+    return w.write(lookup("exp")(t.args[0] * lookup("log")(2)) if whole else lookup("pow")(2, t.args[0]))
+
+
+@writes("log1p", "expm1", "hypot", "logaddexp", "shifted_exp", "xlogy", "xlog1py", "entr")
+@writes("mean", "deg2rad", "rad2deg", "adjugate", "adjugate_moved", "divided_where", *QUOTIENTS)
 def _defined(w: Writer, t: Term) -> Piece | None:
     """Ops that the reader knows better by their definition."""
     define: Any = t.op.define

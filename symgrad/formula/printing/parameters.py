@@ -6,10 +6,13 @@ from typing import Any
 
 DEFAULTS: dict[str, Any] = {
     "keepdim": False, "descending": False, "skip_nan": False, "step": 1, "dilation": 1, "correction": 1,
+    "largest": True, "right": False,
 }  # fmt: skip
 """Static parameters that are not written where they say what is usual."""
 AXES = ("flip", "roll")
 """Ops whose axes are called dims."""
+PLACED = {"roll": "shifts", "windows": "size", "windows_sum": "size", "argkth": "k", "argtop": "k"}
+"""The parameters that are written as arguments, without their names."""
 ALONG_VECTORS = (*AXES, "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "argsort", "sort", "gather",
                  "scatter_into", "windows", "windows_sum")  # fmt: skip
 """Ops along an axis, of which a vector has one."""

@@ -18,6 +18,7 @@ from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.rules.constants import PI
+from symgrad.ops.shapes.sizes import total_size
 
 _POLYNOMIALS: dict[str, tuple[str, dict[str, float]]] = {
     "T": ("chebyshev_polynomial_t", {}),
@@ -134,11 +135,27 @@ def _cases(r: Any, text: str) -> Any:
 
 
 def _extreme(r: Any, text: str) -> Any:
+    if r.tokens.peek() == "_":
+        return _extreme_entry(r, "amax" if text == r"\max" else "amin")
     args, _ = r.arguments()
     if len(args) == 1:
         name = "amax" if text == r"\max" else "amin"
         return Value("s", op(name, args[0].term, dim=tuple(range(args[0].term.ndim)), keepdim=False))
     return entrywise(lookup("maximum" if text == r"\max" else "minimum"), *args)
+
+
+def _extreme_entry(r: Any, name: str) -> Any:
+    r"""``\max_{j} A_{i j}``: the largest entry along the axis of an index."""
+    letters = r.subscript()
+    before, r.bound = r.bound, r.bound | set(letters)
+    found = r.juxtaposed()
+    r.bound = before
+    if not isinstance(found, Indexed) or not set(letters) <= set(found.letters):
+        raise r.tokens.error("after a sign with an index entries with that index are expected, such as x_i")
+    free = tuple(x for x in found.letters if x not in letters)
+    ((term, row),) = found.settled((*free, *letters)).operands
+    made = op(name, term, dim=tuple(range(len(free), len(row))), keepdim=False)
+    return Indexed([(made, free)]) if free else Value("s", made)
 
 
 def _delta(r: Any, _: str) -> Any:
@@ -210,9 +227,19 @@ def _size(r: Any) -> Any:
     return size
 
 
+def _shape(r: Any) -> tuple[Any, ...]:
+    r"""The sizes after ``_``, as in ``_{2 \times n}``."""
+    if not r.tokens.found("_"):
+        return ()
+    r.tokens.expect("{")
+    sizes = r.tokens.scrap(("}",)).split(r"\times")
+    r.tokens.expect("}")
+    return tuple(plain_value(read_size(size.removeprefix("(").removesuffix(")"))) for size in sizes if size)
+
+
 def _ones(r: Any, _: str) -> Any:
-    size = _size(r)
-    return Value("o", number(1)) if size is None else Value("v", full((size,), 1, np.float64))
+    shape = _shape(r)
+    return value_of(full(shape, 1, np.float64)) if shape else Value("o", number(1))
 
 
 def _unit(r: Any, _: str) -> Any:
@@ -223,6 +250,7 @@ def _unit(r: Any, _: str) -> Any:
     r.tokens.expect(",")
     place = r.scrap()
     r.tokens.expect("}")
+    place = place if isinstance(place, int) else total_size((place, size), (1, -1))  # n-1 is the last, -1
     return Value("v", op("put", 1.0, index=Index((place,)), shape=(size,)))
 
 
@@ -230,7 +258,8 @@ def _zeros(r: Any, _: str) -> Any:
     """Zeros among blocks."""
     from symgrad.formula.printing.blocks import Zeros
 
-    return Zeros(_size(r))
+    shape = _shape(r)
+    return value_of(full(shape, 0, np.float64)) if len(shape) > 1 else Zeros(*(shape or (None,)))
 
 
 def _identity(r: Any, _: str) -> Any:
@@ -246,12 +275,7 @@ def _one_hot(r: Any, _: str) -> Any:
 
 def _reshape(r: Any, _: str) -> Any:
     r"""``\operatorname{reshape}_{2 \times n}(x)``."""
-    shape: tuple[Any, ...] = ()
-    if r.tokens.found("_"):
-        r.tokens.expect("{")
-        sizes = r.tokens.scrap(("}",)).split(r"\times")
-        shape = tuple(plain_value(read_size(size.removeprefix("(").removesuffix(")"))) for size in sizes if size)
-        r.tokens.expect("}")
+    shape = _shape(r)
     return value_of(op("reshape", r.plain(r.bracketed()), shape=shape))
 
 

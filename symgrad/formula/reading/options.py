@@ -54,7 +54,7 @@ class OptionReader:
         if "cdot" in self.tokens.peek(int(negative)) or "^" in self.tokens.peek(int(negative))[1:]:
             self.tokens.at += 1 + negative
             return literal_of(self.tokens.peek(-1)) * (-1 if negative else 1)
-        text = self.tokens.scrap((",", ")", "]", ":", "}"))
+        text = self.tokens.scrap((",", ")", "]", ":", "}", ";"))
         if text.startswith((r"\infty", r"-\infty")):
             return math.inf if text[0] == "\\" else -math.inf
         found = re.fullmatch(r"(-?)\\frac\{(\d+)\}\{(\d+)\}", text)

@@ -15,10 +15,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import bolded, texts
-from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, own_axes
+from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, PLACED, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
@@ -51,13 +52,13 @@ from symgrad.formula.reading.values import (
 )
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, size_letter
-from symgrad.op import lookup
+from symgrad.op import FRONTS, TABLE, lookup
 
 TOKEN = re.compile(
     r"(?P<skip>\s+|\\[,;:! ]|\\displaystyle|\\quad)"
     r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<ones>\\mathbf\{1\})|(?P<zeros>\\mathbf\{0\})"
-    r"|(?P<unit>\\mathbf\{e\}(?=_\{[^{},]+,\s*-?\d+\}))"
+    r"|(?P<unit>\\mathbf\{e\}(?=_\{[^{},]+,[^{},]+\}))"
     r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
     r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
     re.DOTALL,
@@ -100,11 +101,12 @@ def from_latex(text: str, symbols: Mapping[str, Any] | Iterable[Term], shape: tu
 
 
 _RELATIONS = {"=": "eq", r"\ne": "ne", "<": "lt", r"\le": "le", ">": "gt", r"\ge": "ge"}
+_ENTRYWISE = {r"\odot": "mul", r"\oslash": "div", r"\bmod": "remainder"}
 _OPERATORS = {"tr": "trace", "Re": "real", "Im": "imag", "clip": "clamp", "expm": "matrix_exp", "sinc'": "dsinc",
               "svdu": "svd_u", "eigvec": "eigh_vectors"}  # fmt: skip
 _AXES_TUPLE = ("any", "all", "sum", "mean", "var", "std", "amax", "amin", "norm", "logsumexp", "squeeze")
 STOP = (")", "}", "]", "&", ",", ";", "", r"\\", r"\right|", r"\rVert", r"\right\rfloor", r"\right\rceil", "+", "-",
-         r"\odot", r"\times", r"\otimes", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
+         r"\odot", r"\bmod", r"\times", r"\otimes", r"\wedge", r"\vee", ":", *_RELATIONS)  # fmt: skip
 LARGE = (r"\sum", r"\prod")
 """Signs of what has indices below."""
 
@@ -208,10 +210,10 @@ class _TexReader(OptionReader):
     def hadamard(self) -> Any:
         """Products and quotients entry by entry, cross and Kronecker products, of what stands side by side."""
         out = self.juxtaposed()
-        while self.tokens.peek() in (r"\odot", r"\oslash", r"\times", r"\otimes"):
+        while self.tokens.peek() in (*_ENTRYWISE, r"\times", r"\otimes"):
             sign, right = self.tokens.take(), self.juxtaposed()
-            if sign in (r"\odot", r"\oslash"):
-                out = self.entrywise(lookup("mul" if sign == r"\odot" else "div"), out, right)
+            if sign in _ENTRYWISE:
+                out = self.entrywise(lookup(_ENTRYWISE[sign]), out, right)
             else:
                 out = self.across(out, right) if sign == r"\times" else self.crossed(out, right)
         return out
@@ -354,12 +356,22 @@ class _TexReader(OptionReader):
         rule = ATOMS.get(text) or KINDS.get(kind)
         if rule is not None:
             return rule(self, text)
-        if text in called().commands:
-            return self.function(called().commands[text])
+        command = self.with_index(text)
+        if command in called().commands:
+            return self.function(called().commands[command])
         if text in self.letters:
             return Value("s", size_letter(text))
         tokens.at -= 1
         raise tokens.error(f"{text!r} is no symbol, size or function here" if text else "the text ends too early")
+
+    def with_index(self, text: str) -> str:
+        """A command with the index behind it, where both together are what a function is called: ``W_{-1}``."""
+        length = next((k + 1 for k in range(5) if self.tokens.peek(k) == "}"), 0)
+        whole = text + "".join(self.tokens.peek(k) for k in range(length))
+        if whole == text or whole not in called().commands:
+            return text
+        self.tokens.at += length
+        return whole
 
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
@@ -386,7 +398,9 @@ class _TexReader(OptionReader):
     def function(self, name: str) -> Any:
         r"""An elementwise function with its exponent before the argument; ``\log`` may stand before another one."""
         tokens = self.tokens
-        exponent = None
+        exponent = divisor = None
+        if name == "log" and tokens.peek() == "_":
+            name, divisor = self.logarithm()
         if tokens.peek() == "^":
             tokens.at += 1
             if name == "digamma" and tokens.peek(1) == "(":
@@ -394,14 +408,30 @@ class _TexReader(OptionReader):
                 tokens.at += 5
                 return entrywise(lambda x: op("polygamma", x, n=order), self.bracketed())
             exponent = self.group()
-            if name == "ndtr" and exponent.term.number == -1:
-                return entrywise(lookup("ndtri"), self.bracketed())
+            inverse = self.inverse_of(name, exponent)
+            if inverse:
+                return entrywise(lookup(inverse), self.bracketed())
         joined = self.joined_log() if name == "log" else None
         if joined is not None:
             return joined
         argument = self.bracketed() if tokens.peek() == "(" else self.factor()
         out = entrywise(lookup(name), argument)
+        out = out if divisor is None else self.entrywise(lookup("div"), out, divisor)
         return out if exponent is None else entrywise(power, out, exponent)
+
+    def inverse_of(self, name: str, exponent: Any) -> str:
+        """The op that is the inverse of a function, where the exponent is -1 and the table has one."""
+        text = (TABLE[name].called if name in TABLE else None) or ""
+        return called().inverses.get(text, "") if exponent.term.number == -1 else ""
+
+    def logarithm(self) -> tuple[str, Any]:
+        r"""The logarithm to the base that comes next, as ``\log_2``: its op, or what the natural one is divided by."""
+        base = self.tokens.peek(2)
+        if base in ("2", "10", "e") and self.tokens.peek(3) == "}":
+            self.tokens.at += 4
+            return ("log" if base == "e" else f"log{base}"), None
+        self.tokens.expect("_")
+        return "log", entrywise(lookup("log"), self.group())
 
     def joined_log(self) -> Any:
         r"""``\log`` of a function for which the table has one op."""
@@ -442,8 +472,8 @@ class _TexReader(OptionReader):
         made = op(name, a.term, dim=a.term.ndim - 1)
         return Value(a.kind, made)
 
-    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments, and after a semicolon the parameters, of a named function."""
+    def arguments(self, placed: bool = False) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments, and after a semicolon the parameters; ``placed``: from the second on they are sizes or numbers."""
         tokens = self.tokens
         tokens.expect("(")
         args: list[Any] = []
@@ -452,7 +482,7 @@ class _TexReader(OptionReader):
             tokens.at -= 1
             tokens.items[tokens.at] = ("char", ";", tokens.items[tokens.at][2])
         while tokens.peek() not in (")", ";"):
-            args.append(self.condition())
+            args.append(self.scrap() if placed and args else self.condition())
             if not tokens.found(","):
                 break
         if tokens.found(";"):
@@ -478,7 +508,10 @@ class _TexReader(OptionReader):
         exponent = None
         if tokens.found("^"):
             exponent = self.group()
-        args, params = self.arguments()
+            inverse = self.inverse_of(name, exponent)
+            if inverse:
+                return entrywise(lookup(inverse), self.bracketed())
+        args, params = self.arguments(placed=name in PLACED)
         out = self.named(name, args, params, axes)
         return out if exponent is None else entrywise(power, out, exponent)
 
@@ -501,21 +534,20 @@ class _TexReader(OptionReader):
         return entrywise(lambda v: op("conj", v), turned) if x.complex_dtype else turned
 
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
-        if name == "diag":
-            return value_of(diag(args[0].term))
-        if name == "vec":
-            return value_of(vec(self.plain(args[0])))
-        if name == "softmax" and axes is None:
-            return self.along_last(name, args[0])
-        if name == "svdv":
-            return self.singular_vectors(args[0])
-        if name == "Heaviside":
-            return entrywise(lookup("step"), *args, scalar(0))
-        name = _OPERATORS.get(name, name)
+        """A function by its name: one that is written apart, one of the table, or one that is made of these."""
+        rule = _WRITTEN_APART.get(name)
+        if rule is not None and axes is None:
+            return rule(self, *args)
+        name = called().operators.get(name, _OPERATORS.get(name, name))
+        if name in FRONTS and name not in TABLE:
+            return value_of(FRONTS[name].call(*map(self.plain, args), **params))
         found = known_op(name, self.tokens)
-        if found.kind == "elementwise":
+        if found.kind == "elementwise" or (found.entrywise and not params and len(args) == 1):
             return entrywise(found, *args)
         params = {**usual(found), **params}
+        if name in PLACED and len(args) > 1:
+            given = tuple(size_text(self.plain(a)) if isinstance(a, Value) else a for a in args[1:])
+            args, params[PLACED[name]] = args[:1], given if name in AXES else given[0]
         terms = [self.plain(a) for a in args]
         if name in ("svd_u", "svdvals"):
             params.setdefault("k", terms[0].shape[-1])
@@ -526,8 +558,6 @@ class _TexReader(OptionReader):
             params.setdefault("k", axes[0] if axes else 0)
         elif name in AXES:
             params["dims"] = (0,) if axes is None else axes
-            if isinstance(params.get("shifts"), int):
-                params["shifts"] = (params["shifts"],)
         elif axes is not None:
             params["dim"] = axes[0]
         elif name in ("prod", "argmax", "argmin") or (name in ALONG_VECTORS and terms[0].ndim == own_axes(name)):
@@ -536,3 +566,13 @@ class _TexReader(OptionReader):
             return value_of(op(name, *terms, **params))
         except (TypeError, KeyError) as error:
             raise self.tokens.error(f"{name} cannot take these arguments: {error}") from error
+
+
+_WRITTEN_APART: dict[str, Callable[..., Any]] = {
+    "diag": lambda r, a: value_of(diag(a.term)),
+    "vec": lambda r, a: value_of(vec(r.plain(a))),
+    "softmax": lambda r, a: r.along_last("softmax", a),
+    "svdv": lambda r, a: r.singular_vectors(a),
+    "Heaviside": lambda r, a: entrywise(lookup("step"), a, scalar(0)),
+}
+"""Functions whose name is that of no op of the same arguments."""

@@ -136,6 +136,8 @@ class _Tokens:
             self.put("}")
         elif text in ("L_exp", "L_log"):
             self.put("L", "_", "{", rf"\{text[2:]}", "}")
+        elif text == "mod":
+            self.put(r"\bmod")
         elif text in FUNCTIONS:
             self.put(rf"\{text}", kind="command")
         elif len(text) == 1:

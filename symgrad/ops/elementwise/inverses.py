@@ -63,7 +63,7 @@ asinh: Op = _inverse(
     single=libms(np.arcsinh),
     parity="odd",
     c="asinh({0})",
-    called=r"\operatorname{asinh}",
+    called=r"\operatorname{arcsinh}",
     doc="Inverse hyperbolic sine.",
 )
 acosh: Op = _inverse(
@@ -76,7 +76,7 @@ acosh: Op = _inverse(
     regular=(0, "{} > 1"),
     c="acosh({0})",
     loses="digits",
-    called=r"\operatorname{acosh}",
+    called=r"\operatorname{arccosh}",
     doc="Inverse hyperbolic cosine.",
 )
 atanh: Op = _inverse(
@@ -89,7 +89,7 @@ atanh: Op = _inverse(
     parity="odd",
     regular=(0, "abs({}) < 1"),
     c="atanh({0})",
-    called=r"\operatorname{atanh}",
+    called=r"\operatorname{arctanh}",
     doc="Inverse hyperbolic tangent.",
 )
 

@@ -116,6 +116,7 @@ bessel_ke: Op = _order(
     None,
     "e^x times the modified Bessel function of the second kind, integer order n >= 0, x > 0.",
     domain="positive",
+    define=lambda x, *, n: exp(x) * bessel_k(x, n=n),
     in_digits=lambda mp, x, n: mp.exp(x) * mp.besselk(n, x) if x != 0 else mp.inf,
     saves=(-1,),  # as torch's rule, which reads the value too
 )
@@ -177,6 +178,7 @@ lambertw_lower: Op = elementwise(
     refuses="c",
     domain="above-branch",
     digits=lambda mp, x: mp.re(mp.lambertw(x, -1)) if -mp.exp(-1) <= x < 0 else mp.nan,
+    called="W_{-1}",
     doc="The branch -1 of Lambert's W: the solution w <= -1 of w e^w = x, for -1/e <= x < 0.",
 )
 
@@ -378,6 +380,7 @@ ndtri: Op = _special(
     domain="probability",
     kinks=(0, 1),
     digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
+    called=r"\Phi^{-1}",
     doc="Standard normal quantile: the inverse of ndtr.",
 )
 erfcx: Op = _special(
@@ -419,6 +422,7 @@ erfinv: Op = elementwise(
     domain="unit",
     kinks=(-1, 1),
     digits=digits.erfinv,
+    called=r"\operatorname{erf}^{-1}",
     doc="Inverse of the error function, on (-1, 1).",
 )
 within("special")(erfinv)
@@ -431,6 +435,7 @@ erfcinv: Op = _special(
     refuses="c",
     domain="probability",
     kinks=(0, 2),
+    called=r"\operatorname{erfc}^{-1}",
     doc="Inverse of the complementary error function, on (0, 2), with its digits near 0.",
 )
 

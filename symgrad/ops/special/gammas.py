@@ -68,6 +68,7 @@ gammainc: Op = elementwise(
     domain="positive",
     digits=lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
+    called=r"\mathrm{P}",
     doc="Regularised lower incomplete gamma function P(x, y) of order x, the gamma distribution's probability up to y.",
 )
 gammaincc: Op = elementwise(
@@ -82,6 +83,7 @@ gammaincc: Op = elementwise(
     domain="positive",
     digits=lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True),
     samples=[sampling.many(("positive", 2, 1), ("positive", 3)), sampling.many(*[("positive",)] * 2)],
+    called=r"\mathrm{Q}",
     doc="Regularised upper incomplete gamma function Q(x, y) = 1 - P(x, y) of order x.",
 )
 zeta: Op = elementwise(

@@ -9,10 +9,11 @@ from typing import Any
 from symgrad.formula.derive import jacobian
 from symgrad.formula.reading import families
 from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import identity
 from symgrad.formula.reading.people.entries import basis
-from symgrad.formula.reading.people.functions import ENTRYWISE, commutation
+from symgrad.formula.reading.people.functions import ENTRYWISE, commutation, factorial
 from symgrad.formula.reading.people.indices import subscript_letters
 from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
@@ -52,6 +53,16 @@ def _norm(r: Any, _: str) -> Any:
 def _length(inner: Value, p: Any) -> Value:
     dims = tuple(range(inner.term.ndim))
     return Value("s", op("norm", inner.term, p=p, dim=dims, keepdim=False) if dims else op("abs", inner.term))
+
+
+def _rounded(name: str, closing: str) -> Callable[[Any, str], Any]:
+    return lambda r, _: entrywise(lookup(name), r.between(closing))
+
+
+def _binomial(r: Any, _: str) -> Any:
+    """n!/(k! (n - k)!)."""
+    n, k = r.group(), r.group()
+    return r.entrywise(lambda n, k: op("div", factorial(n), factorial(k) * factorial(n - k)), n, k)
 
 
 def _inner_product(r: Any, _: str) -> Any:
@@ -197,6 +208,9 @@ def _special(function: Callable[..., Any]) -> Callable[[Any, str], Any]:
     def rule(r: Any, text: str) -> Any:
         if r.tokens.peek() == "_" and r.tokens.peek(2) == "0" and r.tokens.peek(4) == "(":
             r.tokens.at += 4
+        command = r.with_index(text)
+        if command != text:
+            return r.function(called().commands[command])
         return entrywise(function, *r.arguments()[0]) if r.tokens.peek() == "(" else _not_a_symbol(r, text)
 
     return rule
@@ -287,6 +301,9 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "|": _bars,
     r"\|": _norm,
     r"\langle": _inner_product,
+    r"\lfloor": _rounded("floor", r"\rfloor"),
+    r"\lceil": _rounded("ceil", r"\rceil"),
+    r"\binom": _binomial,
     r"\det": _det,
     r"\begin{cases}": _cases,
     "e": _exponential,

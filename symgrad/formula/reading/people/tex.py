@@ -327,25 +327,20 @@ class PeopleReader(Products):
             return entrywise(lambda x: op("polygamma", x, n=order), self.argument())
         if name == "exp" and self.others.get("expm"):
             return exponential(self, self.argument())
+        divisor = exponent = None
         if name == "log" and tokens.peek() == "_":
-            name = self.logarithm()
-        exponent = None
+            name, divisor = self.logarithm()
         if tokens.found("^"):
             exponent = self.group()
-            if exponent.term.number == -1 and name in _INVERSES:
-                name, exponent = _INVERSES[name], None
+            inverse = self.inverse_of(name, exponent)
+            if inverse or (exponent.term.number == -1 and name in _INVERSES):
+                name, exponent = inverse or _INVERSES[name], None
         if name == "log" and tokens.peek() == r"\det":
             tokens.take()
             return of_square(self, "logdet", self.argument())
         out = self.entrywise(self.operation(name), self.argument())
+        out = out if divisor is None else self.entrywise(lookup("div"), out, divisor)
         return out if exponent is None else self.entrywise(power, out, exponent)
-
-    def logarithm(self) -> str:
-        r"""The logarithm to the base that comes next: ``\log_2``."""
-        base = "".join(self.subscript())
-        if base not in ("2", "10", "e"):
-            raise self.tokens.error(f"the logarithm to the base {base} is not known here; write \\log(x)/\\log({base})")
-        return "log" if base == "e" else f"log{base}"
 
     def operation(self, name: str) -> Callable[..., Any]:
         """The function of a name that is taken entry by entry."""
@@ -396,7 +391,7 @@ class PeopleReader(Products):
         self.tokens.expect(close)
         return found
 
-    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, placed: bool = False) -> tuple[list[Any], dict[str, Any]]:
         """Arguments in brackets, or one without."""
         if self.tokens.peek() != "(":
             return [self.argument()], {}
@@ -404,7 +399,7 @@ class PeopleReader(Products):
         listed = self.holds_list()
         if listed:
             self.tokens.take()
-        found = super().arguments()
+        found = super().arguments(placed)
         if listed:
             self.tokens.expect(")")
         self.inside = before
@@ -424,6 +419,7 @@ class PeopleReader(Products):
     def named(self, name: str, args: list[Any], params: dict[str, Any], axes: tuple[int, ...] | None) -> Any:
         """A function by its name."""
         name = OPERATORS.get(name, name)
+        args = [Value("s", size_letter(a)) if isinstance(a, (int, str)) else a for a in args]
         try:
             found = None if params or axes is not None else self.plainly(name, args)
             return super().named(name, args, params, axes) if found is None else found
@@ -468,5 +464,5 @@ _OPEN = ("eye", "o", "or", "oo", "rb", "cb")
 """Kinds of values whose sizes the text leaves open."""
 
 
-_INVERSES = {"ndtr": "ndtri", **{name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}}
+_INVERSES = {name: f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 """What f⁻¹ of a function is."""
