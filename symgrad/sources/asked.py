@@ -190,7 +190,9 @@ WORK = 400_000
 
 
 def checked(text: Any, name: str) -> None:
-    """Raise for a text that is too long to be a formula."""
+    """Raise for a text that is too long to be a formula, or has nothing in it."""
+    if isinstance(text, str) and not text.strip(" $"):
+        raise FormulaError(f"{name} is an empty text; write it as on paper or in NumPy, such as 'sum((A@x - b)**2)'.")
     if isinstance(text, str) and len(text) > LONGEST:
         raise FormulaError(
             f"{name} is a text of {len(text):,} characters; formulas of up to {LONGEST:,} are read. Give long parts "

@@ -2,6 +2,7 @@ r"""What a text tells of its arguments: ``x_i^\top w`` speaks of rows of a matri
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Iterable
 
@@ -157,6 +158,37 @@ _UNREAD = {
         re.compile(r"\\(?:mathbb|mathsf|operatorname)\s*\{?\s*E\s*\}?"),
         r"expectations are not read; the mean of samples is \frac{1}{n} \sum_i x_i",
     ),
+    r"\nabla": (
+        re.compile(r"\\(?:nabla|partial)(?![A-Za-z])|[∇∂]"),
+        "a derivative that is to be found is asked for with wrt=, as in formula('sin(x)', wrt='x')",
+    ),
+    r"\arg": (
+        re.compile(r"\\arg(?![A-Za-z])|\\operatorname\*?\s*\{\s*arg(?:\s+|\s*\\[,;! ]\s*)(?:max|min)\s*\}"),
+        r"the place of the largest entry has no derivative; the largest entry is \max_i x_i, and its place argmax(x)",
+    ),
+    r"\int": (re.compile(r"\\i*int(?![A-Za-z])|[∫∬]"), "integrals are not read; write what it is"),
+    r"\lim": (re.compile(r"\\lim(?![A-Za-z])"), "limits are not read; write what it is"),
+    r"\pm": (
+        re.compile(r"\\(?:pm|mp)(?![A-Za-z])|[±∓]"),
+        "this stands for two formulas; write one of them, with + or -",
+    ),
+    "|": (
+        re.compile(r"\\(?:right|[bB]igg?r?)\s*(?:\||\\[rl]?vert(?![A-Za-z]))\s*_|\|\s*_\s*\{[^{}]*="),
+        "the value at a point is not read; write the formula, and give the function that it makes the point",
+    ),
+    r"\pmod": (re.compile(r"\\p?mod(?![A-Za-z])"), r"the remainder of a division is written x \bmod y"),
+    r"\star": (
+        re.compile(r"\\(?:star|ast|oplus|ominus|boxtimes)(?![A-Za-z])(?!\s*\}|\s*$)(?<!\^\\ast)(?<!\^\\star)"),
+        r"this sign has no meaning of its own here; products are written X Y, entry by entry X \odot Y",
+    ),
+    r"\in": (
+        re.compile(r"\\in(?![A-Za-z])\s*\\mathbb"),
+        "shapes are stated with shapes=, as in shapes='x=n'",
+    ),
+    r"\dagger": (
+        re.compile(r"\^\s*\{?\s*\\dag(?:ger)?(?![A-Za-z])|[†]"),
+        r"this sign is the pseudo-inverse to some, and the adjoint to others; write X^{+} or X^{H}",
+    ),
     **{
         name: (
             re.compile(rf"(?<![A-Za-z\\]){name}'+\s*\("),
@@ -170,7 +202,8 @@ _UNREAD = {
 
 def unread(text: str, known: Container[str]) -> None:
     """Raise ``FormulaError`` for a derivative to be found, an expectation, or the slope of an unknown function."""
-    start = text.rfind("=") + 1
+    depths = itertools.accumulate((c == "{") - (c == "}") for c in text)
+    start = max((k + 1 for k, depth in enumerate(depths) if text[k] == "=" and depth == 0), default=0)
     for name, (pattern, problem) in _UNREAD.items():
         found = None if name in known else pattern.search(text, start)
         if found:

@@ -11,7 +11,7 @@ from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.people.atoms import CONDITIONS
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.functions import FUNCTIONS
-from symgrad.formula.reading.people.indices import SUMS
+from symgrad.formula.reading.people.indices import INDEXED
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.paper import small
 from symgrad.formula.reading.people.text import MODULES, as_line, is_latex, may_be_bare, tokenize
@@ -143,7 +143,7 @@ def _latex_names(text: str, known: Container[str] = ()) -> list[str]:
         k += 1
         if word == "_":
             end = next((j for j in range(k, len(items)) if words[j] == "}"), len(items))
-            indicates = words[k - 2] not in SUMS and any(x in CONDITIONS for x in words[k:end])
+            indicates = words[k - 2] not in INDEXED and any(x in CONDITIONS for x in words[k:end])
             k = k if indicates else end
             continue
         if word in ACCENTS:
@@ -249,7 +249,7 @@ def _summed_letters(words: list[str]) -> set[str]:
     """The index letters below the sum signs of LaTeX."""
     found: set[str] = set()
     for k, word in enumerate(words):
-        if word in SUMS and words[k + 1 : k + 2] == ["_"]:
+        if word in INDEXED and words[k + 1 : k + 2] == ["_"]:
             for inner in words[k + 3 :]:
                 if inner in ("}", "="):
                     break

@@ -137,7 +137,7 @@ def test_functions_of_texts_go_everywhere(rng):
         (r"\foo x", None, FormulaError, "position 0: '.*foo' is no symbol"),
         (r"A x", "A=n,m x=n", SymgradError, "m"),
         (r"\left|X\right|", "X=n,n", FormulaError, "two meanings.*notation='printed'"),
-        ("", None, FormulaError, "ends too early"),
+        ("", None, FormulaError, "is an empty text"),
         ("x", {"x": 3}, ArgumentError, "the shape of x is a tuple"),
         ("x", {"x": (1.5,)}, ArgumentError, "a size is a number or a letter, not 1.5"),
         (sg.tensor(1.0), None, ArgumentError, "takes a text, not Tensor"),

@@ -98,10 +98,10 @@ def test_a_symbol_is_a_symbol_where_it_is_stated():
     assert [str(s.name) for s in sg.formula(r"\sum_k \pi_k x_k").symbols] == ["pi", "x"]
 
 
-def test_other_bases_of_logarithms_are_refused():
-    """A base that no op has is said to be one."""
-    with pytest.raises(sg.errors.FormulaError, match="the base 3 is not known here"):
-        sg.formula(r"\log_3 x")
+def test_other_bases_of_logarithms_are_quotients():
+    """A base that no op has is one of natural logarithms."""
+    assert sg.formula(r"\log_3 x").unicode() == "(1/log(3)) log(x)"
+    assert sg.judge(r"\frac{1}{x \log b}", of=r"\log_b x", wrt="x", shapes="x= b=")
 
 
 @pytest.mark.parametrize(
@@ -207,3 +207,59 @@ def test_the_name_of_a_function_is_no_symbol():
     """``L`` of ``L(w) = …`` is what the formula is called."""
     for text in (r"\mathcal{L}(w) = \|w\|^2", "L(w) = w²", r"\ell(w) = w^2"):
         assert [str(s.name) for s in sg.formula(text).symbols] == ["w"]
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        (r"\begin{vmatrix} a & b \\ c & d \end{vmatrix}", "a d − b c"),
+        (r"\lfloor x \rfloor", "⌊x⌋"),
+        ("⌈x⌉", "⌈x⌉"),
+        (r"2x \bmod y", "(2 x) mod y"),
+        ("2x mod 3", "(2 x) mod 3"),
+        (r"\max_i (x_i - y_i)", "max(x − y)"),
+        (r"\sum_i \max_j X_{ij}", "𝟏ᵀ [maxⱼ Xᵢⱼ]ᵢ"),
+        (r"\tfrac12 \|x\|^2", "‖x‖²/2"),
+        (r"\lg x", "log₁₀(x)"),
+        ("1/2 x^2", "½ x^⊙2"),
+    ],
+)
+def test_floors_remainders_and_extremes_are_read(text, formula):
+    assert sg.formula(text).unicode() == formula
+
+
+@pytest.mark.parametrize("text", ["a/2σ²", "1/2x", "x/2y", r"e^{-x^2/2\sigma^2}", "a/2 b"])
+def test_a_quotient_with_a_factor_beside_it_is_refused(text):
+    """In physics it is all of it that is divided by, in programs the first factor."""
+    with pytest.raises(sg.errors.FormulaError, match=r"write a/\(2 b\)"):
+        sg.formula(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (r"\arg\max_i x_i", "has no derivative"),
+        (r"\nabla f", "wrt="),
+        ("∂f/∂x", "wrt="),
+        (r"\int_0^1 x dx", "integrals are not read"),
+        (r"x \pm y", "with [+] or -"),
+        (r"\left. x^2 \right|_{x=1}", "value at a point"),
+        (r"x \pmod y", "bmod"),
+        (r"A \star B", "no meaning of its own"),
+        (r"X^\dagger y", "pseudo-inverse to some"),
+        ("", "is an empty text"),
+        ("x + 1)", "nothing is open that"),
+    ],
+)
+def test_what_has_several_meanings_or_none_says_what_to_write(text, problem):
+    with pytest.raises(sg.errors.FormulaError, match=problem):
+        sg.formula(text)
+
+
+@pytest.mark.parametrize("text", ["xy = 2x", "x y = 2 x"])
+def test_a_product_is_no_name_of_the_derivative(text):
+    """It was judged to be equal, as g = 2x is."""
+    with pytest.raises(sg.errors.SymgradError, match="is no symbol here"):
+        sg.judge(text, of="x^2", wrt="x")
+    assert not sg.judge("x == 2x", of="x^2", wrt="x")
+    assert sg.judge("g = 2x", of="x^2", wrt="x")

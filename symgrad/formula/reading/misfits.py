@@ -9,6 +9,10 @@ class ProductMisfit(FormulaError):
     """Operands whose shapes have no product, sum or function in the order in which they stand."""
 
 
+class TwoMeanings(FormulaError):
+    """A text that is read in two ways, of which neither is more usual."""
+
+
 def said(error: Exception) -> str:
     """The words of an error, to stand inside of another one."""
     return str(error).rstrip(".").replace("'", "")

@@ -101,7 +101,8 @@ class Tokens:
     def end(self) -> None:
         """Pass the end of the text, which must be here."""
         if self.kind != "end":
-            raise self.error(f"unexpected {self.peek()!r}")
+            stray = self.peek() in (")", "]", "}")
+            raise self.error(f"nothing is open that {self.peek()!r} closes" if stray else f"unexpected {self.peek()!r}")
 
     def error(self, problem: str, kind: type[Exception] = FormulaError) -> Exception:
         """An error that shows where reading stopped."""
@@ -180,7 +181,7 @@ ALIASES = {
     "Eq": "eq", "Ne": "ne", "Gt": "gt", "Ge": "ge", "Lt": "lt", "Le": "le", "And": "logical_and", "Or": "logical_or",
     "Not": "logical_not", "Xor": "logical_xor", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "transpose": "permute",
-    "conjugate": "conj", "re": "real", "im": "imag", "ITE": "where",
+    "conjugate": "conj", "re": "real", "im": "imag", "ITE": "where", "mod": "remainder",
 }  # fmt: skip
 _FOLDED = ("maximum", "minimum", "logical_and", "logical_or")
 

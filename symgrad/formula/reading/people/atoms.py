@@ -62,7 +62,7 @@ def _rounded(name: str, closing: str) -> Callable[[Any, str], Any]:
 def _binomial(r: Any, _: str) -> Any:
     """n!/(k! (n - k)!)."""
     n, k = r.group(), r.group()
-    return r.entrywise(lambda n, k: op("div", factorial(n), factorial(k) * factorial(n - k)), n, k)
+    return r.entrywise(lambda n, k: op("div", factorial(n), op("mul", factorial(k), factorial(op("sub", n, k)))), n, k)
 
 
 def _inner_product(r: Any, _: str) -> Any:

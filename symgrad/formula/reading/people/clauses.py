@@ -138,12 +138,20 @@ def sides(tokens: Tokens, table: Mapping[str, Any]) -> list[Side]:
     header = f"{texts.pop(0)} = " if clauses.headed else ""
     if texts and _ACCENTED.fullmatch(texts[0]):
         texts.pop(0)
-    return [Side(header + side + text[end:], is_name(side)) for side in texts]
+    return [Side(header + side + text[end:], is_name(side, table)) for side in texts]
 
 
-def is_name(side: str) -> bool:
-    r"""Whether a side has no sign that makes it a formula, or one of a derivative: ``g``, ``J_{ij}``, ``d(x*x)/dx``."""
-    return _FORMULA.search(side) is None or _DERIVATIVE.search(side) is not None
+def is_name(side: str, table: Container[str]) -> bool:
+    r"""Whether a side has no sign that makes it a formula, or one of a derivative: ``g``, ``J_{ij}``, ``d(x*x)/dx``.
+
+    ``xy`` and ``x y`` are products where ``x`` is a symbol, and no names.
+    """
+    if _DERIVATIVE.search(side) is not None:
+        return True
+    letters = side.replace(" ", "")
+    spaced = _LETTERS_APART.fullmatch(side) and any(c in table for c in letters)
+    product = spaced or (len(letters) == 2 and letters.isalpha() and letters[0] in table and letters[0] not in "dD")
+    return _FORMULA.search(side) is None and not product
 
 
 _SIGN = re.compile(r"^(\s|:?=|\\coloneqq|\\triangleq|\\equiv)+|(\s|&|\\\\)+$")
@@ -155,6 +163,7 @@ _FORMULA = re.compile(
     r"[*@+/·⋅⊙]|(?<=[\w)\]}])\s*[-−]|(?<![\w.])\d+\s*[^\W\d]|\\(?:frac|cdot|odot|circ|times|sum|sqrt|exp|log)(?![a-z])"
 )
 """What a name for a derivative does not have: ``3*x``, ``a - b``, ``2x``."""
+_LETTERS_APART = re.compile(r"\s*[^\W\d_](?:\s+[^\W\d_])+\s*")
 _DERIVATIVE = re.compile(
     r"\\nabla|\\partial|[∇∂]|(?<![^\W\d_])[dD]\w*.*/.*(?<![^\W\d_])d|\\frac\s*\{?\s*(?:\\(?:mathrm|text|operatorname)\W*)?[dD]"
 )

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 SUMS = (r"\sum", r"\prod")
+INDEXED = (*SUMS, r"\max", r"\min")
+"""Signs with an index below, which is bound by them."""
 WHOLE = (":", r"\cdot", r"\bullet", r"\ast")
 """What stands for all entries along an axis."""
 
@@ -164,7 +166,7 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
     same: list[tuple[str, str]] = []
     bound: set[str] = set()
     for mark, row in _subscripts(r):
-        if mark in SUMS:
+        if mark in INDEXED:
             bound |= set(row)
         elif mark == r"\delta" and len(row) == 2:
             same.append((row[0], row[1]))
@@ -213,7 +215,7 @@ def _subscripts(r: Any) -> Iterator[tuple[Any, list[str]]]:
             continue
         before = tokens.items[k - 1][1] if k else ""
         row = _row(tokens, k + 2)
-        if before in (*SUMS, r"\delta"):
+        if before in (*INDEXED, r"\delta"):
             yield before, [x for x in row if x]
             continue
         shape = _shape_before(r, k)

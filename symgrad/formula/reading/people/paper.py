@@ -26,6 +26,7 @@ IN_LATEX = {
     "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "⊗": r"\otimes", "‖": r"\|", "∥": r"\|",
     "⟨": r"\langle", "⟩": r"\rangle",
     "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "&": r"\wedge",
+    "%": r"\bmod", "⌊": r"\lfloor", "⌋": r"\rfloor", "⌈": r"\lceil", "⌉": r"\rceil",
     "√": r"\sqrt", "∑": r"\sum", "∏": r"\prod",
 }  # fmt: skip
 
@@ -45,6 +46,8 @@ def spelled(items: list[Item], names: Container[str]) -> list[Item]:
             out += [("number", below, place), ("sign", ")", place)]
         elif text in ROOTS and (after[1] == "(" or text == "∛"):
             out.append(("name", ROOTS[text], place))
+        elif text == "mod" and text not in names and _is_operand(items[:k][-1:]) and after[0] != "sign":
+            out.append(("sign", "%", place))
         elif kind == "infinite":
             out.append(("name", text.replace("∞", "inf"), place))
         elif text in ("𝟏", "𝟙"):
@@ -104,6 +107,11 @@ def indexed(items: list[Item]) -> list[Item]:
     return out
 
 
+def _is_operand(before: list[Item]) -> bool:
+    """Whether the token before a place ends an operand."""
+    return any(kind in ("name", "number", "raised") or text in (")", "]") for kind, text, _ in before)
+
+
 _RELATIONS = ("<", ">", "<=", ">=", "==", "!=", "=", "≤", "≥", "≠")
 
 
@@ -147,8 +155,10 @@ def in_braces(kind: str, text: str, place: int) -> list[Item]:
     return [("char", sign, place), ("char", "{", place), *script(text, place), ("char", "}", place)]
 
 
-SUMMED = re.compile(r"\\(?:sum|prod)(?:\\limits)?\s*_\s*\{?\s*\(?\s*([a-z])\s*(?:(?:,|<|\\neq?(?![a-z]))\s*([a-z]))?")
-"""The letters below a sign of sums in LaTeX; the second is empty where there is one."""
+SUMMED = re.compile(
+    r"\\(?:sum|prod|max|min)(?:\\limits)?\s*_\s*\{?\s*\(?\s*([a-z])\s*(?:(?:,|<|\\neq?(?![a-z]))\s*([a-z]))?"
+)
+"""The letters below a sign of sums, products or extremes in LaTeX; the second is empty where there is one."""
 _BELOW = r"(?:_\s*\{?\s*(\w)\s*\}?\s*)?"
 _MEMBER = re.compile(_BELOW + r"\^\s*\{\s*\(\s*([a-z])\s*\)\s*\}" + _BELOW)
 

@@ -9,7 +9,7 @@ from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.reading import families
 from symgrad.formula.reading.families import Family, has_families
 from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.indices import SUMS
 from symgrad.formula.reading.people.sums import summed, totalled
 from symgrad.formula.reading.tex import _TexReader
@@ -47,7 +47,10 @@ class Products(_TexReader):
         out = self.summed() if tokens.peek() in SUMS else self.signed()
         while not self.closing():
             if tokens.found("/"):
+                start = tokens.at
                 out = self.quotient(out, self.denominator())
+                if self.others.get("solidus", False) is None:
+                    self.refuse_beside(start)
                 continue
             if tokens.peek() == r"\times" and out.kind == "v":
                 break
@@ -87,9 +90,27 @@ class Products(_TexReader):
     def denominator(self) -> Any:
         """What a quotient in a line is divided by: one factor, or where that is asked for all up to the next sign."""
         out = self.signed()
-        while self.others.get("solidus") and not self.closing() and self.tokens.peek() not in (*_BETWEEN, *SUMS, "/"):
+        while (
+            self.others.get("solidus", False)
+            and not self.closing()
+            and self.tokens.peek() not in (*_BETWEEN, *SUMS, "/")
+        ):
             out = self.times(out, self.signed())
         return out
+
+    def refuse_beside(self, start: int) -> None:
+        """Refuse ``a/2b``, where b may be above or below; ``1/2 x`` with a space is half of x."""
+        tokens = self.tokens
+        if not (tokens.kind == "number" or not self.symbol_free()):
+            return
+        place = tokens.items[tokens.at][2]
+        fraction = [tokens.items[k][0] for k in (start - 2, start) if k >= 0] == ["number", "number"]
+        if fraction and start == tokens.at - 1 and tokens.text[place - 1 : place].isspace():
+            return
+        raise tokens.error(
+            "what is divided by is not clear: write a/(2 b) with b below the line, or (a/2) b with b above it",
+            TwoMeanings,
+        )
 
     def quotient(self, top: Any, bottom: Any) -> Any:
         """A quotient; arrays divide entry by entry."""
@@ -158,5 +179,6 @@ class Products(_TexReader):
 _BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes")
 _RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (
-    ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\wedge", r"\vee", ":", *_RELATIONS,
+    ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\bmod", r"\wedge", r"\vee", ":",
+    r"\rfloor", r"\rceil", *_RELATIONS,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import name_latex
 from symgrad.formula.reading.called import called
-from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
 from symgrad.formula.reading.people.names import CALLED
@@ -48,7 +48,7 @@ TOKEN = re.compile(
     r"|(?P<text>'[a-z]{2,12}\d*'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     rf"|(?P<raised>{RAISED}+)"
     rf"|(?P<lowered>{LOWERED}+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⊙·−√∛‖∥∑∏∘⋅×⊗⟨⟩≤≥≠′!]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⌊⌋⌈⌉⊙·−√∛‖∥∑∏∘⋅×⊗⟨⟩≤≥≠′!]))"
 )
 MODULES = {"np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
 
@@ -119,7 +119,7 @@ def sides_of(text: str, symbols: Iterable[Term], variables: Container[str] = ())
     """
     line = re.sub("[∇∂]", "d", as_line(_INTRODUCED.sub("; ", text)))  # of the same length
     table = dict(symbol_table(symbols))
-    pieces = [cut(piece, "=") for piece in cut(tokenize(line, table).items, ",", ";")]
+    pieces = [cut(piece, "=", "==") for piece in cut(tokenize(line, table).items, ",", ";")]
     main = pieces[main_piece(pieces, table)]
     if len(main) < 2 or not all(main):
         return []
@@ -127,8 +127,8 @@ def sides_of(text: str, symbols: Iterable[Term], variables: Container[str] = ())
     end = next((item[2] for piece in pieces for item in piece[0][:1] if item[2] > starts[-1]), len(line))
     before, after = line[: starts[0]], line[end:]
     texts = [line[a:b].rstrip(" :=;,") for a, b in itertools.pairwise(starts)]
-    texts = texts[is_name(texts[0]) and texts[0].strip() not in variables :]
-    return [Side(before + side + ("; " + after if after else ""), is_name(side)) for side in texts]
+    texts = texts[is_name(texts[0], table) and texts[0].strip() not in variables :]
+    return [Side(before + side + ("; " + after if after else ""), is_name(side, table)) for side in texts]
 
 
 _INTRODUCED = re.compile(r"[\s,;]+(?:where|with|for|since|because)\s+(?=\w+\s*:?=(?!=))")
@@ -493,13 +493,15 @@ def position(error: Exception) -> float:
 def read_function(text: str, shapes: Mapping[str, Any], star: str = PLACE) -> Term:
     """The term of a function given as text; ``star`` is for texts that leave open what ``*`` means."""
     if is_latex(text):
-        return read_latex(text, shapes, means=True)
+        return read_latex(text, shapes, means=True, solidus=None)
     star = ENTRIES if is_numpy(text) else star
     try:
         return read_numpy(text, shapes, star)
     except (FormulaError, NameProblem) as error:
         try:
-            return read_matrices(text, shapes, star=star)
+            return read_matrices(text, shapes, star=star, solidus=None)
+        except TwoMeanings:
+            raise
         except (FormulaError, NameProblem) as other:
             misfits = [e for e in (error, other) if isinstance(e, ProductMisfit)]
             raise max(misfits or (error, other), key=position) from None

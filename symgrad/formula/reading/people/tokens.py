@@ -36,7 +36,9 @@ LETTERS_TURNED = ("T", "t", "H")
 ADJOINT = {"H", r"\dagger", r"\mathsf{H}", r"\mathrm{H}", "*", r"\ast"}
 _SAME = {
     r"\circ": r"\odot", "×": r"\times", "*": r"\cdot", "·": r"\cdot", "⊙": r"\odot", r"\ln": r"\log",
-    r"\tfrac": r"\frac", r"\dfrac": r"\frac",
+    r"\tfrac": r"\frac", r"\dfrac": r"\frac", r"\cfrac": r"\frac",
+    r"\Re": r"\operatorname{Re}", r"\Im": r"\operatorname{Im}",
+    r"\lg": r"\operatorname{log10}", "⌊": r"\lfloor", "⌋": r"\rfloor", "⌈": r"\lceil", "⌉": r"\rceil",
     r"\leq": r"\le", r"\geq": r"\ge", r"\neq": r"\ne", r"\lvert": "|", r"\rvert": "|",
     r"\vert": "|",
     r"\land": r"\wedge", r"\lor": r"\vee", "−": "-", r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": "(", r"\rbrace": ")",
@@ -83,8 +85,19 @@ def _pieces(text: str) -> Iterator[Token]:
         kind = str(match.lastgroup)
         if kind in ("raised", "lowered", "fraction"):
             yield from in_braces(kind, match[0], match.start())
+        elif kind in ("begin", "end") and match[0].endswith(("{vmatrix}", "{Vmatrix}")):
+            yield from _between_bars(kind, match[0], match.start())
         elif kind != "skip":
             yield kind, _MATRIX.sub(r"\\\1{bmatrix}", match[0]), match.start()
+
+
+def _between_bars(kind: str, text: str, place: int) -> Iterator[Token]:
+    """A matrix whose bars say what is meant of it: the determinant or the norm."""
+    if kind == "begin":
+        yield ("command", r"\det", place) if "{v" in text else ("norm", r"\|", place)
+    yield kind, rf"\{kind}{{bmatrix}}", place
+    if kind == "end" and "{V" in text:
+        yield "norm", r"\|", place
 
 
 def tokenize(text: str) -> Tokens:
