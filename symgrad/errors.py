@@ -15,6 +15,10 @@ class AutogradError(SymgradError, RuntimeError):
     """A backward pass was asked for something it cannot give (torch raises ``RuntimeError``)."""
 
 
+class CopiesForgotten(AutogradError, AssertionError):
+    """Backward needs copies of saved values that were forgotten."""
+
+
 class ChangedInPlace(AutogradError):
     """A value that a derivative needs was changed in place after it was saved."""
 

@@ -116,3 +116,19 @@ def test_disallow_nesting(t):
         allowed(t),
     ):
         pass
+
+
+def test_clear(t):
+    """What was kept for the context is forgotten: backward through it fails, and through what comes later does not."""
+    x = leaf(t, [1.0, 2.0])
+    with allowed(t) as context:
+        y = x.clone()
+        out = (y**2).sum()
+        y.mul_(10)
+        context.clear()
+        with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
+            out.backward()
+        later = (y**2).sum()
+        y.zero_()
+        later.backward()
+    assert x.grad.tolist() == [200.0, 400.0]

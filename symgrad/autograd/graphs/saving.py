@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, CopiesForgotten
 from symgrad.tape import observers
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import changes
@@ -387,6 +387,15 @@ class save_as(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
 _WIDE = (np.float32, np.float64, np.complex64, np.complex128)
 
 
+class _Copy:
+    """A copy of a saved value, until it is forgotten."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801  (torch's name)
     """Let tensors that backward needs be changed in place: nodes save copies.
 
@@ -404,7 +413,25 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801  (torc
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda tensor: plain(Tensor, tensor._value.copy()), lambda held: held)
+        self._copies: weakref.WeakSet[_Copy] = weakref.WeakSet()
+        super().__init__(self._copied, self._read)
+
+    def _copied(self, tensor: Any) -> _Copy:
+        self._copies.add(copy := _Copy(tensor._value.copy()))
+        return copy
+
+    def _read(self, copy: _Copy) -> Any:
+        if copy.value is None:
+            raise CopiesForgotten(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded: its copies were forgotten by clear()."
+            )
+        return plain(Tensor, copy.value)
+
+    def clear(self) -> None:
+        """Forget the copies: backward through what was recorded so far raises ``AssertionError``."""
+        for copy in self._copies:
+            copy.value = None
 
     def __enter__(self) -> Self:
         if any(isinstance(hooks, allow_mutation_on_saved_tensors) for hooks in _LOCAL.hooks):
