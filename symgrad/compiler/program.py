@@ -220,7 +220,8 @@ class Compiled:
                     raise ShapeError(
                         f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but "
                         f"was compiled for size {letter} there. (A size that the function makes a plain number, by "
-                        "len(x) or a loop over rows, is fixed; x.shape[0] stays a size.)"
+                        "len(x), 0.5 * x.shape[0] or a loop over rows, is fixed; x.shape[0] and x.shape[0] * 0.5 stay "
+                        "sizes.)"
                     )
         sizes = {letter: size for letter, (size, _) in letters.items()}
         for a, axis, letter, size in made:

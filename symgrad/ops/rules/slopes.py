@@ -20,7 +20,10 @@ def slope_of(op: Op, kernel: Any, bend: Any, rule: Any = None, by_result: bool =
     def slope(x: Any) -> Any:
         return partial(x, x)  # of the result and the operand it reads one
 
-    fields = {"public": (), "spelled": True, "domain": "real", "define": lambda g, x: g * slope(x), **fields}
+    fields = {
+        "public": (), "spelled": True, "domain": "real", "refuses": "c" if "c" in op.refuses else "",
+        "define": lambda g, x: g * slope(x), **fields,
+    }  # fmt: skip
     from_value = ", which is found from its value" if by_result else ""
     made = elementwise(
         f"{op.name}_slope",
