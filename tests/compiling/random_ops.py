@@ -1,7 +1,8 @@
 """Random programs over the op table: steps are samples of its entries, inputs have special values among their entries.
 
-A program is made of the table alone: an op that is new is among its steps as soon as it has samples.  How far two runs
-of a program may lie apart is asked of the program: :func:`rounding` runs it with other roundings.
+A program is made of the table alone: an op that is new is among its steps as soon as it has samples.  Its arrays are of
+one dtype, or of one more where dtypes meet.  How far two runs of a program may lie apart is asked of the program: its
+values are ``rounded`` otherwise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ SIZES = [dict(zip("nmpq", row, strict=True)) for row in (*((n,) * 4 for n in (3,
 SPECIAL = (0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -0.0, 0.5, 2.0, -2.0, 3.0, 40.0, -40.0, 800.0, -800.0)
 NAMES = [op.name for op in ops() if samples(op) and not op.underived]
 OPERATORS = [name for name in sorted(WRITTEN) if name in NAMES]
+DTYPES = ("float32", "float16", "complex128", "complex64")
+"""What programs are written in besides double precision."""
 
 
 class Value(NamedTuple):
@@ -66,7 +69,11 @@ class Program:
                     line.flat[place] = special.get((k, place), line.flat[place])
         self.inputs = [line for line in self.lines if isinstance(line, np.ndarray)]
         shape = values[len(lines) - 1].shape
-        self.weights = 0.5 + np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7 / 4 if weighed else 1.0
+        real = values[len(lines) - 1].real.dtype
+        self.weights = 1.0
+        if weighed:
+            count = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+            self.weights = (0.5 + count % 7 / 4).astype(real if real.kind == "f" else float)
         self.rounded: Callable[[Any], Any] = lambda value: value
 
     def value(self, *inputs: Any) -> Any:
@@ -81,15 +88,14 @@ class Program:
         return values[-1]
 
     def loss(self, *inputs: Any) -> Any:
-        out = self.value(*inputs)
-        return (sg.real(out * self.weights) if out.dtype.kind == "c" else out * self.weights).sum()
+        return _real(self.value(*inputs) * self.weights).sum()
 
     def slopes(self, *inputs: Any) -> Any:
         return sg.func.grad(self.loss, tuple(range(len(inputs))))(*inputs)
 
     def second(self, *inputs: Any) -> Any:
         def total(*xs: Any) -> Any:
-            return sum(slope.sum() for slope in self.slopes(*xs))
+            return sum(_real(slope).sum() for slope in self.slopes(*xs))
 
         return sg.func.grad(total, tuple(range(len(inputs))))(*inputs)
 
@@ -107,6 +113,10 @@ class Program:
         return "\n".join(["", *rows, f"weights {self.weights!r}"])
 
 
+def _real(x: Any) -> Any:
+    return sg.real(x) if x.dtype.kind == "c" else x
+
+
 @contextmanager
 def quiet() -> Any:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -121,8 +131,9 @@ def _numbers(a: Any) -> bool:
 class _Writer:
     """Writes the lines of a program, and runs them on the way, so that the shapes of all values are known."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, dtype: str = "float64"):
         self.pick = random.Random(seed)
+        self.dtypes = [dtype] if dtype == "float64" else [*[dtype] * 5, self.pick.choice(("float64", *DTYPES))]
         self.sizes = self.pick.choice(SIZES)
         self.lines: list[Any] = []
         self.values: list[Any] = []
@@ -148,14 +159,15 @@ class _Writer:
         """One more step, unless the sample has no form of these sizes, or takes nothing of the step before."""
         newest, mark, op = len(self.lines) - 1, len(self.lines), TABLE[name]
         try:
-            args, params = make_case(name, sample, self.sizes)
+            dtype = self.pick.choice(self.dtypes) if len(self.dtypes) > 1 else self.dtypes[0]
+            args, params = make_case(name, sample, self.sizes, dtype)
             if self.lines and not any(newest in self.fits(a) for a in args):
                 return
             derived = any(op.differentiable(i) for i in range(len(args)))
             # What has no derivative beside operands that have one is a constant, such as the weights of a resampling.
             operands = [a if derived and not op.differentiable(i) else self.operand(a) for i, a in enumerate(args)]
             row = [self.values[a.line] if isinstance(a, Value) else a for a in operands]
-            made = np.asarray(op.run(*row, **params))
+            made = self.run(op, row, params)
             if op.infer is not None and tuple(op.infer(*map(np.shape, row), **params)) != made.shape:
                 raise ShapeError("parameters that are of other sizes")
         except (ArithmeticError, IndexError, SymgradError, TypeError, ValueError):
@@ -164,23 +176,32 @@ class _Writer:
         self.lines.append(Step(name, tuple(operands), params))
         self.values.append(made)
 
+    def run(self, op: Any, row: list[Any], params: dict[str, Any]) -> Any:
+        """What an op gives; but in double precision, tensors say whether it is there for the dtypes."""
+        if self.dtypes == ["float64"]:
+            return np.asarray(op.run(*row, **params))
+        made = op(*(sg.tensor(a) if _numbers(a) else a for a in row), **params)
+        return made.numpy() if isinstance(made, sg.Tensor) else np.asarray(made)
+
     def any_step(self) -> None:
         name = self.pick.choice(OPERATORS if self.pick.random() < 0.35 else NAMES)
         self.step(name, self.pick.randrange(len(samples(TABLE[name]))))
 
     def done(self, chance: float) -> Program:
-        """The program, of whose inputs entries are special with this chance."""
+        """The program, of whose inputs entries are special with this chance; what is infinite is no complex number."""
         special = {}
         for k, x in enumerate(self.lines):
             for place in range(x.size) if isinstance(x, np.ndarray) else ():
                 if self.pick.random() < chance:
-                    special[k, place] = self.pick.choice(SPECIAL)
+                    chosen = self.pick.choice(SPECIAL)
+                    if x.dtype.kind == "f" or np.isfinite(chosen):
+                        special[k, place] = chosen
         return Program(self.lines, self.values, special, self.pick.random() < 0.5)
 
 
-def program(number: int, steps: int = 5) -> Program:
+def program(number: int, steps: int = 5, dtype: str = "float64") -> Program:
     """The program of this number, with up to so many steps."""
-    writer = _Writer(number)
+    writer = _Writer(number, dtype)
     with quiet():
         while not writer.lines:
             writer.any_step()

@@ -1,7 +1,7 @@
 """Random programs over the op table, with infinities, nan and kinks among their inputs: compiled as eager.
 
 What compiled programs may say in place of eager's nan is what they are for: with ``stable`` a number that the spelling
-loses, and in derivatives 0 where a factor is 0 whatever the other one is.
+loses, and in derivatives 0 where a factor is 0 whatever the other one is, alone or as a part of a sum.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import symgrad as sg
 from symgrad.errors import SymgradError
 from symgrad.proving.samples import cases
 from symgrad.tape import containers
-from tests.compiling.random_ops import Program, program, quiet, shrunk, single
+from tests.compiling.random_ops import DTYPES, Program, program, quiet, shrunk, single
 
 LEVELS = ("value", "slopes", "second")
-STEP = 4e-16
+CLOSE = {8: (1e-9, 1e-12, 1e-14, 1e4), 4: (1e-4, 1e-6, 1e-7, 1e3), 2: (2e-3, 1e-4, 1e-6, 1e3)}
+"""By the bytes of a number: by which part of itself and of the largest one it may be off, by how much in any case, and
+by how many times what it moves when steps round otherwise."""
 
 
 def arrays(found: Any) -> list[Any]:
@@ -27,7 +29,12 @@ def arrays(found: Any) -> list[Any]:
 
 
 def eager(drawn: Program, level: str) -> list[Any]:
-    return arrays(getattr(drawn, level)(*(sg.tensor(x, requires_grad=True) for x in drawn.inputs)))
+    """What the eager program gives; half precision is computed in single, as programs do, and rounded once."""
+    whole = arrays(getattr(drawn, level)(*(sg.tensor(x, requires_grad=True) for x in drawn.inputs)))
+    if not any(x.dtype == np.float16 for x in (*drawn.inputs, *whole)):
+        return whole
+    wide = (sg.tensor(x.astype("float32") if x.dtype == np.float16 else x, requires_grad=True) for x in drawn.inputs)
+    return [x.astype(y.dtype) for x, y in zip(arrays(getattr(drawn, level)(*wide)), whole, strict=True)]
 
 
 def rounded(seed: int, value: Any) -> Any:
@@ -36,7 +43,8 @@ def rounded(seed: int, value: Any) -> Any:
         return value
     number = value.detach().numpy()
     short = ~np.isfinite(number) | (number * 64 == np.round(number * 64))
-    return value * np.where(short, 1.0, 1 + STEP * np.random.default_rng(seed).choice([-2, -1, 1, 2], number.shape))
+    step = 2 * np.finfo(number.dtype).eps * np.random.default_rng(seed).choice([-2, -1, 1, 2], number.shape)
+    return value * np.where(short, 1, 1 + step).astype(number.real.dtype)
 
 
 def unsure(drawn: Program, level: str, wanted: list[Any]) -> list[Any]:
@@ -52,16 +60,23 @@ def unsure(drawn: Program, level: str, wanted: list[Any]) -> list[Any]:
 
 
 def apart(a: Any, b: Any) -> Any:
-    return np.abs(1.0 * a - 1.0 * b)
+    wide = complex if "c" in (a.dtype.kind, b.dtype.kind) else float
+    return np.abs(a.astype(wide) - b.astype(wide))
+
+
+def tolerances(b: Any) -> tuple[float, ...]:
+    return CLOSE[b.real.dtype.itemsize if b.dtype.kind in "fc" else 8]
 
 
 def same(a: Any, b: Any) -> Any:
-    if "c" in (a.dtype.kind, b.dtype.kind):
-        return same(a.real + 0.0, b.real + 0.0) & same(a.imag + 0.0, b.imag + 0.0)
-    if b.dtype.kind != "f":
+    if b.dtype.kind not in "fc":
         return a == b
+    own, of_all, least, _ = tolerances(b)
     scale = np.abs(np.where(np.isfinite(b), b, 0)).max(initial=0)
-    return (a == b) | (np.isnan(a) & np.isnan(b)) | (apart(a, b) <= 1e-9 * np.abs(b) + 1e-12 * scale + 1e-14)
+    close = apart(a, b) <= own * np.abs(b) + of_all * scale + least
+    if b.dtype.kind == "c":  # of which part is infinite, and which is nan, depends on the order of products
+        return close | ~(np.isfinite(a) | np.isfinite(b))
+    return (a == b) | (np.isnan(a) & np.isnan(b)) | close
 
 
 def difference(drawn: Program, level: str, stable: bool) -> str:
@@ -77,19 +92,19 @@ def difference(drawn: Program, level: str, stable: bool) -> str:
             return f"{type(error).__name__}: {error}"
         if [(a.shape, a.dtype) for a in found] != [(b.shape, b.dtype) for b in wanted]:
             return f"{level}: {found} for {wanted}"
-        agree = [same(a, b) | _better(a, b, level, stable) for a, b in zip(found, wanted, strict=True)]
+        agree = [same(a, b) | _better(b, level, stable) for a, b in zip(found, wanted, strict=True)]
         if not all(map(np.all, agree)):
             moved = unsure(drawn, level, wanted)
             for a, b, alike, far in zip(found, wanted, agree, moved, strict=True):
-                wrong = ~(alike | (apart(a, b) <= 1e4 * far))
+                wrong = ~(alike | (apart(a, b) <= tolerances(b)[-1] * far))
                 if wrong.any():
                     return f"{level}: {a[wrong][:4]} for {b[wrong][:4]} at {np.argwhere(wrong)[:4].tolist()}"
     return ""
 
 
-def _better(a: Any, b: Any, level: str, stable: bool) -> Any:
+def _better(b: Any, level: str, stable: bool) -> Any:
     """Where something may stand in the place of nan."""
-    return np.isnan(b) & (np.bool_(stable) | ((level != "value") & (a == 0)))
+    return np.isnan(b) & np.bool_(stable or level != "value")
 
 
 def check(drawn: Program) -> None:
@@ -103,6 +118,12 @@ def check(drawn: Program) -> None:
 @pytest.mark.parametrize("number", [*range(30), *(pytest.param(k, marks=pytest.mark.slow) for k in range(30, 2000))])
 def test_programs_of_the_table_are_compiled_as_they_run(number):
     check(program(number))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("number", [*range(3, 11), *(pytest.param(k, marks=pytest.mark.slow) for k in range(11, 200))])
+def test_programs_of_other_dtypes_are_compiled_as_they_run(number, dtype):
+    check(program(number, dtype=dtype))
 
 
 @pytest.mark.slow
