@@ -46,20 +46,24 @@ def is_transpose(term: Term) -> bool:
     return term.op.name == "permute" and term.params["dims"] == (1, 0)
 
 
-def count_transposes(term: Term) -> int:
-    """Transposes in the first layers of a term, where its orientation shows."""
+def count_transposes(term: Term, inverses: bool = True) -> int:
+    """Transposes in the first layers of a term, where its orientation shows; without X⁻ᵀ in a few layers more."""
     total, layer = 0, [term]
-    for _ in range(3):
-        total += sum(is_transpose(t) for t in layer)
+    for _ in range(3 if inverses else 6):
+        total += sum(is_transpose(t) and (inverses or t.args[0].op.name != "inv") for t in layer)
         layer = [a for t in layer if t.ndim == 2 for a in t.args if a.ndim == 2][:16]
     return total
 
 
-def price(term: Term) -> int:
-    """The operations of a formula as printed, shared parts counted every time; numbers, symbols, I and 1 are free."""
+def price(term: Term, inverses: bool = True) -> int:
+    """The operations of a formula as printed, shared parts counted every time; numbers, symbols, I and 1 are free.
+
+    ``inverses`` says whether transposes of inverses count.
+    """
     prices: dict[Term, int] = {}
     for t in postorder([term]):
         adjoint = is_transpose(t) and t.args[0].op.name == "conj"
+        adjoint = adjoint or (not inverses and is_transpose(t) and t.args[0].op.name == "inv")
         own = 0 if adjoint or t.op in (NUMBER, SIZE, SYMBOL) or t.op.name in ("eye", "full") else 1
         prices[t] = min(own + sum(prices[a] for a in t.args), 10**9)
     return prices[term]

@@ -142,9 +142,10 @@ class Canonicaliser:
         """The term of the result."""
         found = self.term(form)
         if len(form.shape) == 2 and 0 < len(form.terms) <= TERMS:
-            # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.
-            back = self.term(form.restricted((1, 0)))
-            if back.ndim == 2 and price(back) + 1 + (len(form.terms) == 1) < price(found):
+            # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.  In a sum X⁻ᵀ is as short
+            # as X⁻¹: X⁻ᵀ - X⁻ᵀabᵀX⁻ᵀ stays.
+            back, alone = self.term(form.restricted((1, 0))), len(form.terms) == 1
+            if back.ndim == 2 and price(back) + 1 + alone < price(found, inverses=alone):
                 return turned(back)
         return found
 
@@ -302,7 +303,7 @@ class Canonicaliser:
                 term, labels, form = term.args[0], (1, 0), flipped
             elif count_transposes(term):
                 other = write(flipped)
-                if count_transposes(other) < count_transposes(term):
+                if all(count_transposes(other, x) < count_transposes(term, x) for x in (True, False)):
                     term, labels, form = other, (1, 0), flipped
         if len(form.terms) > 1:
             self.insides[term] = form
