@@ -224,3 +224,12 @@ def test_what_is_computed_of_detached_arguments_stays_a_function_of_them(functio
         a = np.array([3.0, 0.5, -2.5, 7.0])
         np.testing.assert_allclose(found.evaluate(a=a), sg.func.grad(function)(sg.tensor(a)).numpy())
         assert np.array_equal(sg.compile(lambda a: function(a), a)(a), function(sg.tensor(a)).numpy())
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [("x/2^(3/2)", r"\frac{x}{2 \sqrt{2}}"), ("x/(2 sqrt(2) sqrt(pi))", r"\frac{x}{2 \sqrt{2 \pi}}")],
+)
+def test_a_power_of_a_number_below_a_bar_is_a_number_and_a_root(text, formula):
+    """It was 2^(3/2) there, beside √π, and is 2√2 above."""
+    assert sg.formula(text, shapes="x=").latex() == formula

@@ -182,7 +182,7 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
     found: dict[Term, Power] = {}
     for base, power in parts:
         found[base] = found[base] + power if base in found else power
-    parts = _one_root([(b, plain_power(p)) for b, p in found.items() if p])
+    parts = _one_root([(b, plain_power(x)) for b, p in found.items() for x in _whole_and_half(b, p) if x])
     guards = [x for x in parts if is_guard(x[0])]
     plain = [x for x in parts if not is_guard(x[0])] if guards else parts
     plain = _in_order(plain) if len(plain) > 1 else plain
@@ -195,6 +195,14 @@ def region(parts: Sequence[tuple[Term, Power]], above: Term | None = None) -> Te
         # ratio(1, y)ᵏ = ratio(1, yᵏ) always.
         top = call_op("ratio", number(1) if top is None else top, powered(base.args[1], power))
     return number(1) if top is None else top
+
+
+def _whole_and_half(base: Term, power: Power) -> tuple[Power, ...]:
+    """The powers of a number that are written: 2√2 and no 2^(3/2)."""
+    if base.op is not NUMBER or power.__class__ is not Fraction or power.denominator != 2:
+        return (power,)
+    half = Fraction(1 if power > 0 else -1, 2)
+    return power - half, half
 
 
 def _one_root(parts: list[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
