@@ -48,11 +48,6 @@ class Gradients(Recorded):
                 )
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
-            if value._value.shape != self._value.shape:
-                raise AutogradError(
-                    f"attempting to assign a gradient of size '{list(value._value.shape)}' to a tensor of size "
-                    f"'{list(self._value.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
             wanted = self._landing()
             if wanted is not None and value._value.dtype != wanted:
                 raise AutogradError(
@@ -61,6 +56,11 @@ class Gradients(Recorded):
                     "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
                     "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
                     "gradient may break downstream systems that assume they match."
+                )
+            if value._value.shape != self._value.shape:
+                raise AutogradError(
+                    f"attempting to assign a gradient of size '{list(value._value.shape)}' to a tensor of size "
+                    f"'{list(self._value.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
         self.more().grad = value
         if value is not None and held(self) is not self:

@@ -276,6 +276,8 @@ def test_assigned_grad(t):
     assert x.grad is None
     with pytest.raises(RuntimeError, match="attempting to assign a gradient of size"):
         x.grad = t.ones(3)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype"):
+        x.grad = t.ones(3, dtype=t.float64)
     with pytest.raises(TypeError, match="assigned grad expected to be a Tensor or None"):
         x.grad = 1.0
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from symgrad.dtypes import type_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
 from symgrad.tape.backward.siblings import Siblings, siblings_of
@@ -157,14 +158,15 @@ def _check(hook: Any, new: Any, old: Any) -> None:
         )
     if old is None:
         raise AutogradError(f"can't replace a None gradient with a non-None value (hook '{_name(hook)}')")
+    if new._value.dtype != old._value.dtype:
+        raise AutogradError(
+            f"hook '{_name(hook)}' has changed the type of value (was {type_name(old._value.dtype)} got "
+            f"{type_name(new._value.dtype)})"
+        )
     if shape_of(new._value) != shape_of(old._value):
         raise AutogradError(
             f"hook '{_name(hook)}' has changed the size of value (from {list(shape_of(old._value))} to "
             f"{list(shape_of(new._value))})"
-        )
-    if new._value.dtype != old._value.dtype:
-        raise AutogradError(
-            f"hook '{_name(hook)}' has changed the type of value (was {old._value.dtype} got {new._value.dtype})"
         )
 
 
