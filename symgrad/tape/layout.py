@@ -15,7 +15,19 @@ def laid_out(layout: str | None, out: Any) -> Any:
     """A result in torch's layout in memory, which is row by row where an op's entry does not say otherwise."""
     if layout == "columns":
         return np.array(out.swapaxes(-1, -2), order="C").swapaxes(-1, -2)  # a copy: with steps of its own along ones
-    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    if not out.flags.c_contiguous:
+        return np.ascontiguousarray(out)
+    return np.array(out, order="C") if 1 in out.shape and not _in_steps(out) else out
+
+
+def _in_steps(x: Any) -> bool:
+    """Whether an array whose entries lie row by row has the strides of that along axes of size 1, too."""
+    step = x.itemsize
+    for n, own in zip(reversed(x.shape), reversed(x.strides), strict=True):
+        if own != step:
+            return False
+        step *= n
+    return True
 
 
 def arranged(out: Any, operands: Any) -> Any:

@@ -32,10 +32,10 @@ from symgrad.tape.memory.writing import (
     WHOLE,
     filled,
     fills,
+    fitted_to,
     narrowed,
     put,
     refused,
-    without_ones,
     writes_by_cases,
     written,
 )
@@ -373,7 +373,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             value = plain(Tensor, writable(number, self.dtype))
             if number.__class__ is float or number.__class__ is int:
                 value.more().recipe = ("number", {"value": number})
-        value = without_ones(self, chosen, value)
+        value = fitted_to(self, chosen, value)
         name = written(self, chosen, value)
         if self.dtype.kind != "c" and value.dtype.kind == "c":
             value = narrowed(self, chosen, places, value, name)

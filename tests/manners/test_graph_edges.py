@@ -154,3 +154,34 @@ def test_multi_grad_hooks_invalid_mode(t):
     """There are two modes."""
     with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got several"):
         t.autograd.graph.register_multi_grad_hook((leaf(t, [1.0]),), lambda g: None, mode="several")
+
+
+@pytest.mark.parametrize(
+    ("index", "part", "names"),
+    [
+        (slice(0, 2), lambda x: x[0], ["ExpandBackward0", "ViewBackward0"]),
+        (Ellipsis, lambda x: x[0], ["ExpandBackward0", "ViewBackward0"]),
+        (0, lambda x: x[0, :1], ["ExpandBackward0", "ViewBackward0"]),
+        (0, lambda x: x[:1], ["ViewBackward0", "SliceBackward0"]),
+        (slice(0, 2), lambda x: x[:2], ["SliceBackward0"]),
+        (slice(0, 2), lambda x: x.sum(), ["SumBackward0"]),
+    ],
+)
+def test_values_written_are_expanded_first(t, index, part, names):
+    """The node of an assignment follows from the views by which its value gets the shape of the part."""
+    x = t.ones(3, 3, requires_grad=True)
+    y = x * 1
+    y[index] = part(x)
+    step = y.grad_fn.next_functions[1][0]
+    found = [step.name(), step.next_functions[0][0].name()]
+    assert found[: len(names)] == names
+    (y * y).sum().backward()
+    assert x.grad.sum().item() == {"SumBackward0": 978.0}.get(names[0], 18.0)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "prod", "logsumexp"])
+def test_reductions_lie_row_by_row(t, name):
+    """Also along axes of size one, whatever the strides of the operand are."""
+    x = t.ones(3, 4).T
+    for dim, strides in ((0, (3, 1)), (1, (1, 1))):
+        assert getattr(x, name)(dim, keepdim=True).stride() == strides

@@ -70,16 +70,23 @@ def written(x: Any, index: Any, value: Any) -> str:
     return "CopyBackwards" if value.ndim or not x.raw_shape else "FillBackward3"
 
 
-def without_ones(x: Any, index: Any, value: Any) -> Any:
-    """The value to write, which torch views without its first axes of size one where it has not the part's shape."""
-    shape = shape_of(value)
-    if not shape or shape[0] != 1:
+def fitted_to(x: Any, index: Any, value: Any) -> Any:
+    """The value to write: without first axes of size one where it has not the part's shape, and expanded to that.
+
+    torch does both before it writes, which the node of a tracked value shows; arrays of places take it unexpanded.
+    """
+    shape, arrays = shape_of(value), index_steps(x.raw_shape, index)[-1:] == ["Index"]
+    if not shape or (arrays and shape[0] != 1):
         return value
-    arrays = index_steps(x.raw_shape, index)[-1:] == ["Index"]
-    if not arrays and shape == np.broadcast_to(False, x.raw_shape)[index.value].shape:
+    wanted = () if arrays else np.broadcast_to(False, x.raw_shape)[index.value].shape
+    if shape == wanted:
         return value
     first = next((k for k, size in enumerate(shape) if size != 1), len(shape))
-    return lookup("reshape")(value, shape=shape[first:])
+    rest, tracked = shape[first:], value._requires_grad and not arrays
+    fits = len(rest) <= len(wanted) and all(n in (1, m) for n, m in zip(rest[::-1], wanted[::-1], strict=False))
+    if first or (tracked and fits):
+        value = lookup("reshape")(value, shape=rest)
+    return lookup("expand")(value, shape=wanted) if tracked and fits and rest != wanted else value
 
 
 def narrowed(x: Any, index: Any, places: tuple[Any, ...], value: Any, name: str) -> Any:
