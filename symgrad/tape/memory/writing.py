@@ -75,8 +75,11 @@ def fitted_to(x: Any, index: Any, value: Any) -> Any:
 
     torch does both before it writes, which the node of a tracked value shows; arrays of places take it unexpanded.
     """
-    shape, arrays = shape_of(value), index_steps(x.raw_shape, index)[-1:] == ["Index"]
-    if not shape or (arrays and shape[0] != 1):
+    shape = shape_of(value)
+    if not shape or (shape[0] != 1 and not value._requires_grad):
+        return value
+    arrays = index_steps(x.raw_shape, index)[-1:] == ["Index"]
+    if arrays and shape[0] != 1:
         return value
     wanted = () if arrays else np.broadcast_to(False, x.raw_shape)[index.value].shape
     if shape == wanted:
