@@ -138,3 +138,20 @@ def test_lerp_begins_at_the_nearer_end(weight):
         want = sg.lerp(sg.tensor(start), sg.tensor(end), sg.tensor(w) if np.ndim(w) else w).numpy()
         for stable in (False, True):
             np.testing.assert_array_equal(sg.compile(lambda a, b: sg.lerp(a, b, w), stable=stable)(start, end), want)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_cross_entropy_of_large_and_infinite_scores():
+    """A row is shifted by its largest score first: the difference of log Σ e^x and a score has no digits at 1e10."""
+    scores = np.array([[1e10, 1e10 + 1, 0], [-np.inf, 0, 1], [np.inf, 1, 2], [800, -800, 0], [0, 1, np.nan]])
+    labels = np.array([0, 2, 1, 1, 0])
+
+    def losses(x):
+        return F.cross_entropy(x, sg.tensor(labels), reduction="none")
+
+    for function in (losses, sg.func.value_and_grad(lambda x: losses(x).sum())):
+        want = sg.tape.containers.flatten(function(sg.tensor(scores)))[0]
+        for stable in (False, True):
+            got = sg.tape.containers.flatten(sg.compile(function, stable=stable)(scores))[0]
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b.numpy(), rtol=1e-12)

@@ -37,6 +37,16 @@ def _log_softmax(x: Any, *, dim: int) -> Any:
     return x - top - lookup("log")(total)
 
 
+def _chosen(x: Any, labels: Any) -> Any:
+    """The entries themselves, as others may be infinite."""
+    found = lookup("gather")(x, lookup("unsqueeze")(labels, dim=labels.ndim), dim=x.ndim - 1)
+    return lookup("squeeze")(found, dim=(labels.ndim,))
+
+
+def _surprise_of_label(x: Any, labels: Any) -> Any:
+    return -lookup("chosen")(lookup("log_softmax")(x, dim=x.ndim - 1), labels)
+
+
 def _var(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     """As its kernel does, also of complex entries and of no rows: it never divides by less than 0."""
     total, count = lookup("sum"), size(x, dim)
@@ -66,6 +76,8 @@ def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
 _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
+    "chosen": _chosen,
+    "surprise_of_label": _surprise_of_label,
     "logsumexp": _logsumexp,
     "var": _var,
     "std": _std,
