@@ -390,6 +390,7 @@ erfcx: Op = _special(
     refuses="c",
     define=lambda x: exp(x**2) * erfc(x),
     expanded=True,
+    c="erfcx({0})",
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.proving.in_c import WARNINGS, called, library, text_of
-from tests.compiling.c.built import CC, needs_cc
+from tests.compiling.c.built import CC, built_and_called, needs_cc
 from tests.compiling.of_engineers import attention, gaussian, image, logistic, pieces, stencil, systems, truss
 
 F = sg.nn.functional
@@ -162,3 +162,22 @@ def test_statements_say_what_they_compute_and_exponentials_are_computed_once(tmp
     assert text.count("= exp(") == 1
     assert "/* matmul(X, W) */" in text
     assert "tanh(X[" in text  # no brackets in brackets
+
+
+@needs_cc
+def test_infinite_entries_are_what_they_are_in_numpy(tmp_path):
+    """Masked scores beside the one that is chosen, rows that are all -inf, and factors that no number holds."""
+    scores = np.array([[-np.inf, 0.5, 1.0], [-np.inf, -np.inf, -np.inf], [np.inf, 1.0, 2.0], [1e10, 1e10 + 1, 0.0]])
+    labels = np.array([2, 0, 1, 0])
+    far = np.array([-30.0, 3.0, 24.9, 25.1, 1e200, np.inf, -np.inf, np.nan])
+    lost = np.array([[1.0, np.inf], [2.0, 3.0], [0.5, 1.0]])
+    rows = (
+        (lambda x, y: F.cross_entropy(x, y, reduction="none"), (scores, labels)),
+        (sg.func.grad(lambda x: sg.logsumexp(x, 1).sum()), (scores,)),
+        (sg.special.erfcx, (far,)),
+        (sg.func.grad(lambda x: sg.special.log_ndtr(x).sum()), (far,)),
+        (lambda x, y, w: sg.lerp(x, y, w), (far, np.ones(8), np.full(8, 0.75))),
+        (sg.linalg.pinv, (rng.random((3, 2)),), (lost,)),
+    )
+    for found, wanted in built_and_called(tmp_path, *rows):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

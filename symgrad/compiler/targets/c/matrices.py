@@ -271,10 +271,11 @@ static void pseudo_inverse(ptrdiff_t m, ptrdiff_t n, double atol, double rtol, c
                            const NUMBER *vh, NUMBER *x)
 {
     ptrdiff_t k = m < n ? m : n;
-    double low = k && rtol * s[0] > atol ? rtol * s[0] : atol;
+    double low = k && rtol * s[0] > atol ? rtol * s[0] : atol, none = 0;
+    for (ptrdiff_t r = 0; r < k; r++) none += 0 * s[r];  /* nan where one of them is no number */
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < m; j++) {
-            NUMBER sum = 0;
+            NUMBER sum = none;
             for (ptrdiff_t r = 0; r < k && s[r] > low; r++)
                 sum += conjugate(vh[r * n + i]) * conjugate(u[j * k + r]) / s[r];
             x[i * m + j] = sum;
