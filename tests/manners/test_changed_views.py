@@ -437,3 +437,15 @@ def test_a_view_that_was_cut_off_is_differentiated_twice(t, cut):
     assert h.tolist() == (6 * v).tolist()
     (v * v).sum().backward()
     assert x.grad is None
+
+
+@pytest.mark.parametrize("change", ["unsqueeze_", "t_", "squeeze_"])
+def test_other_views_follow_a_change_of_shape_without_grad(t, change):
+    """The version counts it, and torch takes views anew by their strides; their gradients stay what they were."""
+    x = t.ones(3, 3, requires_grad=True)
+    row, other = x.view(9), x[1:]
+    with t.no_grad():
+        row.unsqueeze_(0) if change == "unsqueeze_" else getattr(row, change)()
+    assert (x._version, other.grad_fn.name(), row.grad_fn.name()) == (1, "AsStridedBackward0", "AsStridedBackward0")
+    (other * 2).sum().backward()
+    assert x.grad.tolist() == [[0.0] * 3, [2.0] * 3, [2.0] * 3]

@@ -401,13 +401,12 @@ def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any)
             if tensor._node is None and tensor._requires_grad and old.shape != made._value.shape:
                 note_formed(tensor, next(sequence), old)
             stands_apart(tensor)
+            spoil(root)
+            return tensor
         step = view_of(made)
-        if view is not None and step is not None and step is not view:  # but it is another part of its base
+        if step is not None and step is not view:  # but it is another part of its base
             tensor._extra.view = view.then(step)
-            if tensor._node.__class__ is Node:
-                with inference_mode(False):
-                    retake(tensor, root)
-        spoil(root)
+        follow(root)
     elif made is not tensor:
         tensor._value, tensor._node, tensor._requires_grad = made._value, made._node, made._requires_grad
         if view is not None and made._extra is not None:
