@@ -216,6 +216,7 @@ def _of_text(text: str, known: Shapes, scalar: bool, star: str) -> Source:
     sizes = {s for shape in known.values() for s in shape}
     ends = (limits(text) | defined(text) if is_latex(text) else set()) | headers(text)
     names = [n for n in names_in(text, known) if n not in (sizes | ends) or n in known]
+    hints.unapplied(text, names, known)
     if "I" in names and "I" not in known and hints.has_identity(text):
         names.remove("I")
     names = list(dict.fromkeys([*names, *known]))

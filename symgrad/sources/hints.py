@@ -200,6 +200,23 @@ _UNREAD = {
 """What is not read although its letters could be symbols, by the name of the symbol that it would be."""
 
 
+_APPLIED = re.compile(
+    r"(?<![A-Za-z\\_^{])(\\?[A-Za-z]+)(?:_(?:\{(\w+)\}|(\w)))?\s*(?:\\left)?\(\s*\\?([A-Za-z]+)\s*(?:\\right)?\)(?!\s*=)"
+)
+
+
+def unapplied(text: str, names: Container[str], known: Container[str]) -> None:
+    """Raise ``FormulaError`` for ``f(x)`` where both are symbols: nobody writes a product so."""
+    for found in _APPLIED.finditer(text):
+        name = "_".join(part for part in (found[1].lstrip("\\"), found[2] or found[3]) if part)
+        if name in names and name not in known and found[4] in names:
+            place = found.start()
+            raise FormulaError(
+                f"cannot read the formula at position {place}: {name} is no function that is known here; write what it "
+                f"is in its place, and the product as {name}*{found[4]}\n    {text}\n    {' ' * place}^"
+            )
+
+
 def unread(text: str, known: Container[str]) -> None:
     """Raise ``FormulaError`` for a derivative to be found, an expectation, or the slope of an unknown function."""
     depths = itertools.accumulate((c == "{") - (c == "}") for c in text)

@@ -248,6 +248,9 @@ def test_a_quotient_with_a_factor_beside_it_is_refused(text):
         (r"A \star B", "no meaning of its own"),
         (r"X^\dagger y", "pseudo-inverse to some"),
         ("", "is an empty text"),
+        ("f(x) + 1", "f is no function that is known here"),
+        (r"\sigma_1(X)", "sigma_1 is no function"),
+        (r"\sum_{i \in S} x_i", "which indices S holds"),
         ("x + 1)", "nothing is open that"),
     ],
 )

@@ -181,7 +181,7 @@ def _word_atom(r: Any, text: str) -> Any:
     constants = {"i": 1j, "nan": math.nan}
     if word(text) not in constants:
         r.tokens.at -= 1
-        raise r.tokens.error(f"{word(text)!r} is no symbol here")
+        raise r.tokens.error(f"{word(text)!r} is no symbol here; state its shape, as in shapes='{word(text)}=n'")
     return scalar(constants[word(text)])
 
 

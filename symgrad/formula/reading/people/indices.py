@@ -133,6 +133,11 @@ def limits(r: Any) -> Limits:
             if r.scalar and other not in r.bound:
                 found.setdefault(other, 0)
         elif tokens.found(r"\in"):
+            if r.asked and tokens.peek(1) == "}":
+                raise tokens.error(
+                    f"which indices {tokens.peek()} holds is not known; write all of them, \\sum_{{i=1}}^{{n}}, with "
+                    "weights that are 1 for those and 0 for others"
+                )
             while tokens.peek() not in ("}", ""):
                 tokens.take()
     after, last = _upper(r, base) if tokens.found("^") else (0, None)

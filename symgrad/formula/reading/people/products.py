@@ -34,6 +34,11 @@ class Products(_TexReader):
     repeated: bool
     others: dict[str, Any]
 
+    @property
+    def asked(self) -> bool:
+        """Whether the text is the function itself, of which no other reading is tried."""
+        return self.others.get("solidus", False) is None
+
     def closing(self) -> bool:
         """Whether the next token ends a product."""
         text = self.tokens.peek()
@@ -49,7 +54,7 @@ class Products(_TexReader):
             if tokens.found("/"):
                 start = tokens.at
                 out = self.quotient(out, self.denominator())
-                if self.others.get("solidus", False) is None:
+                if self.asked:
                     self.refuse_beside(start)
                 continue
             if tokens.peek() == r"\times" and out.kind == "v":
