@@ -4,6 +4,8 @@ import functools
 import importlib.util
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -585,3 +587,11 @@ def test_paths_where_no_file_can_be_are_told_before_the_program_is_written(tmp_p
         program.save(tmp_path / "file" / "f.json")
     with pytest.raises(ArgumentError, match="cannot be written: File name too long"):
         program.save(tmp_path / f"{'x' * 300}.py")
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--selftest"], 0), ([], 0), (["--help"], 0), (["selftest"], 2)])
+def test_a_word_that_the_file_does_not_know_is_no_success(tmp_path, words, code):
+    sg.compile(lambda x: (x * x).sum(), np.ones(3)).program.save(tmp_path / "square.py")
+    done = subprocess.run([sys.executable, tmp_path / "square.py", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "--selftest" in done.stdout or words == ["--selftest"]

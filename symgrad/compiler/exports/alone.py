@@ -102,6 +102,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--selftest"]:
         sys.exit(_selftest())
     print(__doc__)
+    sys.exit(2 if sys.argv[1:] not in ([], ["-h"], ["--help"]) else 0)
 """
 
 
