@@ -525,6 +525,21 @@ def test_a_bias_may_change_before_backward(t, name, changed):
             out.sum().backward()
 
 
+@pytest.mark.parametrize("changed", [0, 1])
+def test_repeated_parameters_may_change_before_backward(t, changed):
+    """An instance norm keeps copies of its weight and bias, one to a sample."""
+    x = t.arange(12.0).reshape(2, 2, 3).requires_grad_()
+    parameters = [t.tensor([2.0, 3.0], requires_grad=True), t.ones(2, requires_grad=True)]
+    found = []
+    for change in (False, True):
+        out = (t.nn.functional.instance_norm(x, weight=parameters[0], bias=parameters[1]) ** 2).sum()
+        if change:
+            with t.no_grad():
+                parameters[changed].mul_(5)
+        found.append(t.autograd.grad(out, x)[0])
+    assert t.equal(*found)
+
+
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("changed", [0, 1])
 def test_running_statistics_are_kept_for_backward(t, training, changed):

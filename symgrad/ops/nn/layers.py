@@ -243,6 +243,7 @@ def instance_norm(
     """Standardised per sample and channel (axes 0 and 1)."""
     ndim, x = len(shape_of(input)), cast_wide(input)
     axes = tuple(range(2, ndim))
+    weight = None if weight is None else clone(weight)  # torch repeats it, so that it may change before backward
     if use_input_stats:
         if math.prod(shape_of(input)[2:]) == 1:
             raise ShapeError(
