@@ -16,6 +16,7 @@ from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
+from symgrad.formula.sampling import letters_of, sample
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute
 from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
 from symgrad.judging.mistakes import explained, undefined
@@ -37,7 +38,6 @@ from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.sources import Source, source
 from symgrad.sources.asked import checked, names_of, too_deep
-from symgrad.sources.sampling import letters_of, sample
 
 CANONICAL_SIZE = 3_000
 """Nodes up to which canonical forms are compared."""

@@ -14,13 +14,15 @@ from symgrad.check.diagnosis.case import Case as Comparison
 from symgrad.check.diagnosis.constants import constant_name
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.shapes import explain_shape
+from symgrad.check.formulas.changes import factors
+from symgrad.check.formulas.search import BUDGET, Search
+from symgrad.check.formulas.sentences import sentence, text_of
+from symgrad.check.formulas.summands import expanded_summands, summands
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import ArgumentReport, Diagnosis, number_text
+from symgrad.formula.sampling import value
 from symgrad.formula.term import Term, count, postorder, symbols
-from symgrad.judging.points import Point
-from symgrad.judging.repairs import BUDGET, Search, expanded_summands, factors, near, summands
-from symgrad.judging.sentences import sentence, text_of
-from symgrad.sources.sampling import value
+from symgrad.judging.points import Point, near, reached
 
 
 def explained(
@@ -61,7 +63,7 @@ _UNKNOWN = Diagnosis("unknown", "No single mistake explains the difference.", "c
 def undefined(theirs: Term, points: Sequence[Point], symbols: Sequence[Term]) -> Diagnosis:
     """The mistake in a formula that has no real value where the exact one has."""
     chosen = _telling([p for p in points if not p.special] or points)
-    change = Search(chosen, symbols).found(theirs, [p.ours for p in chosen])
+    change = Search(symbols).found(theirs, reached(chosen, [p.ours for p in chosen]))
     if change is not None:
         return sentence(change, of_theirs=True)
     said = "The formula has no real value where the exact one has."
@@ -115,7 +117,7 @@ def _of_shapes(theirs: Term, ours: Term, points: Sequence[Point], comparison: Co
     if theirs.ndim == 2 and all(near(p.theirs.T, p.ours, p.tolerance) for p in points):
         return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ")
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
-        change = Search(points, symbols(theirs, ours)).found(root, goals)
+        change = Search(symbols(theirs, ours)).found(root, reached(points, goals))
         if change is not None:
             return sentence(change, of_theirs=root is theirs)
     return _in_words(explain_shape(comparison))
@@ -298,7 +300,7 @@ def _one_for_another(theirs: Term, ours: Term, points: Sequence[Point], _: Compa
             return Diagnosis("factor", said, "a factor of that term")
         if all(near(x.T, y, p.tolerance) for p, (x, y) in zip(points, pairs, strict=True)):
             return Diagnosis("transpose", said, "A for Aᵀ")
-        change = Search(points).found(a, [y for _, y in pairs])
+        change = Search().found(a, reached(points, [y for _, y in pairs]))
         kind = "term" if change is None else sentence(change, of_theirs=True).kind
         return Diagnosis(kind, said, "that term")
     return None
@@ -339,18 +341,18 @@ def _fraction(k: float) -> str:
 
 def _root_factor(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
     """A factor of the whole formula is missing, or too much."""
-    search = Search(points)
+    search = Search()
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
         for change in itertools.islice(factors(root), 24):
-            if search.meets(root, change, goals):
+            if search.meets(root, change, reached(points, goals)):
                 return sentence(change, of_theirs=root is theirs)
     return None
 
 
 def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
-    search = Search(points, symbols(theirs, ours))
+    search = Search(symbols(theirs, ours))
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
-        change = search.found(root, goals)
+        change = search.found(root, reached(points, goals))
         if change is not None:
             return sentence(change, of_theirs=root is theirs)
         search.left = max(search.left, BUDGET // 2)

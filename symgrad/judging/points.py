@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.formula.digits import all_in_mpmath, without_digits
+from symgrad.formula.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 from symgrad.formula.term import Term, count
-from symgrad.sources.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
 
 SIZES = (3, 2, 4, 5, 1)
 POINTS = 28
@@ -243,3 +243,18 @@ def _shrunk(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], poin
                     point = found
                     break
     return point
+
+
+def reached(points: Sequence[Point], goals: Sequence[Any]) -> Callable[[Term], bool]:
+    """Whether a formula has the wanted values, one array per point."""
+    return lambda made: all(
+        near(value(made, p.values, p.sizes), goal, p.tolerance) for p, goal in zip(points, goals, strict=True)
+    )
+
+
+def near(found: Any, goal: Any, tolerance: float) -> bool:
+    """Whether an array is another within rounding."""
+    if found is None or goal is None or found.shape != goal.shape or not np.all(np.isfinite(found)):
+        return False
+    room = 20 * tolerance + 1e-9 * float(np.max(np.abs(goal), initial=0.0))
+    return bool(np.max(np.abs(found - goal), initial=0.0) <= room)

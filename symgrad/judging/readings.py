@@ -18,10 +18,10 @@ from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inn
 from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_numpy, sides_of, split_definition
 from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.sampling import shape_at
 from symgrad.formula.term import Term, postorder, symbol
 from symgrad.sources import is_latex
 from symgrad.sources.asked import too_deep
-from symgrad.sources.sampling import shape_at
 
 
 class Reading(NamedTuple):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from symgrad.formula.sampling import shape_at
 from symgrad.sources import Source, is_latex
-from symgrad.sources.sampling import shape_at
 
 LETTERS = "nmNMdDpPkKTB"
 """Letters that people use for sizes."""

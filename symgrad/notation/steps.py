@@ -503,7 +503,7 @@ def _against(found: Any, term: Term, name: str, base: Any, values: Any, sizes: A
 
 def _uncertain(root: Term, slope: Term, target: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:
     """How far differences with two steps are from each other; infinite where the derivative has no value."""
-    from symgrad.sources.sampling import value
+    from symgrad.formula.sampling import value
 
     name = str(target.name)
     base = np.asarray(values[name])
@@ -523,7 +523,7 @@ class _Points:
     """Random points at which the function is smooth and has a value, and differences tell its slope."""
 
     def __init__(self, about: Source, root: Term, target: Term):
-        from symgrad.sources.sampling import KINDS, letters_of, sample, value
+        from symgrad.formula.sampling import KINDS, letters_of, sample, value
 
         rng = np.random.default_rng(11)
         letters = letters_of(*about.symbols, root)

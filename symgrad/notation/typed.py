@@ -11,12 +11,12 @@ from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, SymgradE
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.people.tex import read_latex
 from symgrad.formula.reading.tex import from_latex as read_printed
+from symgrad.formula.sampling import letters_of, sample, value
 from symgrad.formula.term import SYMBOL, Term, describe, postorder, symbol, symbols
 from symgrad.notation.functions import FormulaFunction
 from symgrad.op import shape_of
 from symgrad.sources import names_in, source
 from symgrad.sources.asked import checked, too_deep
-from symgrad.sources.sampling import letters_of, sample, value
 from symgrad.sources.shapes import parse_shapes
 
 __all__ = ["from_latex"]

@@ -182,9 +182,12 @@ class Source:
     recipe    (op, params) of an unnamed constant made by ``eye``, ``ones``, ``full``, a number …: formulas show that
     kept      the value when it is small, so that a temporary constant does not lose its values
     copied    a reference to the user's array that the value is a copy of
+    variable  the variable of the user's function that holds the array, where somebody looked for it
     """
 
-    __slots__ = ("__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure")
+    __slots__ = (
+        "__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure", "variable",
+    )  # fmt: skip
 
     def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
         self.ref: Callable[[], Any] = weakref.ref(tensor)
@@ -196,6 +199,7 @@ class Source:
         self.recipe: tuple[str, dict[str, Any]] | None = None
         self.kept: Any = None
         self.copied: Any = None
+        self.variable: str | None = None
 
     @property
     def raw_shape(self) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ import sympy as sp
 import symgrad as sg
 from symgrad.errors import ArgumentError, FormulaError, ShapeError, SymgradError
 from symgrad.formula.printing.latex import latex
+from symgrad.formula.sampling import letters_of, sample
 from symgrad.formula.term import SYMBOL, evaluate, symbol, symbols
-from symgrad.sources.sampling import letters_of, sample
 from tests.texts.test_latex import RAW
 
 IDENTITIES = pathlib.Path(__file__).parent.parent / "formulas"

@@ -8,10 +8,10 @@ import pytest
 import symgrad as sg
 from symgrad.errors import ArgumentError
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.sampling import sample
 from symgrad.formula.signs import ASSUMED, with_signs
 from symgrad.formula.term import evaluate
 from symgrad.sources.asked import assuming, source
-from symgrad.sources.sampling import sample
 
 SHORT = [
     ("sum(abs(x))", "positive", "𝟏ᵀ x", "𝟏"),

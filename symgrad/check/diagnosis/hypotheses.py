@@ -31,6 +31,7 @@ from symgrad.check.diagnosis.windows import (
     windows_elsewhere,
     windows_overwritten,
 )
+from symgrad.check.diagnosis.written import changed_formula
 from symgrad.check.graph.surgery import text_of as describe_edge
 from symgrad.check.report import Diagnosis, number_text, two_texts
 from symgrad.tape.graph import Node
@@ -518,6 +519,7 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     some_rounds,
     rounds_scaled_by_any,
     _added_by_any_number,
+    changed_formula,
     path_with_factor,
     _precision,
     _factor,

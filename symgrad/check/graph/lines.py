@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 from symgrad.notices import is_of_program, is_of_user
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import STANDING, observing
+from symgrad.tape.watching.variables import variable_of
 
 _CHECK = str(Path(__file__).parent.parent) + os.sep
 
@@ -55,7 +57,7 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
                 if isinstance(arg, Source) and arg not in constants:
                     constants[arg] = constant_value(arg)
                     if arg.name is None and arg.site is None and np.ndim(constants[arg]):
-                        arg.name = _variable(constants[arg], sys._getframe(1))
+                        arg.variable = variable_of(sys._getframe(1), partial(_is_held, constants[arg]), _is_of_check)
         standing = [call for call in STANDING.calls if is_of_program(call[0].co_filename)]
         if standing:
             (code, at), *led = standing[:MOST_CALLS]
@@ -86,19 +88,8 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         last = (None, None)
 
 
-def _variable(array: Any, frame: Any) -> str | None:
-    """The variable of the user's functions that holds an array, in the outermost of them that has one."""
-    found = None
-    while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
-        if is_of_program(frame.f_code.co_filename):
-            known = dict(frame.f_locals)
-            own = known.get("self")
-            parts = vars(own) if hasattr(own, "__dict__") else {}
-            outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
-            held = (name for name, value in {**outside, **parts, **known}.items() if _is_held(array, value))
-            found = next((name for name in held if not name.startswith("_")), found)
-        frame = frame.f_back
-    return found
+def _is_of_check(frame: Any) -> bool:
+    return bool(frame.f_code.co_filename.startswith(_CHECK))
 
 
 def _is_held(array: Any, value: Any) -> bool:

@@ -58,7 +58,7 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
         yield from _swapped(routine.text, spots)
         yield from _of_spots(
             spots, names, _exchanged, partial(_numbers, numbers=numbers), _constants, _names_alike,
-            partial(_completed, longer=longer), _places, _alike_besides,
+            partial(_completed, longer=longer), _places, _axes, _alike_besides,
         )  # fmt: skip
     else:
         yield from _of_spots(
@@ -273,28 +273,43 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             yield from (f"2 * {own}", f"0.5 * {own}", f"3 * {own}", f"{own} / 3", f"4 * {own}", f"{own} / 4")
 
 
+def _axes(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Another axis of a sum or its like, and that axis kept, as a sum that is divided by needs it."""
+    node = spot.node
+    if not isinstance(node, ast.Call):
+        return
+    func = words_of(spot, node.func)
+    inside = [bare_words(spot, a) for a in node.args]
+    keywords = {k.arg: bare_words(spot, k.value) for k in node.keywords if k.arg}
+    for key, kept in (("axis", "keepdims"), ("dim", "keepdim")):
+        if key in keywords:
+            others = [f"{name}={words}" for name, words in keywords.items() if name != key]
+            for axis in ("0", "1", "-1", "2", "-2", "(0, 1)", "(0, 2)", "(1, 2)"):
+                yield f"{func}({', '.join([*inside, f'{key}={axis}', *others])})"
+            if called(node) in _REDUCING and not others:
+                yield from (f"{func}({', '.join([*inside, f'{key}={k}, {kept}=True'])})" for k in (0, 1, -1))
+            yield f"{func}({', '.join([*inside, *others])})"
+    rest = [f"{name}={words}" for name, words in keywords.items()]
+    for k, arg in enumerate(node.args):  # .sum(0), np.sum(x, 1)
+        if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in _REDUCING:
+            for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
+                yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
+
+
 def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """Other axes, other functions of the same kind, functions too many, and sums that were forgotten."""
+    """Other functions of the same kind, functions too many, and sums that were forgotten."""
     node = spot.node
     if isinstance(node, ast.Call):
         func = words_of(spot, node.func)
         inside = [bare_words(spot, a) for a in node.args]
-        keywords = {k.arg: bare_words(spot, k.value) for k in node.keywords if k.arg}
-        rest = [f"{name}={words}" for name, words in keywords.items()]
-        for key in ("axis", "dim"):
-            if key in keywords:
-                others = [f"{name}={words}" for name, words in keywords.items() if name != key]
-                for axis in ("0", "1", "-1", "2", "-2", "(0, 1)", "(0, 2)", "(1, 2)"):
-                    yield f"{func}({', '.join([*inside, f'{key}={axis}', *others])})"
-                yield f"{func}({', '.join([*inside, *others])})"
-        for k, arg in enumerate(node.args):  # .sum(0), np.sum(x, 1)
-            if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in _REDUCING:
-                for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
-                    yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
         name = called(node)
         if len(node.args) == 1 and not node.keywords:
             yield inside[0] if isinstance(node.args[0], TIGHT) else f"({inside[0]})"
-        if name in _REDUCING and not rest and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args):
+        if (
+            name in _REDUCING
+            and not node.keywords
+            and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args)
+        ):
             for axis in ("axis=0", "axis=1", "axis=0, keepdims=True", "axis=1, keepdims=True"):
                 yield f"{func}({', '.join([*inside, axis])})"
             yield from (

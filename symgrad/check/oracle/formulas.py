@@ -22,12 +22,12 @@ def formula_texts(exact: Exact, i: int, kind: str, name: str) -> Callable[[], tu
     found: list[tuple[str, str]] = []
 
     def texts() -> tuple[str, str] | None:
-        if exact.output is None or not exact.output._requires_grad:
+        if not _recorded(exact):
             return None
         if not found:
             from symgrad.formula.sympy.texts import text
 
-            g = _along_tangent(exact, i, name) if kind in ("jacobian", "jvp") else _gradient(exact, i)
+            g = _along_tangent(exact, i, name) if kind in ("jacobian", "jvp") else gradient_tensor(exact, i)
             if g is None:
                 return None
             found.append((text(g.expr), g.latex()))
@@ -36,7 +36,14 @@ def formula_texts(exact: Exact, i: int, kind: str, name: str) -> Callable[[], tu
     return texts
 
 
-def _gradient(exact: Exact, i: int) -> Any:
+def _recorded(exact: Exact) -> bool:
+    return exact.output is not None and exact.output._requires_grad
+
+
+def gradient_tensor(exact: Exact, i: int) -> Any:
+    """The exact gradient by one argument as a tensor, which has its formula; None for a black box."""
+    if not _recorded(exact):
+        return None
     return tape_grad(exact.output, exact.leaves[i], retain_graph=True, allow_unused=True, materialize_grads=True)[0]
 
 

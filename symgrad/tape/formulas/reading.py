@@ -277,7 +277,8 @@ class Reading:
         extra = leaf if isinstance(leaf, Source) else leaf._extra
         if extra is None:
             return None, False
-        return site_name(extra.name, extra.site), extra.name is not None
+        found = site_name(extra.name, extra.site)
+        return found or getattr(extra, "variable", None), extra.name is not None
 
     def _free(self, name: str) -> str:
         found, k = name, self._counted.get(name, 1)

@@ -8,9 +8,11 @@ Nothing is paid otherwise but one look at ``WATCH.count``.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 import zlib
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +23,7 @@ from symgrad.notices import users_line
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
+from symgrad.tape.watching.variables import variable_of
 
 CHOICES = ("bool()", "in", "an index", "item()", "tolist()", "numpy()", "np.asarray()")
 """Reads on which a program may choose its way."""
@@ -66,8 +69,14 @@ class Watch:
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
         self.variables: list[Any] = []
+        self._above: Any = None
+
+    def is_above(self, frame: Any) -> bool:
+        """Whether a frame is that in which the watch began."""
+        return frame is self._above
 
     def __enter__(self) -> Self:
+        self._above = sys._getframe(1)
         WATCH.local.stack.append(self)
         if self.everything:
             step_aside()
@@ -78,6 +87,7 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._above = None
         WATCH.local.stack.pop()
         if self.everything:
             step_back()
@@ -137,6 +147,11 @@ def note_constant(tensor: Any, source: Any) -> None:
         watch.kept.append(tensor)
         if isinstance(tensor._value, np.ndarray):
             watch.marks.append((tensor, source, zlib.crc32(tensor._value.tobytes())))
+    innermost = watching()
+    if innermost is not None and source.shape and source.name is None and source.site is None:
+        arrays = (tensor._value, source.copied() if source.copied is not None else None)
+        is_held: Callable[[Any], bool] = lambda value: any(value is a for a in arrays if a is not None)  # noqa: E731
+        source.variable = variable_of(sys._getframe(1), is_held, innermost.is_above)
 
 
 def note_sharing(tensor: Any, made: Any) -> None:

@@ -1,8 +1,4 @@
-"""Mistakes in formulas: one change of a term that explains the difference between two formulas.
-
-A change is tried on the given formula (which would become right) and on the exact one (which would become the given
-one).  It is believed when it does so at several points of several sizes.
-"""
+"""Mistakes in formulas: the single changes of a term that people make, or that undo what they made."""
 
 from __future__ import annotations
 
@@ -11,30 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from symgrad.errors import SymgradError
 from symgrad.formula.term import (
     SIZE,
     SYMBOL,
     Term,
-    count,
     number,
     postorder,
     size_letter,
     size_product,
-    substitute,
 )
-from symgrad.judging.points import Point
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
-from symgrad.sources.sampling import value
-
-BUDGET = 1500
-"""Changes that are tried for one diagnosis of a formula of usual size; fewer of a large one."""
-
-_MISFITS = (SymgradError, ValueError, TypeError, IndexError, KeyError)
-"""What ops raise at arguments that do not fit."""
 
 Change = tuple[str, Term, Any, Any]
 """(kind, changed part, what it becomes, further words)"""
@@ -203,12 +186,23 @@ def _factors(t: Term) -> Iterator[Change]:
         for kept, gone in (t.args, t.args[::-1]):
             if kept.shape == t.shape:
                 yield "missing factor", t, kept, gone
-            elif not t.ndim:
+            elif kept.ndim == 1:
                 yield "missing factor", t, op("sum", kept, dim=(0,), keepdim=False), gone
     if t.op.name == "div" and t.args[0].shape in (t.shape, ()):
         yield "missing factor", t, t.args[0], op("div", 1, t.args[1])
     if t.op.name == "neg":
         yield "sign", t, t.args[0], t.args[0]
+
+
+def _axes(t: Term) -> Iterator[Change]:
+    """Another axis, of a sum, a softmax or what else runs along one."""
+    dim, count = t.params.get("dim"), t.args[0].ndim if t.args else 0
+    axis = dim[0] if isinstance(dim, tuple) and len(dim) == 1 else dim
+    if type(axis) is int and len(t.args) == 1:
+        for other in range(count):
+            if other != axis % count:
+                changed = {**t.params, "dim": (other,) if isinstance(dim, tuple) else other}
+                yield "axis", t, op(t.op.name, t.args[0], **changed), (axis % count, other)
 
 
 def _scaled(t: Term) -> Iterator[Change]:
@@ -230,90 +224,9 @@ _RULES: tuple[tuple[Callable[[Term], Iterator[Change]], ...], ...] = (
     (_powers,),
     (_factors,),
     (_complements, _functions),
+    (_axes,),
     (_scaled,),
 )
-
-
-class Search:
-    """Single changes that make one formula equal to another at all points."""
-
-    def __init__(self, points: Sequence[Point], symbols: Sequence[Term] = ()):
-        self.points = list(points)
-        self.symbols = symbols
-        self.left = BUDGET
-        self._users: tuple[Term | None, dict[Term, list[Term]]] = (None, {})
-
-    def found(self, root: Term, goals: Sequence[Any]) -> Change | None:
-        """The first change of ``root`` whose values are ``goals``, one array per point."""
-        price = 1 + count(root) // 100
-        for change in changes(root, self.symbols):
-            self.left -= price
-            if self.left < 0:
-                return None
-            if self.meets(root, change, goals):
-                return change
-        return None
-
-    def meets(self, root: Term, change: Change, goals: Sequence[Any]) -> bool:
-        """Whether a changed formula has the wanted values."""
-        _, part, other, _ = change
-        try:
-            other = other.term() if isinstance(other, Later) else other
-            if not isinstance(other, Term) or part is other:
-                return False
-            images = [substitute([root], {part: other})[0]]
-        except _MISFITS:
-            images = []
-        images += self.single(root, part, other) if isinstance(other, Term) else []
-        return any(isinstance(made, Term) and self.reaches(made, goals) for made in images)
-
-    def single(self, root: Term, part: Term, other: Term) -> list[Term]:
-        """The formula with one use of a shared part changed."""
-        out: list[Term] = []
-        for user, made in self._uses(root, part, other):
-            alone = [(user, made)] * self._shared(root, part)
-            for above, changed in [*alone, *(self._uses(root, user, made) if self._shared(root, user) else ())]:
-                try:
-                    out.append(substitute([root], {above: changed})[0])
-                except _MISFITS:
-                    continue
-        return out
-
-    def _shared(self, root: Term, part: Term) -> bool:
-        return len(self.users(root).get(part, [])) > 1
-
-    def _uses(self, root: Term, part: Term, other: Term) -> Iterator[tuple[Term, Any]]:
-        """The terms that use a part, and what they become when they use another."""
-        users = self.users(root).get(part, [])
-        for user in users if len(users) <= 6 else []:
-            try:
-                yield user, user.op(*(other if a is part else a for a in user.args), **user.params)
-            except _MISFITS:
-                continue
-
-    def users(self, root: Term) -> dict[Term, list[Term]]:
-        """The terms that use each term of a formula."""
-        if self._users[0] is not root:
-            found: dict[Term, list[Term]] = {}
-            for t in postorder([root]):
-                for a in dict.fromkeys(t.args):
-                    found.setdefault(a, []).append(t)
-            self._users = (root, found)
-        return self._users[1]
-
-    def reaches(self, made: Term, goals: Sequence[Any]) -> bool:
-        """Whether a formula has the wanted values at all points."""
-        return all(
-            near(value(made, p.values, p.sizes), goal, p.tolerance) for p, goal in zip(self.points, goals, strict=True)
-        )
-
-
-def near(found: Any, goal: Any, tolerance: float) -> bool:
-    """Whether an array is another within rounding."""
-    if found is None or goal is None or found.shape != goal.shape or not np.all(np.isfinite(found)):
-        return False
-    room = 20 * tolerance + 1e-9 * float(np.max(np.abs(goal), initial=0.0))
-    return bool(np.max(np.abs(found - goal), initial=0.0) <= room)
 
 
 def factors(root: Term) -> Iterator[Change]:
@@ -324,43 +237,3 @@ def factors(root: Term) -> Iterator[Change]:
         yield from (c for c in _factors(t) if c[0] == "missing factor")
         if t.op.name in ("mul", "div", "neg"):
             stack += [a for a in t.args if a.shape == t.shape and a.op.name in ("mul", "div", "neg")]
-
-
-def summands(root: Term) -> list[Term]:
-    """The terms of a sum with their signs."""
-    out: list[Term] = []
-    stack = [(root, False)]
-    while stack and len(out) < 40:
-        t, minus = stack.pop()
-        if t.op.name in ("add", "sub"):
-            stack.append((t.args[1], minus != (t.op.name == "sub")))
-            stack.append((t.args[0], minus))
-        elif t.op.name == "neg":
-            stack.append((t.args[0], not minus))
-        else:
-            out.append(lookup("neg")(t) if minus else t)
-    return out
-
-
-def expanded_summands(root: Term) -> list[Term]:
-    """The terms of a sum, with products of sums multiplied out where that is simple."""
-    parts = summands(root)
-    out: list[Term] = []
-    for part in parts:
-        out += _distributed(part)
-    return out if len(out) <= 24 else parts
-
-
-def _distributed(t: Term, depth: int = 0) -> list[Term]:
-    if t.op.name in ("add", "sub", "neg") and depth < 6:
-        return [x for s in summands(t) for x in (_distributed(s, depth + 1) if s is not t else [s])]
-    if depth < 6 and (t.op.name in ("mul", "matmul", "outer") or (t.op.name == "div")):
-        left = _distributed(t.args[0], depth + 1)
-        right = [t.args[1]] if t.op.name == "div" else _distributed(t.args[1], depth + 1)
-        if len(left) * len(right) > 1 and len(left) * len(right) <= 16:
-            try:
-                return [t.op(a, b, **t.params) for a in left for b in right]
-            except SymgradError:
-                # A number in a sum of arrays was broadcast; on its own it has no matrix product.
-                return [t]
-    return [t]

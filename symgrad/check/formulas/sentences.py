@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from symgrad.check.formulas.changes import Change
 from symgrad.check.report import Diagnosis
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term, describe
-from symgrad.judging.repairs import Change
 
 
 class _Told(NamedTuple):
@@ -78,6 +78,19 @@ def _mean(t: _Told) -> Diagnosis:
     return Diagnosis("factor", f"A {wrong} stands where a {right} should, {t.where}.", "1/n")
 
 
+def _function(t: _Told) -> Diagnosis:
+    given, right = t.extra if t.of_theirs else t.extra[::-1]
+    word = f"{given} stands where {right} should" if given and right else f"{right} is missing"
+    said = f"{word if right else f'{given} is too much'}, {t.where}."
+    return Diagnosis("function", f"The function {said}", "the derivative of a function, or the inner derivative")
+
+
+def _axis(t: _Told) -> Diagnosis:
+    given, right = t.extra if t.of_theirs else t.extra[::-1]
+    said = f"A {t.part.op.name} runs along axis {given}, and should along axis {right}, {t.where}."
+    return Diagnosis("axis", said, "the axis of a sum or a softmax")
+
+
 def _constant(t: _Told) -> Diagnosis:
     given, right = t.extra if t.of_theirs else t.extra[::-1]
     return Diagnosis("factor", f"A number is wrong: {given} instead of {right}.", "a factor")
@@ -101,6 +114,7 @@ _SENTENCES: dict[str, Callable[[_Told], Diagnosis]] = {
     "inverse": _inverse,
     "sum": _sum,
     "mean": _mean,
+    "axis": _axis,
     "constant": _constant,
     "factor": _scaled,
     "variable": _stands("variable", "a name taken for another"),
@@ -111,9 +125,7 @@ _SENTENCES: dict[str, Callable[[_Told], Diagnosis]] = {
     "order": lambda t: Diagnosis(
         "order", f"The factors stand in the wrong order {t.where}.", "matrix products do not commute"
     ),
-    "function": lambda t: Diagnosis(
-        "function", f"A function is wrong {t.where}.", "the derivative of a function, or the inner derivative"
-    ),
+    "function": _function,
     "diag": lambda t: Diagnosis(
         "diag", f"A diag is {'too much' if t.of_theirs else 'missing'} {t.where}.", "diag(x) and x"
     ),
