@@ -28,6 +28,7 @@ from symgrad.ops.linalg.sharing import copy_of, parts_of
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
+from symgrad.tape.formulas.variables import called_like_variable
 from symgrad.tape.graph import Labelled, Node, Source, sequence
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.aliases import Invalid
@@ -161,6 +162,7 @@ class Recorded:
                 extra.source.kept = self._value if self._value.base is None else self._value.copy()
         if WATCH.count:
             note_constant(self, extra.source)
+            called_like_variable(self, extra.source, plain)
         return extra.source
 
     def edge(self, saved: bool | None = None) -> Any:

@@ -120,3 +120,22 @@ def test_two_changes_complete_each_other_only_where_they_add_up():
     pairs.note([given[0] + 1, given[1]], "another one")
     pairs.note([given[0], given[1] + missing[1]], "the second")
     assert set(pairs.complete()) == {("the first", "the second"), ("the second", "the first")}
+
+
+W, T = RNG.normal(size=(3, 4)), np.eye(4)[RNG.integers(0, 4, 5)]
+
+
+def cross_entropy(W):
+    S = X @ W
+    return np.sum(np.log(np.sum(np.exp(S), axis=1))) - np.sum(T * S)
+
+
+def normalised_by_columns(W):
+    E = np.exp(X @ W)
+    return X.T @ (E / E.sum(axis=0) - T)
+
+
+def test_a_sum_that_is_divided_by_is_mended_with_its_axis_kept():
+    assert "+ return X.T @ (E / E.sum(axis=1, keepdims=True) - T)" in str(
+        check(cross_entropy, normalised_by_columns, W)
+    )

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from symgrad.notices import is_of_program, is_of_user
+from symgrad.tape.formulas.variables import variable_of
 from symgrad.tape.graph import Source
 from symgrad.tape.observers import STANDING, observing
-from symgrad.tape.watching.variables import variable_of
 
 _CHECK = str(Path(__file__).parent.parent) + os.sep
 

@@ -12,7 +12,6 @@ import sys
 import threading
 import weakref
 import zlib
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +22,6 @@ from symgrad.notices import users_line
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
-from symgrad.tape.watching.variables import variable_of
 
 CHOICES = ("bool()", "in", "an index", "item()", "tolist()", "numpy()", "np.asarray()")
 """Reads on which a program may choose its way."""
@@ -147,11 +145,6 @@ def note_constant(tensor: Any, source: Any) -> None:
         watch.kept.append(tensor)
         if isinstance(tensor._value, np.ndarray):
             watch.marks.append((tensor, source, zlib.crc32(tensor._value.tobytes())))
-    innermost = watching()
-    if innermost is not None and source.shape and source.name is None and source.site is None:
-        arrays = (tensor._value, source.copied() if source.copied is not None else None)
-        is_held: Callable[[Any], bool] = lambda value: any(value is a for a in arrays if a is not None)  # noqa: E731
-        source.variable = variable_of(sys._getframe(1), is_held, innermost.is_above)
 
 
 def note_sharing(tensor: Any, made: Any) -> None:

@@ -1,0 +1,70 @@
+"""Constants that are called like the variables of the user's functions that hold them, in formulas and programs."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from symgrad.notices import is_of_program
+from symgrad.op import lookup
+from symgrad.tape.watching.watch import watching
+
+
+def called_like_variable(tensor: Any, source: Any, constant: Callable[[Any, Any], Any]) -> None:
+    """Give an array without a name, which a function takes from outside while a tracer looks on, that of its variable.
+
+    One that the function has transposed, as in ``X.T @ r``, is read as the transpose of that variable; ``constant``
+    makes a tensor of a class and an array.
+    """
+    watch, array = watching(), tensor._value
+    if watch is None or not source.shape or source.name is not None or source.site is not None:
+        return
+    frame, whole = sys._getframe(1), list[Any]()
+
+    def is_transposed(value: Any) -> bool:
+        if _is_transpose(value, array):
+            whole.append(value)
+        return bool(whole) and value is whole[-1]
+
+    source.variable = variable_of(frame, lambda value: value is array, watch.is_above)
+    if source.variable is None and source.recipe is None and variable_of(frame, is_transposed, watch.is_above):
+        part = ("constant", {"source": constant(type(tensor), whole[-1]).source()})
+        source.recipe = ("made", {"op": lookup("permute"), "args": (part,), "params": {"dims": (1, 0)}})
+
+
+def _is_transpose(value: Any, array: Any) -> bool:
+    """Whether a value is the array in memory that another one is the transpose of."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim == 2
+        and value.shape == array.shape[::-1]
+        and value.strides == array.strides[::-1]
+        and value.dtype == array.dtype
+        and value.__array_interface__["data"] == array.__array_interface__["data"]
+    )
+
+
+def variable_of(frame: Any, is_held: Callable[[Any], bool], is_end: Callable[[Any], bool]) -> str | None:
+    """The variable that holds an array, in the outermost of the user's functions from a frame on that has one.
+
+    ``is_end`` tells the frame that called them, and ``is_held`` whether a value is that array.
+    """
+    found = None
+    while frame is not None and not is_end(frame):
+        if is_of_program(frame.f_code.co_filename):
+            known = dict(frame.f_locals)
+            own = known.get("self")
+            parts = vars(own) if hasattr(own, "__dict__") else {}
+            outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+            held = (name for name, value in {**outside, **parts, **known}.items() if is_held(value))
+            found = next((name for name in held if _may_be_symbol(name)), found)
+        frame = frame.f_back
+    return found
+
+
+def _may_be_symbol(name: str) -> bool:
+    return not name.startswith("_") and name.isidentifier() and not keyword.iskeyword(name) and name not in ("I", "np")

@@ -1,0 +1,82 @@
+"""Arrays that a function takes from outside are called like the variables that hold them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import symgrad as sg
+
+RNG = np.random.default_rng(4)
+DESIGN, target = RNG.normal(size=(7, 3)), RNG.normal(size=7)
+w = RNG.normal(size=3)
+
+
+def squares(w):
+    return np.sum((DESIGN @ w - target) ** 2)
+
+
+def normal_equations(w):
+    rest = DESIGN.T @ (DESIGN @ w - target)
+    return rest @ rest
+
+
+def test_globals_have_their_names_in_formulas():
+    assert sg.latex(squares, w, wrt="w") == (
+        r"2 \mathrm{DESIGN}^{\top} \left(\mathrm{DESIGN} \, w - \mathrm{target}\right)"
+    )
+
+
+def test_variables_of_enclosing_functions_and_parts_of_self_do_too():
+    class Model:
+        def __init__(self):
+            self.S = RNG.normal(size=(3, 3))
+
+        def value(self, w):
+            return w @ self.S @ b
+
+    b = RNG.normal(size=3)
+    assert sg.latex(lambda w: Model().value(w), w, wrt="w") == "S b"
+
+
+def test_the_outermost_variable_gives_the_name():
+    def inner(A, w):
+        return np.sum(np.sin(A @ w))
+
+    assert sg.latex(lambda w: inner(DESIGN, w), w) == r"\mathbf{1}^{\top} \sin\left(\mathrm{DESIGN} \, w\right)"
+
+
+def test_a_transposed_variable_is_its_transpose():
+    X = DESIGN
+    assert sg.latex(lambda w: np.sum(np.exp(X.T @ (X @ w))), w) == r"\mathbf{1}^{\top} e^{X^{\top} X w}"
+
+
+def test_programs_read_a_variable_once():
+    source = sg.compile(normal_equations, w).source
+    assert "def normal_equations(w, DESIGN=DESIGN, target=target):" in source
+    assert "DESIGN.T @ (DESIGN @ w - target)" in source
+
+
+def test_what_has_a_notation_of_its_own_keeps_it():
+    Q = np.eye(3)
+    assert sg.latex(lambda w: w @ Q @ w, w) == r"w^{\top} w"
+
+
+def test_the_name_of_a_parameter_belongs_to_the_parameter():
+    def f(x):
+        return np.sum(x * DESIGN[0])
+
+    def shadowed(w):
+        x = np.array([1.0, -2.0, 3.5])
+        return np.sum(w * x)
+
+    assert "x" in sg.latex(f, w)
+    assert sg.latex(shadowed, w, wrt="w") == "x"
+
+
+def test_checks_have_one_symbol_for_a_variable_that_is_read_twice():
+    def counts(w):
+        return np.sum(np.exp(DESIGN @ w) - target * (DESIGN @ w))
+
+    report = str(sg.check(counts, lambda w: DESIGN.T @ np.exp(DESIGN @ w), w))
+    assert "DESIGN.T @ (exp(DESIGN @ w) - target)" in report
+    assert "DESIGN_2" not in report
