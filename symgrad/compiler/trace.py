@@ -279,7 +279,7 @@ def _traced(
     made = Trace(function_name(function))
     made.exact = exact
     start, before, count = next(sequence), values_read(), numbers_made()
-    watch = Watch(everything=exact)
+    watch = Watch(everything=exact, names=True)
     tensors: list[Any] = []
     names: list[str] = []
     call_args = []

@@ -102,7 +102,7 @@ class Run:
                     tensors.append(tensor)
                 row.append(tensor)
             call_args.append(containers.unflatten(structure, iter(row)))
-        watch = Watch()
+        watch = Watch(names=True)
         watch.inputs.update(map(id, tensors))
         with watch, enable_grad():  # which follows values past a detach
             start = next(sequence)

@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
-from symgrad.tape.watching.watch import watching
+from symgrad.tape.watching.watch import WATCH
 
 
 def called_like_variable(tensor: Any, source: Any, constant: Callable[[Any, Any], Any]) -> None:
@@ -20,9 +20,10 @@ def called_like_variable(tensor: Any, source: Any, constant: Callable[[Any, Any]
     One that the function has transposed, as in ``X.T @ r``, is read as the transpose of that variable; ``constant``
     makes a tensor of a class and an array.
     """
-    watch, array = watching(), tensor._value
+    watch, array = next((w for w in WATCH.local.stack if w.names), None), tensor._value
     if watch is None or not source.shape or source.name is not None or source.site is not None:
         return
+    is_above: Callable[[Any], bool] = lambda frame: frame is watch.frame  # noqa: E731
     frame, whole = sys._getframe(1), list[Any]()
 
     def is_transposed(value: Any) -> bool:
@@ -30,8 +31,8 @@ def called_like_variable(tensor: Any, source: Any, constant: Callable[[Any, Any]
             whole.append(value)
         return bool(whole) and value is whole[-1]
 
-    source.variable = variable_of(frame, lambda value: value is array, watch.is_above)
-    if source.variable is None and source.recipe is None and variable_of(frame, is_transposed, watch.is_above):
+    source.variable = variable_of(frame, lambda value: value is array, is_above)
+    if source.variable is None and source.recipe is None and variable_of(frame, is_transposed, is_above):
         part = ("constant", {"source": constant(type(tensor), whole[-1]).source()})
         source.recipe = ("made", {"op": lookup("permute"), "args": (part,), "params": {"dims": (1, 0)}})
 

@@ -53,11 +53,15 @@ class Watch:
     ``detached`` has pairs of constants, weakly, of which one was detached from the other and shares its memory.
     ``refuses``: what no formula can repeat does not happen, it raises ``FormulaError``; with ``"reads"`` looks at
     values, too, since they are not those of a real run.
+    ``names``: arrays from outside are called like the variables that hold them in functions below the ``frame`` where
+    the watch begins.
     """
 
-    def __init__(self, everything: bool = False, refuses: tuple[str, ...] = ()) -> None:
+    def __init__(self, everything: bool = False, refuses: tuple[str, ...] = (), names: bool = False) -> None:
         self.everything = everything
         self.refuses = refuses
+        self.names = names
+        self.frame: Any = None
         self.reads: list[Read] = []
         self.kept: list[Any] = []
         self.marks: list[tuple[Any, Any, int]] = []
@@ -67,14 +71,10 @@ class Watch:
         self.problems: list[str] = []
         self.passes: list[tuple[int, int]] = []
         self.variables: list[Any] = []
-        self._above: Any = None
-
-    def is_above(self, frame: Any) -> bool:
-        """Whether a frame is that in which the watch began."""
-        return frame is self._above
 
     def __enter__(self) -> Self:
-        self._above = sys._getframe(1)
+        if self.names:
+            self.frame = sys._getframe(1)
         WATCH.local.stack.append(self)
         if self.everything:
             step_aside()
@@ -85,7 +85,7 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._above = None
+        self.frame = None
         WATCH.local.stack.pop()
         if self.everything:
             step_back()
