@@ -49,7 +49,7 @@ def diagnose(case: Case) -> Diagnosis:
             case.refuted.add(hypothesis)
     if case.surgeon is not None:
         case.surgeon.patience *= PATIENCE
-    found = _past_still(case)
+    found = _past_still(case) or changed_formula(case) or _remaining_entries(case)
     if found is not None:
         return found
     with np.errstate(all="ignore"):
@@ -519,7 +519,6 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     some_rounds,
     rounds_scaled_by_any,
     _added_by_any_number,
-    changed_formula,
     path_with_factor,
     _precision,
     _factor,
@@ -574,7 +573,7 @@ def _past_still(case: Case) -> Diagnosis | None:
                 found = hypothesis(past)
                 if found is not None:
                     return found
-    return _remaining_entries(case)
+    return None
 
 
 def _some(count: int, size: int) -> str:

@@ -28,7 +28,7 @@ MOST_CHANGES = 600
 
 def changed_formula(case: Case) -> Diagnosis | None:
     """One change of the exact gradient makes it the given one: of its shortest form, or of that multiplied out."""
-    if case.off is None or case.subject.derivative.kind != "gradient":
+    if case.off is None or case.is_late or case.subject.derivative.kind != "gradient":
         return None
     forms, values, sizes = _forms(case)
 
