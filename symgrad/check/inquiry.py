@@ -17,6 +17,7 @@ from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.hypotheses import diagnose
 from symgrad.check.diagnosis.locate import locate
 from symgrad.check.diagnosis.retry import same_everywhere, second_look
+from symgrad.check.diagnosis.written import changed_formula
 from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
@@ -103,7 +104,7 @@ class Inquiry:
                 second_look(self.subject, self.given, self.arguments, i)
                 or _of_sample(cases[i])
                 or _of_two(self.arguments, i)
-                or _of_function(self.given, self.subject, cases[i], diagnose(cases[i]))
+                or _of_formula(cases[i], _of_function(self.given, self.subject, cases[i], diagnose(cases[i])))
             )
         for case in cases:  # a mistake found for one argument may be that of those before it
             found = case.argument.diagnosis
@@ -166,6 +167,11 @@ def _of_function(given: Given, subject: Subject, case: Case, found: Diagnosis) -
         "values.",
         f"out={given.changed[0]}, or an operation in place on an argument; a copy keeps the old values",
     )
+
+
+def _of_formula(case: Case, found: Diagnosis) -> Diagnosis:
+    """A mistake without a name that is one of the formula as a whole, as people write it."""
+    return changed_formula(case) or found if found.kind in UNNAMED else found
 
 
 def _of_two(arguments: Sequence[ArgumentReport], i: int) -> Diagnosis | None:

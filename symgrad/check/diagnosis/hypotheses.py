@@ -31,7 +31,6 @@ from symgrad.check.diagnosis.windows import (
     windows_elsewhere,
     windows_overwritten,
 )
-from symgrad.check.diagnosis.written import changed_formula
 from symgrad.check.graph.surgery import text_of as describe_edge
 from symgrad.check.report import Diagnosis, number_text, two_texts
 from symgrad.tape.graph import Node
@@ -49,7 +48,7 @@ def diagnose(case: Case) -> Diagnosis:
             case.refuted.add(hypothesis)
     if case.surgeon is not None:
         case.surgeon.patience *= PATIENCE
-    found = _past_still(case) or changed_formula(case) or _remaining_entries(case)
+    found = _past_still(case) or _remaining_entries(case)
     if found is not None:
         return found
     with np.errstate(all="ignore"):
