@@ -75,8 +75,8 @@ def fitted_to(x: Any, index: Any, value: Any) -> Any:
 
     torch does both before it writes, which the node of a tracked value shows; arrays of places take it unexpanded.
     """
-    shape = shape_of(value)
-    if not shape or (shape[0] != 1 and not value._requires_grad):
+    shape, tracked = shape_of(value), getattr(value, "_requires_grad", False)  # a value of forward mode has a tangent
+    if not shape or (shape[0] != 1 and not tracked):
         return value
     arrays = index_steps(x.raw_shape, index)[-1:] == ["Index"]
     if arrays and shape[0] != 1:
@@ -85,7 +85,7 @@ def fitted_to(x: Any, index: Any, value: Any) -> Any:
     if shape == wanted:
         return value
     first = next((k for k, size in enumerate(shape) if size != 1), len(shape))
-    rest, tracked = shape[first:], value._requires_grad and not arrays
+    rest, tracked = shape[first:], tracked and not arrays
     fits = len(rest) <= len(wanted) and all(n in (1, m) for n, m in zip(rest[::-1], wanted[::-1], strict=False))
     if first or (tracked and fits):
         value = lookup("reshape")(value, shape=rest)
