@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from symgrad.notices import is_of_program
 from symgrad.op import lookup
+from symgrad.tape.formulas.names import site_name
 from symgrad.tape.watching.watch import WATCH
 
 
@@ -62,10 +62,6 @@ def variable_of(frame: Any, is_held: Callable[[Any], bool], is_end: Callable[[An
             parts = vars(own) if hasattr(own, "__dict__") else {}
             outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
             held = (name for name, value in {**outside, **parts, **known}.items() if is_held(value))
-            found = next((name for name in held if _may_be_symbol(name)), found)
+            found = next((name for name in held if not name.startswith("_") and site_name(None, name)), found)
         frame = frame.f_back
     return found
-
-
-def _may_be_symbol(name: str) -> bool:
-    return not name.startswith("_") and name.isidentifier() and not keyword.iskeyword(name) and name not in ("I", "np")
