@@ -147,12 +147,13 @@ def primed(text: str) -> list[str]:
 
 
 _D = r"(?:\\(?:mathrm|rm)\s*\{?\s*d\s*\}?|d|\\partial|∂)"
+_ASKED_FOR = "a derivative that is to be found is asked for with wrt=, as in formula('sin(x)', wrt='x')"
 _UNREAD = {
     "d": (
         re.compile(
             rf"\\[dt]?frac\s*\{{?\s*{_D}\s*\}}?\s*\{{\s*{_D}\s*\\?\w+\s*\}}|(?<![\w.]){_D}/{_D}[^\W\d](?![\w.])"
         ),
-        "a derivative that is to be found is asked for with wrt=, as in formula('sin(x)', wrt='x')",
+        _ASKED_FOR,
     ),
     "E": (
         re.compile(r"\\(?:mathbb|mathsf|operatorname)\s*\{?\s*E\s*\}?"),
@@ -160,7 +161,7 @@ _UNREAD = {
     ),
     r"\nabla": (
         re.compile(r"\\(?:nabla|partial)(?![A-Za-z])|[∇∂]"),
-        "a derivative that is to be found is asked for with wrt=, as in formula('sin(x)', wrt='x')",
+        _ASKED_FOR,
     ),
     r"\arg": (
         re.compile(r"\\arg(?![A-Za-z])|\\operatorname\*?\s*\{\s*arg(?:\s+|\s*\\[,;! ]\s*)(?:max|min)\s*\}"),

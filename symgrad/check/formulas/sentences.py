@@ -87,7 +87,7 @@ def _function(t: _Told) -> Diagnosis:
 
 def _axis(t: _Told) -> Diagnosis:
     given, right = t.extra if t.of_theirs else t.extra[::-1]
-    said = f"A {t.part.op.name} runs along axis {given}, and should along axis {right}, {t.where}."
+    said = f"The axis of {t.part.op.name} is axis {given}, and should be axis {right}, {t.where}."
     return Diagnosis("axis", said, "the axis of a sum or a softmax")
 
 
