@@ -2,11 +2,13 @@
 
 A size that Python turned into a plain number (``len(x)``, ``math.sqrt(x.shape[0])``, a loop over the rows) looks like
 any other number in a trace.  Calls are safe all the same, as each shape is traced; but source text, the program alone
-and saved files are used at any size, so they ask here first.
+and saved files are used at any size, so they ask here first.  Numbers that follow the sizes at three choices of them,
+such as ``0.5 * len(x)``, are written with letters; what follows no rule holds for one size.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.trace import Trace, is_array, trace
+from symgrad.compiler.trace import Output, Trace, is_array, trace
+from symgrad.formula.joined import joined
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
@@ -34,6 +37,52 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     ``args`` has the structure of the arguments; what is an array there is taken from the trace.
     """
     grown: Values = {}
+    moves = _moves(found)
+    letters = moves[0].keys()
+    if not letters or all(_same_at(function, args, found, sizes, grown) for sizes in moves):
+        return set(), grown
+    alone = {
+        letter
+        for letter in letters
+        if not all(_same_at(function, args, found, {letter: sizes[letter]}, grown) for sizes in moves)
+    }
+    return {found.sizes[letter] for letter in alone or letters}, grown
+
+
+def with_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
+    """The trace with sizes for the numbers that Python made of them, ``0.5 * len(x)``; None where that is not all.
+
+    The traces at two more choices of sizes tell how the numbers follow them.
+    """
+    traces, letters = [found], _moves(found)[0].keys()
+    for sizes in _moves(found):
+        other = _trace_at(function, args, found, _followed(found, sizes))
+        if other is None or not _same_surroundings(found, other, {}):
+            return None
+        traces.append(other)
+    return _joined(traces, [{s: t[s] for s in letters if s.isidentifier()} for t in (found.sizes, *_moves(found))])
+
+
+def _joined(traces: Sequence[Trace], sizes: Sequence[Mapping[str, int]]) -> Trace | None:
+    """One trace of several at different sizes, of which each number that differs follows the sizes."""
+    first = traces[0]
+    made = copy.copy(first)
+    if first.base is not None:
+        bases = [t.base for t in traces if t.base is not None]
+        made.base = _joined(bases, sizes) if len(bases) == len(traces) else None
+    if (made.base is None) != (first.base is None) or len({len(t.outputs) for t in traces}) > 1:
+        return None
+    made.outputs = []
+    for row in zip(*(t.outputs for t in traces), strict=True):
+        term = joined([o.term for o in row], sizes)
+        if term is None:
+            return None
+        made.outputs.append(Output(term, row[0].dtype, row[0].shape, row[0].derivative))
+    return made
+
+
+def _moves(found: Trace) -> tuple[dict[str, int], dict[str, int]]:
+    """Other sizes for the letters of a trace, twice."""
     written = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
     letters = {s for s in written if s.isidentifier()} or written
     taken = {n for i in found.inputs for n in np.shape(i.value)}
@@ -50,15 +99,7 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
     if _entries(found, apart) > LARGE:
         apart = _next_free(rising, {letter: 2 * n for letter, n in found.sizes.items()}, taken)
-    moves = (others, apart)
-    if not letters or all(_same_at(function, args, found, sizes, grown) for sizes in moves):
-        return set(), grown
-    alone = {
-        letter
-        for letter in letters
-        if not all(_same_at(function, args, found, {letter: sizes[letter]}, grown) for sizes in moves)
-    }
-    return {found.sizes[letter] for letter in alone or letters}, grown
+    return others, apart
 
 
 def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
@@ -121,18 +162,25 @@ def _as_given(value: Any, example: Any) -> Any:
 def _same_at(
     function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int], grown: Values
 ) -> bool:
-    """Whether a trace at other sizes gives the same formulas; sizes made of others follow them."""
-    sizes = _followed(found, sizes)
+    """Whether a trace at other sizes gives the same formulas."""
+    other = _trace_at(function, args, found, _followed(found, sizes))
+    return other is not None and _same_terms(found, other) and _same_surroundings(found, other, grown)
+
+
+def _trace_at(
+    function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]
+) -> Trace | None:
+    """A trace at other sizes; None where the function does not run there."""
     for definite in (False, True):
         moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
         try:
             with np.errstate(all="ignore"):
-                return _same(found, trace(function, moved), grown)
+                return trace(function, moved)
         except np.linalg.LinAlgError:
             continue
         except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
-            return False
-    return False
+            return None
+    return None
 
 
 def _resized(i: Any, sizes: Mapping[str, int], definite: bool) -> Any:
@@ -146,12 +194,17 @@ def _resized(i: Any, sizes: Mapping[str, int], definite: bool) -> Any:
     return made
 
 
-def _same(a: Trace, b: Trace, grown: Values) -> bool:
-    """Whether two traces have the same formulas, looked at the same and took the same constants.
+def _same_terms(a: Trace, b: Trace) -> bool:
+    """Whether two traces have the same formulas."""
+    return [o.term for o in a.outputs] == [o.term for o in b.outputs]
+
+
+def _same_surroundings(a: Trace, b: Trace, grown: Values) -> bool:
+    """Whether two traces looked at the same and took the same constants.
 
     A constant that has grown with an argument is noted with its values; the shapes of both tell.
     """
-    if [o.term for o in a.outputs] != [o.term for o in b.outputs] or len(a.guards) != len(b.guards):
+    if len(a.guards) != len(b.guards):
         return False
     for (term, seen, _), (other, also, _) in zip(a.guards, b.guards, strict=True):
         if term is not other or not np.array_equal(seen, also, equal_nan=seen.dtype.kind in "fc"):

@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.generality import apart, filled, fixed_sizes
+from symgrad.compiler.generality import apart, filled, fixed_sizes, with_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
@@ -301,6 +301,9 @@ class Specialised:
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
                 return program
+            joined = with_sizes(self.function, variant.example, program.trace) if sizes else None
+            if joined is not None:
+                return build(joined, self.name if self.named else None, stable=self.stable)
             args = filled(variant.example, [i.value for i in program.trace.inputs])
             # Where no size is free, those of constants are not, either.
             given = {n for i in program.trace.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}

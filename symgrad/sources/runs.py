@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 from collections.abc import Callable, Collection, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError, SymgradError
-from symgrad.formula.term import NUMBER, Term, as_term, evaluate, full, number, postorder, size_letter
+from symgrad.formula.joined import joined
+from symgrad.formula.term import Term, evaluate, postorder
 from symgrad.interop.array_calls import called as called_with_arrays
-from symgrad.op import lookup
 from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
 from symgrad.tape.formulas.reading import Reading
@@ -155,97 +153,11 @@ def _for_all_sizes(term: Term, sizes: dict[Any, int], again: Callable[..., tuple
     others, second = again(OTHER_SIZES)
     if second is term:
         return term
-    found = _joined(term, second, sizes, others)
+    found = joined([term, second], [sizes, others])
     if found is None:
         return None
     third, proof = again(THIRD_SIZES)
     return found if _same(found, proof, third) else None
-
-
-def _joined(a: Term, b: Term, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    """One formula of two that differ in numbers, each of which follows a size."""
-    image: dict[tuple[Term, Term], Term] = {}
-    stack = [(a, b)]
-    while stack:
-        pair = stack[-1]
-        x, y = pair
-        if x is y:
-            image[pair] = x
-        elif x.op.name != y.op.name or len(x.args) != len(y.args):
-            return None
-        else:
-            below = list(zip(x.args, y.args, strict=True))
-            missing = [p for p in below if p not in image]
-            if missing:
-                stack += missing
-                continue
-            made = _joined_node(x, y, [image[p] for p in below], sizes, others)
-            if made is None:
-                return None
-            image[pair] = made
-        stack.pop()
-    return image[a, b]
-
-
-def _joined_node(x: Term, y: Term, args: list[Term], sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    if x.op is NUMBER:
-        return _following(x.number, y.number, sizes, others)
-    if x.op.name == "full" and {**x.params, "value": 0} == {**y.params, "value": 0}:
-        value = _following(x.params["value"], y.params["value"], sizes, others)
-        return None if value is None else lookup("mul")(full(x.shape, 1, x.dtype), value)
-    if x.op.kind == "leaf" or x.params != y.params:
-        return None
-    try:
-        return as_term(x.op(*args, **x.params))
-    except SymgradError:
-        return None
-
-
-def _following(v: Any, w: Any, sizes: dict[Any, int], others: dict[Any, int]) -> Term | None:
-    """The number that is ``v`` at some sizes and ``w`` at others: c n, c/n, c n m, c (n-1), c log n, c √n."""
-    if any(isinstance(a, (bool, str, complex)) or not v or not w for a in (v, w)):
-        return None
-    letters = list(sizes)
-    plain = [(size_letter(s), sizes[s], others[s]) for s in letters]
-    less = [(size_letter(s) - 1, sizes[s] - 1, others[s] - 1) for s in letters]  # type: ignore[operator]
-    pairs = [(s * t, a * c, b * d) for (s, a, b), (t, c, d) in itertools.combinations_with_replacement(plain, 2)]  # type: ignore[operator]
-    for measure, at_first, at_second in (*plain, *less, *pairs):
-        for p in (1, -1):
-            c = _exact(v / Fraction(at_first) ** p)
-            if c is not None and abs(float(c * Fraction(at_second) ** p) - w) <= 1e-12 * abs(w):
-                return lookup("mul")(number(c), measure) if p == 1 else lookup("div")(number(c), measure)  # type: ignore[no-any-return]
-    for measure, at_first, at_second in plain:
-        c = v / at_first
-        if abs(c * at_second - w) <= 1e-14 * abs(w):  # n log(2π) / 2, where Python made len(y) a plain number
-            return lookup("mul")(number(float(c)), measure)  # type: ignore[no-any-return]
-        c = _exact(v / math.log(at_first))
-        if c is not None and abs(float(c) * math.log(at_second) - w) <= 1e-12 * abs(w):
-            return lookup("mul")(number(c), lookup("log")(measure))  # type: ignore[no-any-return]
-    for measure, at_first, at_second in plain:
-        for p in (1, -1):
-            found = _affine(Fraction(v) ** p, Fraction(w) ** p, at_first, at_second)
-            if found is not None:
-                total = lookup("add")(lookup("mul")(number(found[0]), measure), number(found[1]))
-                return total if p == 1 else lookup("div")(number(1), total)  # type: ignore[no-any-return]
-    for measure, at_first, at_second in plain:
-        for root in (Fraction(1, 2), Fraction(-1, 2)):
-            c = _exact(v / at_first**root)
-            if c is not None and abs(float(c) * at_second**root - w) <= 1e-12 * abs(w):
-                return lookup("mul")(number(c), lookup("pow")(measure, number(root)))  # type: ignore[no-any-return]
-    return None
-
-
-def _affine(v: Fraction, w: Fraction, n: int, m: int) -> tuple[int, int] | None:
-    """The whole numbers a and b with which ``v`` is a n + b and ``w`` is a m + b: lengths of parts of an axis."""
-    slope = (w - v) / (m - n)
-    found = (slope, v - slope * n)
-    return None if any(x.denominator != 1 for x in found) else (int(found[0]), int(found[1]))
-
-
-def _exact(c: Any) -> Fraction | None:
-    """A number as a simple fraction."""
-    found = Fraction(c).limit_denominator(1000)
-    return found if abs(float(found) - float(c)) <= 1e-12 * abs(float(c)) else None
 
 
 def _same(a: Term, b: Term, sizes: dict[Any, int]) -> bool:

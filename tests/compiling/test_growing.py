@@ -1,5 +1,6 @@
-"""Constants that a function makes of a size: a program that is shown or saved makes them, at every size."""
+"""Constants and numbers that a function makes of a size: a program that is shown or saved makes them, at every size."""
 
+import math
 import subprocess
 import sys
 
@@ -148,3 +149,41 @@ def test_places_that_are_spread_over_an_axis_follow_its_size(name, padded):
         return (at([2, 0, 1])[name](sg.nn.functional.pad(A, (1, 2)) if padded else A) ** 2).sum()
 
     checked(f, lambda k: rng.normal(size=(7 + k, 9 + 2 * k)))
+
+
+def normal(x):
+    n, m = x.shape
+    return 0.5 * n * m * np.log(2 * np.pi) * x[0, 0] + (x * x).sum() / 2.0
+
+
+LETTERED = {
+    "shape": lambda x: (x * x).sum() / x.shape[0],
+    "mean": lambda x: x.mean() + sg.std(x),
+    "len": lambda x: (x * x).sum() / len(x),
+    "math.sqrt": lambda x: (x * x).sum() / math.sqrt(x.shape[0]),
+    "np.sqrt": lambda x: (x * x).sum() / np.sqrt(x.shape[0]),
+    "logarithm": lambda x: (x * x).sum() * math.log(x.shape[1]),
+    "float": lambda x: (x * x).sum() / float(x.shape[0]),
+    "float first": lambda x: 0.7 * x.shape[0] * (x * x).sum(),
+    "pairs": lambda x: x.sum() ** 2 / (0.5 * len(x) * (len(x) - 1)),
+    "irrational": normal,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("how", LETTERED)
+def test_what_python_makes_of_a_size_follows_it_in_programs(how, dtype, tmp_path):
+    """Twice as many rows as columns, as in the example, is no rule."""
+    f = LETTERED[how]
+    g = sg.compile(grad(f), rng.random((6, 3)).astype(dtype))
+    assert "(n, m)" in g.source
+    g.save(tmp_path / "g.py")
+    space = {}
+    exec((tmp_path / "g.py").read_text(), space)
+    rtol = 1e-6 if dtype is np.float32 else 1e-13
+    for shape in ((6, 3), (9, 4), (2, 5)):
+        x = rng.random(shape).astype(dtype)
+        expected = grad(f)(x).numpy()
+        for found in (g.program(x), space[g.program.name](x)):
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
