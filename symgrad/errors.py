@@ -96,7 +96,12 @@ class CompileError(SymgradError, ValueError):
 
 
 class KinkError(AutogradError):
-    """A derivative was asked for at a kink while ``conventions("raise")`` is in force."""
+    """A derivative was asked for at a kink while ``conventions("raise")`` is in force.
+
+    ``place`` says where the kink is: ``x = 0``.
+    """
+
+    place = ""
 
 
 class LawBroken(SymgradError, AssertionError):

@@ -145,8 +145,8 @@ def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
 def with_shares(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """log Σ e^x of what the program has the shares of, with the axis kept as that has it; e^log softmax is softmax.
 
-    And a surprise is an entry of log softmax, where softmax is there.  The schedule then finds both from the same
-    exponentials.
+    And the cross entropy of a label is an entry of log softmax, where softmax is there.  The schedule then finds both
+    from the same exponentials.
     """
     logs = {t.args[0] for t in order if t.op.name == "exp" and t.args[0].op.name == "log_softmax"}
     shares = {(t.args[0], t.params["dim"]) for t in order if t.op.name == "shares"}
@@ -155,12 +155,12 @@ def with_shares(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
         if t.op.name == "logsumexp" and not t.params["keepdim"] and (t.args[0], *t.params["dim"]) in shares
     }  # fmt: skip
     known = {t.args[0] for t in order if t.op.name == "softmax" and t.params["dim"] == t.ndim - 1}
-    surprises = {t for t in order if t.op.name == "surprise_of_label" and t.args[0] in known}
-    if not logs and not totals and not surprises:
+    entropies = {t for t in order if t.op.name == "label_cross_entropy" and t.args[0] in known}
+    if not logs and not totals and not entropies:
         return list(outputs)
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
-        if term in surprises:
+        if term in entropies:
             return -lookup("chosen")(lookup("log_softmax")(args[0], dim=args[0].ndim - 1), args[1])
         if term.op.name == "exp" and term.args[0] in logs:
             return make(lookup("softmax"), args[0].args, args[0].params, term.shape, term.dtype)

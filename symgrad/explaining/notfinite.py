@@ -10,7 +10,7 @@ import numpy as np
 from symgrad.autograd.sweeps.autopsy import Autopsy, Infinite, first
 from symgrad.explaining.answer import Cause, at_text, number_text
 from symgrad.explaining.gains import gain_causes
-from symgrad.explaining.reaching import argument_value, given_text, reached
+from symgrad.explaining.reaching import argument_value, given_text, ill_posed, reached
 from symgrad.explaining.replay import Edge
 from symgrad.explaining.scene import Scene, scalar
 
@@ -53,7 +53,11 @@ def not_finite_causes(scene: Scene, index: tuple[int, ...], kind: str) -> list[C
     what = "nan" if kind == "nan" else "infinity"
     text = f"The {what} begins in {scene.call(node)}{at_text(birth.index)}" + (f", where {given}." if given else ".")
     limit = f" The limit of the derivative there is {found.limit}." if found.limit is not None else ""
-    advice = found.rewrite or _advice("overflow" if over else birth.inf)
+    ill = ill_posed(scene, edge) if node is edge.node else ""
+    why, _, cure = ill.partition(". ")
+    if ill:
+        begins = f" {why}."
+    advice = cure or found.rewrite or _advice("overflow" if over else birth.inf)
     cause = Cause(
         "argument" if birth.inf == "argument" else "overflow" if over else "singular point",
         text + begins + limit,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symgrad.autograd.sweeps.autopsy import aligned
-from symgrad.errors import SymgradError
+from symgrad.errors import IllPosedDerivative, KinkError, SymgradError
 from symgrad.explaining.replay import Edge, Replay
 from symgrad.explaining.scene import Scene, scalar
 from symgrad.formula.digits import Digits, in_mpmath
 from symgrad.formula.term import Term, as_term, number, symbol
+from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.graph import Node
 from symgrad.tape.operands import promoted
 from symgrad.tape.record import computed
 
 _MOST_ENTRIES = 500
 """Of larger operands no function that is not entrywise is evaluated in many digits."""
+_NOT_RUN = (SymgradError, TypeError, ValueError, AttributeError, IndexError)
+"""What an operation raises that cannot be applied to these values alone."""
 _MANY = 1_000
 """Digits in which a derivative that seems to be 0 is computed once more."""
 
@@ -121,6 +126,39 @@ def exact_pull(scene: Scene, edge: Edge, index: tuple[int, ...]) -> Any:
         return 0  # what is smaller than the last digit, however many there are, is rounding
     except (SymgradError, ArithmeticError, TypeError, ValueError, KeyError, AttributeError, IndexError):
         return None
+
+
+def kink_at(scene: Scene, edge: Edge, index: tuple[int, ...]) -> str:
+    """Where the kink is that an operation was at, ``x = 0``: its derivative there is a convention.  Else empty."""
+    try:
+        with conventions("raise"):
+            _pulled(scene, edge, index)
+    except KinkError as error:
+        return error.place
+    except _NOT_RUN:
+        pass
+    return ""
+
+
+def ill_posed(scene: Scene, edge: Edge) -> str:
+    """What a rule says of a derivative that is ill-posed at what the operation was given; else empty."""
+    with warnings.catch_warnings(record=True) as heard, suppress(*_NOT_RUN):
+        warnings.simplefilter("always")
+        _pulled(scene, edge)
+    return next((str(w.message) for w in heard if issubclass(w.category, IllPosedDerivative)), "")
+
+
+def _pulled(scene: Scene, edge: Edge, index: tuple[int, ...] = ()) -> None:
+    """Apply the rule once more: of an entrywise operation at one entry, of others at all."""
+    node, params = edge.node, edge.node.params or {}
+    values, g = [scene.replay.value(a) for a in node.args], edge.g
+    if node.op.entrywise:
+        places = [aligned(node, index, np.shape(value)) for value in values]
+        values = [v if at is None else np.asarray(v)[at] for v, at in zip(values, places, strict=True)]
+        g = np.asarray(g)[index]
+    with np.errstate(all="ignore"):
+        out = computed(node.op, promoted(node.op, values), params)
+        node.op.pullback(edge.i, g, out, tuple(values), params)
 
 
 def depends(scene: Scene, node: Node, i: int, mask: Any) -> bool:

@@ -7,6 +7,7 @@ sweep runs over the copy.  So what is explained is what the engine does, not ano
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.dtypes import is_floating
-from symgrad.errors import AutogradError, FormulaError, SymgradError
+from symgrad.errors import AutogradError, FormulaError, IllPosedDerivative, SymgradError
 from symgrad.ops.rules.kinks import under
 from symgrad.tape.backward.engine import QuietSweep
 from symgrad.tape.folding import unfolded
@@ -242,10 +243,14 @@ def swept(
     noise: Change | None = None,
     leaves: Change | None = None,
 ) -> Pass:
-    """The pass from ``roots`` (edges with their cotangents) to ``wanted``, run again."""
+    """The pass from ``roots`` (edges with their cotangents) to ``wanted``, run again.
+
+    What is ill-posed was warned of by the pass itself, or is the answer to what is asked about it.
+    """
     replay = Replay([root for root, _ in roots] + [wanted], since, noise, leaves)
     done = Pass(replay, roots, wanted)
-    with nullcontext() if convention is None else under(convention):
+    with nullcontext() if convention is None else under(convention), warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllPosedDerivative)
         done.run()
     return done
 

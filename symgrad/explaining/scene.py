@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.errors import SymgradError
 from symgrad.explaining.replay import Pass
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term, postorder
 from symgrad.notices import Line, line_text, users_line
 from symgrad.tape.formulas.names import name_of, site_name
 from symgrad.tape.formulas.reading import Reading
@@ -108,8 +108,12 @@ class Scene:
         """The operation with its arguments: ``exp(x)``, or ``exp()`` where these are long."""
         text = self.text(node)
         reading = self._reading
-        folded = reading is not None and id(node) in reading.terms and not reading[node].args  # a constant by now
-        return f"{node.op.name}()" if folded or text.startswith("the result of ") else text
+        if reading is not None and id(node) in reading.terms and _is_small(reading[node]):
+            names = [str(t.name) for t in postorder([reading[node]]) if t.op is SYMBOL]
+            folded = not any(name in text for name in names)  # x*0 is a constant by now
+        else:
+            folded = text.startswith("the result of ")
+        return f"{node.op.name}()" if folded else text
 
 
 def _is_small(term: Term) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.autograd.sweeps.autopsy import first
 from symgrad.explaining.answer import Cause, at_text, digits_text, number_text
-from symgrad.explaining.reaching import argument_value, depends, exact_pull, given_text, reached, slope
+from symgrad.explaining.reaching import argument_value, depends, exact_pull, given_text, kink_at, reached, slope
 from symgrad.explaining.replay import Edge
 from symgrad.explaining.scene import Scene, scalar
 from symgrad.tape.graph import Node
@@ -20,7 +20,8 @@ from symgrad.tape.graph import Node
 _MOST = 5
 """Causes that are told."""
 _SCALE = (
-    "Scale {} down, or work with logarithms (log_softmax, logsigmoid, a loss with logits), which have a slope there."
+    "Scale {} down; of a probability take the logarithm (log_softmax, logsigmoid, a loss with logits), which has a "
+    "slope where it is small. A loss at its least has none."
 )
 _WIDEN = "Compute in a wider dtype, scale the loss, or work with logarithms (log_softmax, logsigmoid); or scale {}."
 
@@ -172,6 +173,10 @@ class _Ends:
     def _not_through(self, edge: Edge, mask: Any, call: str, fields: dict[str, Any]) -> None:
         """A function that is not entrywise: it chooses entries, reads not all of them, or has a derivative of zero."""
         op, name = edge.node.op, self._name(edge.node.args[edge.i])
+        kink = kink_at(self.scene, edge, fields["index"])
+        if kink and not op.chooses:
+            self._at_kink(mask, f"{call} has no derivative where {kink}", fields)
+            return
         exact = exact_pull(self.scene, edge, first(mask & (np.asarray(edge.c) == 0)))
         if exact is not None and exact != 0:
             text = (
@@ -201,6 +206,12 @@ class _Ends:
         advice = "Start that factor from values other than 0, or take it out, where the gradient should flow."
         self._add(mask, "multiplied by zero", text, advice=advice, **fields)
 
+    def _at_kink(self, mask: Any, said: str, fields: dict[str, Any]) -> None:
+        """A point without a derivative, where 0 is taken for it."""
+        text = f"{said}: it has a kink there, and 0 is the convention."
+        advice = "Begin elsewhere, round the kink off (the root of the square plus a small number), or choose another "
+        self._add(mask, "kink", text, advice=advice + "value with sg.conventions.", **fields)
+
     def _flat(
         self, edge: Edge, here: Any, index: tuple[int, ...], call: str, where: str, count: str, fields: dict[str, Any]
     ) -> None:
@@ -214,6 +225,10 @@ class _Ends:
             return
         if found.by is not None and not found.exact:
             self._multiplied(edge, here, self.scene.text(node.args[found.by]), call, fields)
+            return
+        kink = kink_at(self.scene, edge, index)
+        if kink:
+            self._at_kink(here, f"{call} has no derivative{where}", fields)
             return
         if found.exact is None or found.exact == 0:
             text = f"{call} is flat{where}: its derivative by {name} is 0 there.{count}"

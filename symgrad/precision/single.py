@@ -109,7 +109,7 @@ def log_softmax(x: Any, dim: int) -> Any:
     return y - _log(_kept(_exp(y), dim))
 
 
-def surprise_of_label(x: Any, labels: Any) -> Any:
+def label_cross_entropy(x: Any, labels: Any) -> Any:
     """-log softmax of the entry that its label names, of every row, every step rounded."""
     return -kernels.chosen(log_softmax(x, -1), labels)
 

@@ -469,6 +469,11 @@ WORSE = [
     (lambda x: sg.nn.functional.embedding(sg.tensor([1]), x.reshape(3, 1)).sum(), "not selected", "getitem"),
     (lambda x: sg.imag(x.to(sg.complex128)).sum(), "imaginary", "cast"),
     (lambda x: ((x - 1) * (x - 2) * (x - 3)).prod(), "zero derivative", "prod"),
+    (lambda x: abs(x - x.detach()).sum(), "kink", "abs"),
+    (lambda x: sg.relu(x - x.detach()).sum(), "kink", "relu"),
+    (lambda x: sg.atan2(x - x.detach(), sg.zeros(3)).sum(), "kink", "atan2"),
+    (lambda x: (x - x.detach()).norm(), "kink", "norm"),
+    (lambda x: (x - x.detach()).std(), "kink", "std"),
 ]
 
 
@@ -477,6 +482,30 @@ def test_what_looks_alike_is_told_apart(program, why, op):
     x = leaf([1.0, 2.0, 3.0])
     found = sg.explain(x, lambda: program(x))
     assert (found.kind, found.cause.kind, found.cause.op) == ("zero", why, op), found
+
+
+def test_a_kink_is_told_with_its_place():
+    x = leaf([0.0, 1.0])
+    assert "Abs(x) has no derivative at [0], where x = 0: it has a kink there" in str(
+        sg.explain(x, lambda: abs(x).sum())
+    )
+    with sg.conventions(abs="jax"):  # which takes 1
+        assert sg.explain(x, lambda: abs(x).sum()).kind == "ordinary"
+
+
+def test_equal_eigenvalues_are_to_blame():
+    A = sg.tensor(2 * np.eye(2), requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the answer says it
+        found = sg.explain(A, lambda: sg.linalg.eigh(A)[1].abs().sum())
+    assert (found.kind, found.cause.op) == ("nan", "eigh_vectors")
+    assert "eigenvalues 0 and 1 differ by 0" in found.cause.text
+    assert found.cause.advice.startswith("Use a function that does not depend on the choice of vectors")
+
+
+def test_a_product_with_zero_is_not_spelled_as_its_result():
+    x = leaf([1.0, 2.0])
+    assert "In mul() the gradient is multiplied by 0" in sg.explain(x, lambda: sg.tanh(x * 0).sum()).cause.text
 
 
 def test_the_factor_that_stops_everything_comes_first():

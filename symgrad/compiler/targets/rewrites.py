@@ -43,7 +43,7 @@ def _chosen(x: Any, labels: Any) -> Any:
     return lookup("squeeze")(found, dim=(labels.ndim,))
 
 
-def _surprise_of_label(x: Any, labels: Any) -> Any:
+def _label_cross_entropy(x: Any, labels: Any) -> Any:
     return -lookup("chosen")(lookup("log_softmax")(x, dim=x.ndim - 1), labels)
 
 
@@ -77,7 +77,7 @@ _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "chosen": _chosen,
-    "surprise_of_label": _surprise_of_label,
+    "label_cross_entropy": _label_cross_entropy,
     "logsumexp": _logsumexp,
     "var": _var,
     "std": _std,

@@ -111,7 +111,7 @@ def log_softmax_of_one(x: Any) -> Any:
     return x - x
 
 
-def surprise_of_label(x: Any, labels: Any) -> Any:
+def label_cross_entropy(x: Any, labels: Any) -> Any:
     """-log softmax of the entry that its label names, of every row."""
     y = x - largest(x, -1) if x.size else x
     return -(chosen(y, labels) - np.log(np.sum(np.exp(y), -1)))

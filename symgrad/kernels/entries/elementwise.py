@@ -186,13 +186,13 @@ def squared_error(x: Any, y: Any) -> Any:
     return difference * difference
 
 
-def surprise(p: Any, t: Any) -> Any:
+def bce(p: Any, t: Any) -> Any:
     """-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below."""
     with np.errstate(divide="ignore"):
         return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))
 
 
-def surprise_of_logit(x: Any, t: Any) -> Any:
+def bce_with_logits(x: Any, t: Any) -> Any:
     """-[t log σ(x) + (1 - t) log(1 - σ(x))]: what is left of the larger logarithm, and the smaller one."""
     return np.where(x > 0, (1 - t) * x, -t * x) + np.log1p(np.exp(-np.abs(x)))
 

@@ -168,16 +168,16 @@ def _pulled(g: Any, x: Any, labels: Any) -> Any:
     return g * _chances(x) - g * _hot(labels, x)
 
 
-surprise_of_label: Op = primitive(
-    "surprise_of_label",
-    kernels.surprise_of_label,
+label_cross_entropy: Op = primitive(
+    "label_cross_entropy",
+    kernels.label_cross_entropy,
     (lambda g, out, x, labels: _pulled(unsqueeze(g, -1), x, labels), None),
     jvp=(lambda t, out, x, labels: sum_(t * _chances(x), -1) - chosen_op(t, labels), None),
     infer=lambda x, labels: labels,
     result=lambda x, labels: x,
     copies=lambda mask, x, labels: (0,),  # torch saves log softmax
     refuses="buic",
-    single=single.surprise_of_label,
+    single=single.label_cross_entropy,
     mixes=1,
     define=lambda x, labels: logsumexp(x, -1) - chosen_op(x, labels),
     expanded=True,
@@ -218,7 +218,7 @@ def cross_entropy(
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)
-        return reduced(surprise_of_label(input, _one_label(input, target)), reduction)
+        return reduced(label_cross_entropy(input, _one_label(input, target)), reduction)
     classes, logs = size(input, (axis,)), log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):

@@ -196,9 +196,9 @@ def _limited_log(x: Any) -> Any:
     return log(clamp_min(x, exp(exact(-100))))
 
 
-surprise: Op = elementwise(
-    "surprise",
-    kernels.surprise,
+bce: Op = elementwise(
+    "bce",
+    kernels.bce,
     # Where p is 0 or 1 the slope is very large, not 0 as that of the limited logarithm: so torch.
     lambda out, p, t: (p - t) / clamp_min(p * (1 - p), exact(Fraction(1, 10**12))),
     lambda out, p, t: log(1 - p) - log(p),
@@ -212,9 +212,9 @@ surprise: Op = elementwise(
 )
 
 
-surprise_of_logit: Op = elementwise(
-    "surprise_of_logit",
-    kernels.surprise_of_logit,
+bce_with_logits: Op = elementwise(
+    "bce_with_logits",
+    kernels.bce_with_logits,
     lambda out, x, t: (1 - t) * sigmoid(x) - t * sigmoid(-x),
     lambda out, x, t: -x,  # the difference of both logarithms, which has few digits of it near 0
     public=(),
@@ -247,7 +247,7 @@ def binary_cross_entropy(
         values = array_of(chances)
         if values is not None and not ((values >= 0) & (values <= 1)).all():
             raise ArgumentError(f"all elements of {name} should be between 0 and 1{hint}")
-    value = surprise(input, target)
+    value = bce(input, target)
     return reduced(value if weight is None else value * weight, reduction_of(reduction, size_average, reduce))
 
 
@@ -266,7 +266,7 @@ def binary_cross_entropy_with_logits(
     """-[target log σ(input) + (1 - target) log σ(-input)] without overflow; ``pos_weight`` weighs the first part."""
     _same_sizes(input, target, "Target size ({target}) must be the same as input size ({input})")
     if pos_weight is None:
-        value = surprise_of_logit(input, target)
+        value = bce_with_logits(input, target)
     else:
         value = pos_weight * target * softplus(-input) + (1 - target) * softplus(input)
     value = in_dtype_of(value if weight is None else value * weight, target)

@@ -229,11 +229,13 @@ def no_kink(name: str, here: Any) -> None:
     some = getattr(here, "any", None)
     if some is not None and bool(some()):
         place = KINKS[name].where if name in KINKS else "ties"
-        raise KinkError(
+        error = KinkError(
             f"{name}: {int(here.sum())} of {math.prod(here.shape)} entries sit on its kink ({place}), where it has no "
             'derivative, and conventions("raise") is in force. Move the point, or choose a value with '
             f'conventions("torch", {name}=…); the values that libraries give are listed by repr(conventions()).'
         )
+        error.place = place
+        raise error
 
 
 class conventions:  # noqa: N801  (used like torch.set_grad_enabled)

@@ -34,9 +34,9 @@ KERNELS = {
     "lerp": """def lerp(x, y, weight):
     near = np.abs(weight) < 0.5
     return np.where(near, x, y) + (y - x) * np.where(near, weight, weight - 1)""",
-    "surprise_of_label": """def surprise_of_label(x, labels):
+    "label_cross_entropy": """def label_cross_entropy(x, labels):
     return -chosen(log_softmax(x, -1), labels)""",
-    "surprise": """def surprise(p, t):
+    "bce": """def bce(p, t):
     return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
     "shares": """def shares(x, dim):
     return logsumexp_and_shares(x, dim)[1]""",
