@@ -1,7 +1,7 @@
 """One formula of runs at different sizes: a number that follows a size becomes that size.
 
 ``X.shape[0]`` is a number while a function runs, so what Python makes of it (``0.5 * n``) looks like any other number.
-Of two runs only a third can tell whether the formula holds at all sizes.
+Three runs are needed: of two a line tells nothing, as it goes through any two points.
 """
 
 from __future__ import annotations
@@ -70,23 +70,23 @@ def _typed(term: Term | None, like: Term) -> Term | None:
 
 
 def _following(values: Sequence[Any], sizes: Sequence[Sizes]) -> Term | None:
-    """The term of a number with a value at each choice of sizes: c n, c/n, c n m, c n (n-1), n + 2, c log n, c √n."""
+    """The term of a number with a value at each choice of sizes: c n, c/n, c n m, c (n-1)², c n/(n-1), n + 2, c √n …"""
     if any(isinstance(v, (bool, str, complex)) or not v for v in values):
         return None
     plain = [(size_letter(s), [known[s] for known in sizes]) for s in sizes[0]]
-    less = [(s - 1, [n - 1 for n in row]) for s, row in plain if row[0] > 1]  # type: ignore[operator]
-    factors = [*itertools.combinations_with_replacement(plain, 2), *((a, b) for a in plain for b in less)]
-    pairs = [(a[0] * b[0], list(map(operator.mul, a[1], b[1]))) for a, b in factors]  # type: ignore[operator]
-    for measure, row in (*plain, *less, *pairs):
+    near = [_next(m, row, k) for k in (-1, 1) for m, row in plain if row[0] + k]
+    products = [_times(a, b) for a, b in itertools.combinations_with_replacement([*plain, *near], 2)]
+    ratios = [_times(a, b, -1) for a, b in itertools.permutations([*plain, *near], 2)]
+    for measure, row in (*plain, *near, *products, *ratios):
         for p in (1, -1):
             c = _factor(values, [Fraction(n) ** p for n in row])
             if c is not None:
                 return lookup("mul" if p == 1 else "div")(number(c), measure)  # type: ignore[no-any-return]
-    for measure, row in (*plain, *pairs):
+    for measure, row in (*plain, *products):
         irrational = values[0] / row[0]
         if all(abs(irrational * n - v) <= 1e-14 * abs(v) for v, n in zip(values, row, strict=True)):
             return lookup("mul")(number(float(irrational)), measure)  # type: ignore[no-any-return]  # n log(2π) / 2
-    for measure, row in plain:
+    for measure, row in (*plain, *near):
         c = _factor(values, [math.log(n) for n in row])
         if c is not None:
             return lookup("mul")(number(c), lookup("log")(measure))  # type: ignore[no-any-return]
@@ -96,12 +96,26 @@ def _following(values: Sequence[Any], sizes: Sequence[Sizes]) -> Term | None:
             if found is not None:
                 total = lookup("add")(lookup("mul")(number(found[0]), measure), number(found[1]))
                 return total if p == 1 else lookup("div")(number(1), total)  # type: ignore[no-any-return]
-    for measure, row in plain:
+    for measure, row in (*plain, *near, *products):
         for root in (Fraction(1, 2), Fraction(-1, 2)):
             c = _factor(values, [n**root for n in row])
             if c is not None:
                 return lookup("mul")(number(c), lookup("pow")(measure, number(root)))  # type: ignore[no-any-return]
     return None
+
+
+Measured = tuple[Term, list[Any]]
+"""What sizes are made to, and its values at each choice of them."""
+
+
+def _next(measure: Term, row: Sequence[int], k: int) -> Measured:
+    return (lookup("sub")(measure, 1) if k < 0 else lookup("add")(measure, 1)), [n + k for n in row]
+
+
+def _times(a: Measured, b: Measured, power: int = 1) -> Measured:
+    """a b, or a/b."""
+    term = lookup("mul" if power > 0 else "div")(a[0], b[0])
+    return term, [n * Fraction(m) ** power for n, m in zip(a[1], b[1], strict=True)]
 
 
 def _factor(values: Sequence[Any], measures: Sequence[Any]) -> Fraction | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -134,6 +135,10 @@ def test_constants_that_are_no_numbers():
 
 RNG = np.random.default_rng(7)
 COUNTED = {
+    "half": (lambda y, s: s * (len(y) // 2) * y.sum(), 7),
+    "a power of two": (lambda y, s: s * 2 ** len(y) * y.sum(), 7),
+    "permutations": (lambda y, s: s * math.factorial(len(y)) * y.sum(), 7),
+    "a remainder": (lambda y, s: s * (len(y) % 3) * y.sum(), 7),
     "a part of an axis": (lambda y, s: (y[2:] ** 2).sum() / s**2 - len(y[2:]) * sg.log(s), 5),
     "every other entry": (lambda y, s: len(y[::2]) * s * (y**2).sum(), 5),
     "a loop over entries": (lambda y, s: s * sum(y[k] * y[k + 1] for k in range(len(y) - 1)), 4),
@@ -153,6 +158,25 @@ def test_no_formula_holds_silently_at_one_size_alone(name):
             assert len(other) != n
         else:
             np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+MADE_OF = {
+    "squared": (lambda n: (n - 1) ** 2, r"\left(n - 1\right)^{2}"),
+    "a difference of squares": (lambda n: n**2 - 1, r"n^{2} - 1"),
+    "unbiased": (lambda n: n / (n - 1), r"\frac{n}{n - 1}"),
+    "one more": (lambda n: 1 + 1 / n, r"\frac{n + 1}{n}"),
+    "in the middle": (lambda n: (n + 1) / 2, r"\frac{n + 1}{2}"),
+    "a root": (lambda n: math.sqrt(n - 1), r"\sqrt{n - 1}"),
+    "a logarithm": (lambda n: math.log(n + 1), r"\log\left(n + 1\right)"),
+}
+
+
+@pytest.mark.parametrize("shape", [(7, 4), (6, 5), (13, 8)], ids=str)
+@pytest.mark.parametrize("name", MADE_OF)
+def test_what_python_makes_of_a_length_is_written_with_its_letter(name, shape):
+    """A line through the numbers of two sizes is no rule: (n - 1)² is 18 (n - 5) at 7 and 13."""
+    made, text = MADE_OF[name]
+    assert sg.latex(lambda X, s: s * made(len(X)), RNG.random(shape), 0.7, wrt="s") == text
 
 
 def test_tall_matrices_stay_tall_at_other_sizes():
