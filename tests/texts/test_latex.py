@@ -12,8 +12,9 @@ from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.reading.unicode import from_unicode
-from symgrad.formula.term import evaluate, symbol, symbols
+from symgrad.formula.term import as_term, evaluate, symbol, symbols
 from symgrad.op import lookup
+from symgrad.ops.rules.constants import PI
 
 X, w, y = symbol("X", ("n", "m")), symbol("w", ("m",)), symbol("y", ("n",))
 A, B = symbol("A", ("n", "n")), symbol("B", ("n", "n"))
@@ -129,6 +130,19 @@ def test_symbols_keep_their_meaning_beside_functions():
     assert latex(op("exp", e), canonical=False) == r"\exp\left(e\right)"
     assert latex(op("sigmoid", sigma), canonical=False) == r"\operatorname{sigmoid}\left(\sigma\right)"
     assert latex(identity @ v + v, canonical=False) == "I v + v"
+
+
+def test_constants_make_room_for_symbols_that_are_called_like_them():
+    """Weights of a mixture are called π, beside the one of the normal density."""
+    pi, t, I = symbol("pi"), symbol("t"), symbol("I", ("n", "n"))  # noqa: E741
+    both = op("mul", pi, op("sqrt", op("mul", as_term(PI), t)))
+    assert latex(both) == r"\pi \sqrt{3.141592653589793 t}"
+    values = {"pi": 0.25, "t": 2.0}
+    assert evaluate(from_latex(latex(both), [pi, t]), values) == pytest.approx(0.25 * (2 * np.pi) ** 0.5)
+    shifted = I + op("eye", n="n", dtype="float64")
+    assert latex(shifted) == r"I + \operatorname{diag}\left(\mathbf{1}_{n}\right)"
+    values = {"I": np.ones((3, 3))}
+    np.testing.assert_array_equal(evaluate(from_latex(latex(shifted), [I]), values), 1 + np.eye(3))
 
 
 def test_bold():

@@ -182,9 +182,8 @@ def _constant(value: Any) -> str:
 def diagonal_matrix(w: Writer, column: Piece) -> Piece:
     """diag(v), with the scalars of v in front; of ones the identity."""
     found = re.fullmatch(r"\\mathbf\{1\}(?:_\{(.*)\})?", column.core)
-    unit = w.identity(found[1]) if found else None
-    if unit is not None:
-        return unit.with_lead(column.coef, column.top, column.bottom)
+    if found and not w.taken("I"):
+        return w.identity(found[1]).with_lead(column.coef, column.top, column.bottom)
     text = operator("diag") + brackets(column.core)
     return Piece("m", text, flip=(text, ATOM)).with_lead(column.coef, column.top, column.bottom)
 

@@ -8,6 +8,7 @@ prints, and :mod:`symgrad.formula.reading.tex` reads it back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -145,10 +146,10 @@ class Writer:
             return Piece("r", *row, flip=column)
         return Piece("m", rf"{rows} {columns}^{{\top}}", pieces.MUL)
 
-    def identity(self, size: Any) -> Piece | None:
-        """The identity matrix, unless a symbol is called I."""
+    def identity(self, size: Any) -> Piece:
+        """The identity matrix, which is diag(1) where a symbol is called I."""
         if self.taken("I"):
-            return None
+            return Piece("m", rf"\operatorname{{diag}}\left(\mathbf{{1}}_{{{size_tex(size)}}}\right)")
         text = rf"I_{{{size_tex(size)}}}" if self.sized else "I"
         return Piece("m", text, flip=(text, pieces.ATOM))
 
@@ -159,7 +160,8 @@ class Writer:
         if t.op is SYMBOL or t.op is SIZE:
             return self._name(t)
         if t.op is NUMBER:
-            return pieces.number_piece(t.number)
+            hidden = isinstance(t.number, str) and self.taken(rf"\{t.number}")  # a symbol is called π
+            return pieces.number_piece(math.pi if hidden else t.number)
         self._close_identities(t)
         rule: Callable[[Writer, Term], Piece | None] | None = WRITERS.get(t.op.name, named if t.op.called else None)
         found = by_its_entry(self, t) if t.ndim > 2 and t.op.entrywise else None
