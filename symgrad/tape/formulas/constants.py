@@ -136,16 +136,18 @@ def counted(start: int, count: int, dtype: Any) -> Recipe:
 
 
 def plain_recipe(value: Any) -> Recipe | None:
-    """What made an array, by values that data hardly have: multiples of the identity, triangles of ones, I - 11ᵀ/n."""
+    """What made an array, by values that data hardly have: multiples of I, triangles of ones, I - 11ᵀ/n, 11ᵀ - I."""
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.size < 4 or value.dtype.kind not in "bif":
         return None
     number = value[0, 0].item()
     if value[0, -1] != value[-1, 0]:
         return _triangle(value)
-    if not number or value.dtype.kind == "b":
+    if value.dtype.kind == "b":
         return None
     if value[0, -1]:
-        return _centring(value)
+        return _centring(value) if number else _beside_the_diagonal(value)
+    if not number:
+        return None
     if not np.array_equal(value, number * np.eye(len(value))):
         return None
     eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
@@ -238,6 +240,13 @@ def _centring(value: Any) -> Recipe | None:
     mean = _recipe("div", ("full", {"shape": value.shape, "value": 1, "dtype": dtype}), ("number", {"value": size}))
     made = _recipe("sub", ("eye", {"n": n, "dtype": dtype}), mean)
     return made if np.array_equal(value, _value(made)) else None
+
+
+def _beside_the_diagonal(value: Any) -> Recipe | None:
+    """1 - I, by its values; None for all else."""
+    eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
+    made = _recipe("sub", ("number", {"value": 1}), eye)
+    return made if value.shape[0] == value.shape[1] > 2 and np.array_equal(value, _value(made)) else None
 
 
 def _triangle(value: Any) -> Recipe | None:
