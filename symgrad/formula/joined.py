@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -70,7 +69,7 @@ def _typed(term: Term | None, like: Term) -> Term | None:
 
 
 def _following(values: Sequence[Any], sizes: Sequence[Sizes]) -> Term | None:
-    """The term of a number with a value at each choice of sizes: c n, c/n, c n m, c (n-1)², c n/(n-1), n + 2, c √n …"""
+    """The term of a number with a value at each choice of sizes: c n, c/n, c (n-1)², c n/(n-1), n + 2, c √n, log n."""
     if any(isinstance(v, (bool, str, complex)) or not v for v in values):
         return None
     plain = [(size_letter(s), [known[s] for known in sizes]) for s in sizes[0]]

@@ -82,6 +82,32 @@ def convolution(A, X, Y):
     return ((A / sg.sqrt(d[:, None] * d[None, :]) @ X - Y) ** 2).sum() / 2
 
 
+def cubic_norms(X):
+    return np.linalg.norm(X, 3, axis=1).sum()
+
+
+def probit(b, X, y):
+    p = 0.5 * (1 + sg.erf(X @ b / np.sqrt(2)))
+    return -np.sum(y * np.log(p) + (1 - y) * np.log(1 - p))
+
+
+def correlation(x, y):
+    x, y = x - x.mean(), y - y.mean()
+    return np.sum(x * y) / np.sqrt(np.sum(x**2) * np.sum(y**2))
+
+
+def smooth_l1(x, y):
+    return F.smooth_l1_loss(x, y)
+
+
+def batch_norm(X):
+    return (F.batch_norm(X, None, None, training=True) ** 2).sum()
+
+
+def interactions(X):
+    return np.sum((X @ X.T) ** 2 * (1 - np.eye(len(X))))
+
+
 MASK = (RNG.random((5, 5)) > 0.4) | np.eye(5, dtype=bool)
 CASES = {
     "orders are flipped ones": (plackett_luce, (drawn(5),)),
@@ -100,6 +126,12 @@ CASES = {
     "ranges that are whole axes": (autocorrelation, (drawn(6), drawn(2))),
     "entries of rows": (rotation, (drawn(3), drawn(3, 3), drawn(3))),
     "a matrix times a reciprocal": (convolution, (RNG.uniform(0.5, 1.5, (4, 4)), drawn(4, 2), drawn(4, 2))),
+    "norms of any order along an axis": (cubic_norms, (drawn(4, 3),)),
+    "both tails": (probit, (drawn(3), drawn(6, 3), np.eye(6)[0])),
+    "a root of two squared norms": (correlation, (drawn(5), drawn(5))),
+    "a mean of cases": (smooth_l1, (drawn(5), drawn(5))),
+    "small decimals": (batch_norm, (drawn(4, 3),)),
+    "all but the diagonal": (interactions, (drawn(4, 3),)),
 }  # fmt: skip
 PRINTED = {
     "orders are flipped ones": (
@@ -192,6 +224,35 @@ PRINTED = {
         r"& \frac{t_{2}}{\sqrt{t_{1}}} - \frac{1}{2} \frac{t_{3} t_{4} + t_{3}^{\top} "
         r"t_{4}}{t_{1}^{\odot \frac{3}{2}}} \mathbf{1} \mathbf{1}^{\top}" "\n"
         r"\end{aligned}"
+    ),
+    "norms of any order along an axis": (
+        r"\operatorname{diag}\left(\frac{1}{\left(\left|X\right|^{\odot 3} "
+        r"\mathbf{1}\right)^{\odot \frac{2}{3}}}\right) \left(X \odot \left|X\right|\right)"
+    ),
+    "both tails": (
+        r"\frac{1}{\sqrt{2 \pi}} X^{\top} \left(e^{-\frac{1}{2} \left(X b\right)^{\odot 2}} \odot "
+        r"\left(\frac{1 - y}{\Phi\left(-X b\right)} - \frac{y}{\Phi\left(X b\right)}\right)\right)"
+    ),
+    "a root of two squared norms": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= y - \frac{\mathbf{1}^{\top} y}{n} \\" "\n"
+        r"t_{2} &= x - \frac{\mathbf{1}^{\top} x}{n} \\" "\n"
+        r"t_{3} &= \lVert t_{2} \rVert \\" "\n"
+        r"& \frac{1}{t_{3} \lVert t_{1} \rVert} \left(t_{1} - \frac{t_{2}^{\top} t_{1}}{t_{3}^{2}}"
+        r" t_{2}\right)" "\n"
+        r"\end{aligned}"
+    ),
+    "a mean of cases": (
+        r"\frac{1}{n} \operatorname{clip}\left(x - y, -1, 1\right)"
+    ),
+    "small decimals": (
+        r"2 \cdot 10^{-5} n \left(n X - \mathbf{1} \mathbf{1}^{\top} X\right) "
+        r"\operatorname{diag}\left(\frac{1}{\left(\left(\left(X - \frac{1}{n} \mathbf{1} "
+        r"\mathbf{1}^{\top} X\right)^{\odot 2}\right)^{\top} \mathbf{1} + 10^{-5} n\right)^{\odot "
+        r"2}}\right)"
+    ),
+    "all but the diagonal": (
+        r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"
     ),
 }  # fmt: skip
 

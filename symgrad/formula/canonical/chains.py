@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -152,13 +153,14 @@ def _is_name(term: Term) -> bool:
 
 
 def powered(base: Term, power: Power) -> Term:
-    """``base ** power`` for a positive power; powers of norms along an axis are those of sums of squares."""
+    """``base ** power`` for a positive power; powers of norms along an axis are those of sums of powers."""
     if power == 1:
         return base
-    whole = power == int(power)
-    if whole and base.op.name == "norm" and base.ndim and base.params["p"] == 2 and base.args[0].real_dtype:
-        squares = call_op("sum", call_op("pow", base.args[0], number(2)), dim=base.params["dim"], keepdim=False)
-        return powered(squares, plain_power(Fraction(power) / 2))
+    order = base.params["p"] if base.op.name == "norm" and base.ndim and base.args[0].real_dtype else 0
+    if power == int(power) and order > 1 and order == order // 1 < math.inf:
+        of = base.args[0] if order % 2 == 0 else call_op("abs", base.args[0])
+        sums = call_op("sum", call_op("pow", of, number(int(order))), dim=base.params["dim"], keepdim=False)
+        return powered(sums, plain_power(Fraction(power) / int(order)))
     return call_op("sqrt", base) if power == _HALVES[0] else call_op("pow", base, number(number_of(power, True)))
 
 

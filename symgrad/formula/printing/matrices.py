@@ -54,7 +54,7 @@ def _full(w: Writer, t: Term) -> Piece | None:
 
 
 @writes("eye")
-def _eye(w: Writer, t: Term) -> Piece | None:
+def _eye(w: Writer, t: Term) -> Piece:
     return w.identity(t.params["n"])
 
 
@@ -313,7 +313,7 @@ def _solve(w: Writer, t: Term) -> Piece | None:
 @writes("norm")
 def _norm(w: Writer, t: Term) -> Piece | None:
     x, p = t.args[0], t.params["p"]
-    if x.ndim == 2 and p in (1, 2) and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
+    if x.ndim == 2 and 1 <= p == p // 1 < math.inf and t.params["dim"] in ((0,), (1,)) and not t.params["keepdim"]:
         return _norms(w, t)
     if x.ndim > 2:
         return root_of_squares(w, t)
@@ -328,20 +328,19 @@ def _norm(w: Writer, t: Term) -> Piece | None:
 
 
 def _norms(w: Writer, t: Term) -> Piece | None:
-    """The norms of rows or columns, as sums of absolute values or roots of sums of squares."""
-    x = t.args[0]
+    """The norms of rows or columns, as roots of sums of powers."""
+    x, p = t.args[0], int(t.params["p"])
     if x.dtype is None or kind_of(x.shape) != "m":
         return None
     w.closing(x)
     a = w.operand(x)
-    if t.params["p"] == 2 and x.dtype.kind == "c":
+    if p % 2 == 0 and x.dtype.kind == "c":
         return None
-    parts = (
-        Piece("m", rf"\left|{text_of(a)}\right|") if t.params["p"] == 1 else pieces.raised(a, "2", hadamard_power=True)
-    )
+    parts = a if p % 2 == 0 else Piece("m", rf"\left|{text_of(a)}\right|")
     ones = w.ones("c", x.shape[1:] if t.params["dim"] == (1,) else x.shape[:1])
+    parts = power(parts, Fraction(p))
     sums = pieces.matrix_product("c", parts if t.params["dim"] == (1,) else transposed(parts), ones)
-    return sums if t.params["p"] == 1 else Piece("c", rf"\sqrt{{{text_of(sums)}}}", POWER)
+    return power(sums, Fraction(1, p))
 
 
 def _vec(columns: Piece) -> Piece:

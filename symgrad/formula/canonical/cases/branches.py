@@ -59,6 +59,9 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
     shape, op = condition.shape, op or lookup("where")
     if run.same(first, second):
         return first
+    scaled = _scalars_in_front(run, op, condition, first, second)
+    if scaled is not None:
+        return scaled
     clipped = _clip(run, condition, first, second)
     if clipped is not None:
         return clipped
@@ -161,9 +164,27 @@ def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     return None
 
 
+def _scalars_in_front(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
+    """where(c, s·a, s·b) = s·where(c, a, b) for scalars s, always."""
+    terms = [*first.terms, *second.terms]
+    if not first.terms or not second.terms:
+        return None
+    shared = [f for f in terms[0].factors if not f.labels and all(f in p.factors for p in terms)]
+    if not shared or not condition.shape:
+        return None
+    one, other = (Form([_without(p, shared) for p in form.terms], form.shape) for form in (first, second))
+    return run.times(Form([Product(1, shared, ())], ()), chosen(run, condition, one, other, op))
+
+
+def _without(p: Product, factors: Sequence[Factor]) -> Product:
+    return Product(p.coef, [f for f in p.factors if f not in factors], p.out, p.decimal)
+
+
 def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
-    """where(|u| < k, u, k·sign u) = clip(u, -k, k) for numbers k > 0, always."""
-    found = called(run, condition, "lt", "le")
+    """where(|u| < k, u, k·sign u) = where(|u| > k, k·sign u, u) = clip(u, -k, k) for numbers k > 0, always."""
+    found = called(run, condition, "lt", "le", "gt", "ge")
+    if found is not None and found[0] in ("gt", "ge"):
+        first, second = second, first
     bound = None if found is None else found[1][1].constant
     if found is None or bound is None or bound.coef <= 0:
         return None

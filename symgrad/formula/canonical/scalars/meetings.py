@@ -99,20 +99,21 @@ def bessel_recurrence(form: Form, run: Canonicaliser) -> Form | None:
 
 
 def normal_probability(form: Form, run: Canonicaliser) -> Form | None:
-    """c + c erf(u/√2) = 2cΦ(u), always."""
+    """c + c erf(u/√2) = 2cΦ(u) and c - c erf(u/√2) = 2cΦ(-u), always."""
     for call in _calls(form, "erf"):
         k, f = call
         p = form.terms[k]
-        n = next((n for n, q in enumerate(form.terms) if q.constant and q.coef == p.coef), None)
+        n = next((n for n, q in enumerate(form.terms) if q.constant and abs(q.coef) == abs(p.coef)), None)
         if n is None or len(p.factors) > 1 or f.base not in run.arguments:
             continue
         u = without_root(run.arguments[f.base][0], run)
         if u is None:
             continue
-        made = run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2 * p.coef, p.decimal)
+        c = form.terms[n].coef
+        made = run.elementwise(lookup("ndtr"), [u if c == p.coef else u.scaled(-1)], {}, u.shape)
         rest = [q for m, q in enumerate(form.terms) if m not in (k, n)]
-        place = min(k, n)
-        return run.sum_of([*rest[:place], *_spread(form, call, made).terms, *rest[place:]], form.shape)
+        place, whole = min(k, n), _spread(form, call, made.scaled(2 * c, p.decimal))
+        return run.sum_of([*rest[:place], *whole.terms, *rest[place:]], form.shape)
     return None
 
 

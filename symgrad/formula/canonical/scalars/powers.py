@@ -139,22 +139,29 @@ def in_front(roots: list[Factor], p: Product) -> Product:
 
 
 def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:
-    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx)ᵏ = ‖x‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x."""
+    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx · yᵀy)ᵏ = ‖x‖²ᵏ‖y‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x."""
     sizes = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors if f.base.op is SIZE]
     if sizes:
         rest = Product(p.coef, [f for f in p.factors if f.base.op is not SIZE], p.out, p.decimal)
         return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
-    f = p.factors[0] if len(p.factors) == 1 else None
-    if f is None or p.coef != 1 or p.out or not 0 < len(set(f.labels)) == len(f.labels) <= 2:
+    labels = [x for f in p.factors for x in f.labels]
+    if p.coef != 1 or p.out or not 0 < len(set(labels)) == len(labels):
         return None
+    norms = [_norm(f, power) for f in p.factors]
+    return None if None in norms else Form([Product(1, [f for f in norms if f is not None], ())], ())
+
+
+def _norm(f: Factor, power: Power) -> Factor | None:
+    """A power of the sum of a factor's entries as that of a norm, where it is one and the power of that is whole."""
     inner = f.base.args[0] if f.base.op.name == "abs" else f.base
     whole = f.power > 0 and f.power * power == int(f.power * power)
     if (
         not whole
+        or not 0 < len(f.labels) <= 2
         or not inner.real_dtype
         or not (f.power % 2 == 0 or inner is not f.base)
         or (f.power != 2 and inner.ndim > 1)
     ):
         return None
     norm = lookup("norm")(inner, p=f.power, dim=tuple(range(inner.ndim)), keepdim=False)
-    return Form([Product(1, [Factor(norm, (), int(f.power * power))], ())], ())
+    return Factor(norm, (), int(f.power * power))

@@ -260,16 +260,22 @@ class Reader:
             number, common, top = self._spread(number, common, top)
         if not number:
             return Form((), shape)
-        first = self._monomial(number, common)
-        parts = [Form([first], shape)]
-        if top != ONE:
-            parts.append(self._sum_form(top))
-        for k, n in powers.items():
-            parts.append(run.power(self._sum_form(self.sums[k]), n))
-        whole = parts[0]
-        for part in parts[1:]:
+        parts = []
+        for poly, n in [(top, 1)] * (top != ONE) + [(self.sums[k], n) for k, n in powers.items()]:
+            scale, shown = self._with_decimals(poly)
+            number *= scale**n
+            parts.append(self._sum_form(shown) if poly is top else run.power(self._sum_form(shown), n))
+        whole = Form([self._monomial(number, common)], shape)
+        for part in parts:
             whole = run.times(whole, part)
         return whole
+
+    def _with_decimals(self, poly: Polynomial) -> tuple[Fraction, Polynomial]:
+        """A number and a sum that make up another one: 10⁵v + 1 is 10⁵(v + 10⁻⁵), where there were decimals."""
+        largest = max(abs(c) for c in poly.values())
+        if not self.decimal or largest < 100 or str(largest).rstrip("0") != "1":
+            return Fraction(1), poly
+        return largest, {m: c / largest for m, c in poly.items()}
 
     def _lowest(self, found: Fractional) -> tuple[Fraction, Monomial, Polynomial, dict[int, int]]:
         """Number, monomial, what is left above, and the powers of the named sums."""
