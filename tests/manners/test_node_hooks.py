@@ -137,6 +137,54 @@ def test_prehook_ordering(t):
     assert y.grad.item() == 3.0
 
 
+# ---------------------------------------------------------------------------------------------- after a node
+
+INPUTS = {
+    "a power of a tensor": (lambda t, x, y: x**2, [True]),
+    "a power of a number": (lambda t, x, y: 2**x, [True]),
+    "a number less a tensor": (lambda t, x, y: 1 - x, [True]),
+    "a product with a number": (lambda t, x, y: 2 * x, [True, False]),
+    "a constant, and a tensor": (lambda t, x, y: t.ones(2) * x, [False, True]),
+    "a choice": (lambda t, x, y: t.where(x > 0, x, y), [True, True]),
+    "a choice of a number": (lambda t, x, y: t.where(x > 0, 0.0, y), [False, True]),
+    "an index": (lambda t, x, y: x[t.tensor([0, 1, 1])], [True]),
+    "a remainder": (lambda t, x, y: x % 2, [True]),
+    "xlogy of a number": (lambda t, x, y: t.xlogy(2.0, x), [True]),
+    "a norm over a layer without weights": (
+        lambda t, x, y: t.nn.functional.layer_norm(x, (2,)),
+        [True, False, False],
+    ),
+    "a convolution without bias": (
+        lambda t, x, y: t.nn.functional.conv1d(x.view(1, 1, 2), t.ones(1, 1, 1, dtype=t.float64)),
+        [True, False, False],
+    ),
+    "a product and a sum": (lambda t, x, y: t.addcmul(x, y, t.ones(2)), [True, True, False]),
+}
+
+
+@pytest.mark.parametrize("case", INPUTS.values(), ids=INPUTS)
+def test_grad_inputs_of_a_post_hook_are_the_next_functions(t, case):
+    """A hook after a node sees one gradient per input that ``next_functions`` lists, and may replace them there."""
+    function, given = case
+    x, y = leaf(t, [0.5, 2.0]), leaf(t, [1.5, 3.0])
+    out = function(t, x, y)
+    assert len(out.grad_fn.next_functions) == len(given)
+    function(t, x, y).sum().backward()
+    before = [None if a.grad is None else a.grad.tolist() for a in (x, y)]
+    x.grad = y.grad = None
+    seen = []
+
+    def tripled(grads, _):
+        seen.append([g is not None for g in grads])
+        return tuple(None if g is None else g * 3 for g in grads)
+
+    out.grad_fn.register_hook(tripled)
+    out.sum().backward()
+    assert seen == [given]
+    after = [None if a.grad is None else (a.grad / 3).tolist() for a in (x, y)]
+    assert all((a is None) == (b is None) and (a is None or a == pytest.approx(b)) for a, b in zip(after, before))
+
+
 # ---------------------------------------------------------------------------------------------- accumulation nodes
 
 

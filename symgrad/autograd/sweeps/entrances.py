@@ -20,6 +20,7 @@ from symgrad.autograd.graphs.hooks import (
 )
 from symgrad.autograd.graphs.saving import hooks_as_they_are
 from symgrad.autograd.graphs.shown import name_gradient, name_inside
+from symgrad.autograd.graphs.torch_graph import lower
 from symgrad.autograd.profiler import ACTIVE, watch_sweep
 from symgrad.autograd.sweeps.leaves import accumulate, giving_to_leaves, leaf_hooks
 from symgrad.autograd.sweeps.moved import moved_gradients
@@ -234,7 +235,7 @@ def run_sweep(
         finish_leaf,
         lambda node, g: run_node_hooks(node, g, Tensor, origin),
         lambda node, g: run_pre_hooks(node, g, Tensor, origin),
-        lambda node, results, g: run_post_hooks(node, results, g, Tensor, origin),
+        lambda node, results, g: _after(node, results, g, origin),
         run_wanted,
     )
     if ACTIVE:
@@ -272,27 +273,48 @@ def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:
     with np.errstate(all="ignore"):
         if whole is not None:
             results = together(sweep, whole, dict(enumerate(row)))[1]
-        elif isinstance(node.args, Labelled) and node.args.inputs is not None:
-            results = sweep.whole(node, g, node.args.inputs)
         else:
-            results = _by_inputs(node, sweep.contributions(node, node.mask, g, None)[0])
+            given = _giving(node)
+            made = (
+                sweep.contributions(node, node.mask, g, None)[0] if given is node.args else sweep.whole(node, g, given)
+            )
+            results = [None if k is None else made[k] for k in _positions(node)]
     settle(sweep.turns)
     shown = tuple(as_tensor(c, Tensor) for c in results)
     return shown[0] if len(shown) == 1 else shown
 
 
-def _by_inputs(node: Node, made: list[Any]) -> list[Any]:
-    """What a node gives to its arguments in torch's order of inputs, among which numbers are that get nothing."""
-    left, results = dict(enumerate(node.args)), []
-    for arg, _ in inputs(node):
-        k = next((k for k, other in left.items() if other is arg), -1)
-        results.append(None if left.pop(k, None) is None else made[k])
-    return results
+def _after(node: Any, results: list[Any], g: Any, origin: Origin) -> list[Any]:
+    """What the hooks after a node make of what it gives to its arguments, which they see as its inputs in torch."""
+    hooked = node.__class__ is Node and node.extra is not None and node.extra.post
+    order = _positions(node) if hooked else []
+    if not hooked or any(c is not None and k not in order for k, c in enumerate(results)):  # or torch has steps there
+        return run_post_hooks(node, results, g, Tensor, origin)
+    shown = run_post_hooks(node, [None if k is None else results[k] for k in order], g, Tensor, origin)
+    given = dict(zip(order, shown, strict=True))
+    return [given.get(k) for k in range(len(results))]
+
+
+def _giving(node: Node) -> tuple[Any, ...]:
+    """What a node gives gradients to: its arguments, or those of the function that it stands for."""
+    inside = node.args.inputs if node.args.__class__ is Labelled else None
+    return node.args if inside is None else inside
+
+
+def _positions(node: Node) -> list[int | None]:
+    """Which of what it gives to the inputs of a node are, in torch's order; None where it is nothing of that."""
+    last = lower(node)
+    left: dict[int | None, Any] = dict(enumerate(_giving(node)))
+    order = []
+    for arg in [arg for arg, _ in inputs(node)] if last is node else last.places:
+        order.append(next((k for k, other in left.items() if arg is not None and other is arg), None))
+        left.pop(order[-1], None)
+    return order
 
 
 def _of_nothing(node: Node) -> Any:
     """What a node with one output makes of no gradient: none for each of its inputs."""
-    count = len(inputs(node))
+    count = len(_positions(node))
     return None if count == 1 else (None,) * count
 
 
