@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -28,9 +27,10 @@ from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.graph import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
-from symgrad.tape.watching.captured import sharing
+from symgrad.tape.watching.captured import sharing, transforming
 from symgrad.tensor import Tensor
 
 Result = TypeVar("Result")
@@ -101,11 +101,12 @@ def vmap(
                     start()
                     parts.append(of_part(*chunk))
             return _end_to_end(parts, out_dims, name)
+        began, depth = next(sequence), transforming()
         batch = _Batch(func, run, leaves, dims, size, in_dims, out_dims, randomness)
         if not size:
             return batch.one_by_one()
         result = in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
-        return containers.tree_map(lambda part: released(part, sys.maxsize), result)
+        return containers.tree_map(lambda part: released(part, began, depth + 1), result)
 
     return mapped
 

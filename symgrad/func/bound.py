@@ -373,8 +373,9 @@ def settled(value: Any) -> Any:
     return made
 
 
-def _inner(leaf: Any, since: float) -> bool:
-    return leaf._extra is not None and leaf._extra.inner > since
+def _inner(leaf: Any, since: float, depth: int = 0) -> bool:
+    extra = leaf._extra
+    return extra is not None and (extra.inner == math.inf or (extra.inner > since and extra.depth >= depth))
 
 
 def _leaves(outs: Iterable[Any]) -> Iterator[Any]:
@@ -392,11 +393,14 @@ def _leaves(outs: Iterable[Any]) -> Iterator[Any]:
                     yield arg
 
 
-def released(value: Any, since: float) -> Any:
-    """What a function gave whose transform, which began at ``since``, is done: leaves that it made are nobody's."""
+def released(value: Any, since: float, depth: int = 0) -> Any:
+    """What a function gave whose transform, which began at ``since``, is done: leaves that it made are nobody's.
+
+    Of a function that was only mapped they are those that transforms inside of it made, ``depth`` of them at least.
+    """
     if isinstance(value, Recorded) and value._requires_grad and value._node is None:
-        return plain(Tensor, value._value) if _inner(value, since) else value
-    return settled(value) if all(_inner(leaf, since) for leaf in _leaves(flat_parts(value))) else value
+        return plain(Tensor, value._value) if _inner(value, since, depth) else value
+    return settled(value) if all(_inner(leaf, since, depth) for leaf in _leaves(flat_parts(value))) else value
 
 
 def flat_parts(out: Any) -> list[Any]:

@@ -56,6 +56,7 @@ class Extra:
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
                ``.data`` was set
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
+    depth      how many transformed functions ran when it became a leaf
     detached   a reference to the tensor with history whose memory this one shares without
     came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
     formed     when it got another shape or dtype, by ``.data`` or in place without grad, and those until then
@@ -78,6 +79,7 @@ class Extra:
     copied: Any = None
     counted = 0
     counts = False
+    depth = 0
     detached: Any = None
     formed: list[tuple[int, tuple[int, ...], Any]] | None = None
     former: tuple[Any, ...] = ()

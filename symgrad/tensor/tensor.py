@@ -154,7 +154,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None
             extra.origin = None
-            extra.inner = next(sequence) if transforming() else 0
+            extra.depth = transforming()
+            extra.inner = next(sequence) if extra.depth else 0
         view = view_of(self)
         if view is not None:
             if requires_grad:

@@ -260,6 +260,17 @@ def test_leaves_made_inside_are_left_behind(t, call):
         assert [part.requires_grad for part in (found if isinstance(found, tuple) else (found,))][-1] is expected
 
 
+@pytest.mark.parametrize(("inside_of", "expected"), [("grad", False), ("jacrev", False), ("nothing", True)])
+def test_leaves_made_inside_of_a_mapped_transform_are_left_behind(t, inside_of, expected):
+    """What maps a transform does not require grad for a leaf made inside of that; what maps a function itself does."""
+
+    def function(x):
+        return (x * x * t.tensor([1.0, 2.0], requires_grad=True)).sum()
+
+    transformed = {"grad": t.func.grad, "jacrev": t.func.jacrev, "nothing": lambda f: f}[inside_of](function)
+    assert t.func.vmap(transformed)(t.ones(3, 2)).requires_grad is expected
+
+
 def test_leaves_of_an_outer_function_count_inside(t):
     found = {}
 

@@ -108,9 +108,9 @@ def _memory(tensor: Any) -> Any:
     return storage(value) if isinstance(value, np.ndarray) else tensor
 
 
-def transforming() -> bool:
-    """Whether a function that is transformed runs now, in this thread; one that is only mapped does not count."""
-    return bool(_CAPTURED.open)
+def transforming() -> int:
+    """How many transformed functions run now inside of one another, in this thread; mapped ones do not count."""
+    return len(_CAPTURED.open)
 
 
 def inside() -> bool:
