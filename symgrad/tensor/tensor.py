@@ -376,8 +376,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 value.more().recipe = ("number", {"value": number})
         value = fitted_to(self, chosen, value)
         name = written(self, chosen, value)
-        if self.dtype.kind != "c" and value.dtype.kind == "c":
-            value = narrowed(self, chosen, places, value, name)
+        if self.dtype != value.dtype:
+            value = narrowed(self, chosen, places, value)
         if name == "IndexPutBackward0" and isinstance(value, record.Recorded):
             masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))
             if not (masks and value._value.size == 1) and meets(value, self, apart=True):  # one number fills a mask

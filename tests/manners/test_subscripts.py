@@ -211,6 +211,28 @@ def test_places_and_dtypes_of_writing_functions(t, x):
         x.index_fill(0, t.tensor([[0]]), 1.0)
 
 
+@pytest.mark.parametrize("index", ["places", "a list", "a mask", "places and a slice"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool", "complex128"])
+def test_places_take_values_of_their_dtype_alone(t, index, dtype):
+    """Arrays of places are written by index_put_, which does not cast; one number fills a mask, whatever it is."""
+    x = t.zeros(4, 2, dtype=t.float64)
+    places = t.tensor([0, 2])
+    index = {
+        "places": places,
+        "a list": [0, 2],
+        "a mask": t.tensor([True, False, True, False]),
+        "places and a slice": (places, slice(0, 1)),
+    }[index]
+    with pytest.raises(RuntimeError, match="requires the source and destination dtypes match, got Double"):
+        x[index] = t.ones(2, 1, dtype=getattr(t, dtype))
+    assert not x.any()
+    x[index] = 1
+    x[0:2] = t.ones(2, 2, dtype=t.float32)
+    x[3] = t.ones((), dtype=t.int64)
+    x[t.tensor([False, False, True, False])] = t.tensor(3, dtype=t.int64)
+    assert x[2:].tolist() == [[3.0, 3.0], [1.0, 1.0]]
+
+
 def test_values_that_do_not_fit_have_torchs_words(t):
     x = t.tensor([1.0, 2.0, 3.0])
     with pytest.raises(RuntimeError, match="the number of sizes provided"):

@@ -92,17 +92,19 @@ def fitted_to(x: Any, index: Any, value: Any) -> Any:
     return lookup("expand")(value, shape=wanted) if tracked and fits and rest != wanted else value
 
 
-def narrowed(x: Any, index: Any, places: tuple[Any, ...], value: Any, name: str) -> Any:
-    """What to put of a complex value into a tensor of another kind; raises torch's errors for arrays of places.
+def narrowed(x: Any, index: Any, places: tuple[Any, ...], value: Any) -> Any:
+    """What to put of a value of another dtype into a tensor; raises torch's error for arrays of places.
 
-    A number without an imaginary part fills a mask as the real one that it is.  All else is a copy, of real parts.
+    A number fills a mask, a complex one as the real one that it is.  All else is a copy, of real parts.
     """
-    if name != "IndexPutBackward0":
+    if index_steps(x.raw_shape, index)[-1:] != ["Index"]:
         return value
     masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*index.parts, *places))
     if masks and not value.ndim:
-        fitted(value._value[()], x.dtype)
-        return value.real
+        if value.dtype.kind == "c" != x.dtype.kind:
+            fitted(value._value[()], x.dtype)
+            return value.real
+        return value
     ours, its = map(torch_name, (x.dtype, value.dtype))
     raise DtypeError(
         f"Index put requires the source and destination dtypes match, got {ours} for the destination and {its} for the "
