@@ -147,6 +147,19 @@ def test_logarithms_of_numbers_keep_their_digits(name, dtype):
     assert found == found[:1] * 4
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered")
+@pytest.mark.parametrize("p", [None, 1, -1, np.inf, "fro", "nuc", 2, -2])
+def test_the_condition_of_singular_matrices(p):
+    """Infinite beside that of a matrix that is not singular, whose gradient is as it is alone; it was an error."""
+    batch = np.array([[[1.0, 0.0], [0.0, 0.0]], [[2.0, 0.5], [0.5, 1.0]]])
+    x = sg.tensor(batch, requires_grad=True)
+    out = sg.linalg.cond(x, p)
+    assert out.tolist() == pytest.approx(torch.linalg.cond(torch.tensor(batch), p).tolist(), rel=1e-12)
+    (g,) = sg.autograd.grad(out[1], x)
+    (alone,) = sg.autograd.grad(sg.linalg.cond(x[1], p), x)
+    assert np.allclose(g[1], alone[1], rtol=1e-12)
+
+
 POSITIVE = np.array([[2.0, 0.5], [0.5, 1.0]])
 TRIED = {
     "cholesky_ex": (lambda t, x, **kw: t.linalg.cholesky_ex(x, **kw), np.array([[0.1, 0.9], [0.8, 0.3]])),

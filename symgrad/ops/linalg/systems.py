@@ -329,7 +329,11 @@ def cond(A: Any, p: Any = None) -> Any:
         values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    if p == "nuc":
+        return sum_(svdvals(A), -1) * sum_(1 / svdvals(A), -1)
+    inverse, info = inv_ex(A)
+    found, singular = matrix_norm(A, p) * matrix_norm(inverse, p), values_of(info) != 0
+    return where(singular, math.inf, found) if singular.any() else found
 
 
 @in_linalg
