@@ -81,7 +81,9 @@ _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "n
             "prod", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "softmax", "log_softmax", "gather",
             "quantile", "nanquantile", "argsort", "index_add", "index_copy", "index_fill", "index_reduce",
             "scatter", "scatter_add", "scatter_reduce", "segment_reduce", "argmax", "argmin", "sort",
-            "kron", "roll")  # fmt: skip
+            "kron", "roll", "cholesky", "lu_solve", "orgqr", "stft", "svd", "fft.rfft", "linalg.cholesky",
+            "linalg.cholesky_ex", "linalg.householder_product", "linalg.lu_solve", "linalg.solve", "linalg.solve_ex",
+            "linalg.solve_triangular", "linalg.svd", "nn.functional.max_pool1d")  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""
 _ALSO_INPLACE = ("alpha_dropout", "celu", "feature_alpha_dropout", "rrelu", "selu", "threshold")
 _PLAIN = (
@@ -260,10 +262,10 @@ def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function made of views whose result is none."""
 
     @functools.wraps(function)
-    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
-        made = function(input, *args, **kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
         for out in made if isinstance(made, tuple) else (made,):
-            if isinstance(out, Recorded) and out is not input:
+            if isinstance(out, Recorded) and not (args and out is args[0]):
                 of_its_own(out)
         return made
 
@@ -465,6 +467,7 @@ def _bind_spaces(cls: type) -> None:
     for space, members in SPACES.items():
         whole = {name: _fast(cls, call) if isinstance(call, Op) else call for name, call in members.items()}
         names = {name: f"{space}.{name}" for name in whole}
+        whole |= {name: _copying(whole[name]) for name in names if names[name] in _COPYING}
         words = {name: WORDS.get(names[name], {}) for name in names}
         members.update({name: rewriting(names[name], labelling(names[name], whole[name])) for name in names})
         members.update({name: _joining(names[name], members[name]) for name in names})

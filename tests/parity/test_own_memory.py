@@ -36,6 +36,13 @@ APART = {
     "cut": lambda t, x: t.nn.functional.pad(x, (-1, 0, 0, -1), mode="replicate"),
     "cut by a constant border": lambda t, x: t.nn.functional.pad(x, (-1, 0, 0, -1)),
     "cloned coefficient": lambda t, x: t.triangular_solve(t.ones(4, 1), x[0, 0])[1],
+    "solution": lambda t, x: t.linalg.solve(x[0, 0] @ x[0, 0].mT + 9 * t.eye(4), x[0, 0, 0]),
+    "solution from the right": lambda t, x: t.linalg.solve(9 * t.eye(4), x[0, 0, :3], left=False),
+    "triangular solution": lambda t, x: t.linalg.solve_triangular(t.eye(4), x[0, 0], upper=True, left=False),
+    "upper Cholesky factor": lambda t, x: t.linalg.cholesky(9 * t.eye(4), upper=True),
+    "right singular vectors": lambda t, x: t.linalg.svd(x[0, 0])[2],
+    "half of a spectrum": lambda t, x: t.fft.rfft(x[0, 0]),
+    "pooled rows": lambda t, x: t.nn.functional.max_pool1d(x[0], 2),
     "masked.prod": lambda t, x: getattr(t, "masked", torch.masked).prod(x[0, 0, 0, 0], 0),
 }
 
