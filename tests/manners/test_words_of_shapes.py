@@ -53,6 +53,15 @@ def test_a_diagonal_does_not_spread_an_axis_of_size_1(t, equation):
     said(lambda: t.einsum(equation, t.ones(shape)), f"einsum(): {words}")
 
 
+@pytest.mark.parametrize("name", ["max", "min", "amax", "amin", "argmax", "argmin"])
+def test_extremes_of_nothing_name_the_function_and_the_axis(t, name):
+    x = t.ones(2, 0)
+    said(lambda: getattr(x, name)(), f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    said(lambda: getattr(x, name)(1), f"{name}(): Expected reduction dim 1 to have non-zero size.")
+    found = getattr(x, name)(0)
+    assert (found[0] if name in ("max", "min") else found).shape == (0,)
+
+
 def test_spaces_and_dots_in_equations(t):
     x = t.arange(24.0).reshape(2, 3, 4)
     assert t.einsum(" b i j -> b j ", x).equal(x.sum(1))

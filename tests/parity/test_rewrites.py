@@ -55,6 +55,20 @@ def test_functions_along_an_axis(name: str, shape: Any) -> None:
     compare(name, [shape], dim=-1)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_that_keep_their_axis(name: str, shape: Any) -> None:
+    for keepdim in (True, False):
+        found = [[part._version for part in extremes(t, name, shape, keepdim)] for t in (sg, torch)]
+        assert found[0] == found[1]
+
+
+def extremes(t: Any, name: str, shape: Any, keepdim: bool) -> Any:
+    with t.inference_mode():
+        x = t.ones(shape)
+    return getattr(x, name)(-1, keepdim)
+
+
 @pytest.mark.parametrize("name", MATRICES)
 def test_functions_of_matrices(name: str) -> None:
     compare(name, [(3, 3)] * (2 if name in ("linalg.solve", "mm") else 1))

@@ -17,10 +17,7 @@ from symgrad.ops.reductions.sums import axes_of, cast, keep, reduce_code, reduce
 from symgrad.ops.rules.kinks import no_kink
 from symgrad.ops.shapes.shaping import axis_of, reshape, reshape_op, squeeze
 
-_EMPTY = (
-    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-    "argument."
-)
+_EMPTY = "{}(): Expected reduction dim to be specified for input.numel() == 0."
 
 
 def check_entries(name: str, input: Any, dim: int, mark: str = "():") -> None:
@@ -29,6 +26,16 @@ def check_entries(name: str, input: Any, dim: int, mark: str = "():") -> None:
     axis = axis_of(dim, max(len(shape), 1))
     if shape and shape[axis] == 0:
         raise IndexError(f"{name}{mark} Expected reduction dim {axis} to have non-zero size.")
+
+
+def check_extremes(name: str, input: Any, dim: Any) -> None:
+    """Raise torch's error where there is nothing to choose from, along some axes or (``dim`` names none) at all."""
+    if 0 not in shape_of(input):
+        return
+    if dim in (None, ()):
+        raise ShapeError(f"{_EMPTY.format(name)} Specify the reduction dim with the 'dim' argument.")
+    for axis in dim if isinstance(dim, (tuple, list)) else (dim,):
+        check_entries(name, input, axis)
 
 
 def shared_by_ties(name: str) -> Any:
@@ -76,16 +83,14 @@ amin_op: Op = _extreme("amin", np.min, "np.min")
 @front(op=amax_op)
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """Largest entry over axes; ties share the gradient equally."""
-    if dim in (None, ()) and 0 in shape_of(input):
-        raise ShapeError(_EMPTY.format("amax"))
+    check_extremes("amax", input, dim)
     return amax_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
 @front(op=amin_op)
 def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     """Smallest entry over axes; ties share the gradient equally."""
-    if dim in (None, ()) and 0 in shape_of(input):
-        raise ShapeError(_EMPTY.format("amin"))
+    check_extremes("amin", input, dim)
     return amin_op(input, dim=axes_of(dim, len(shape_of(input))), keepdim=keepdim)
 
 
@@ -136,11 +141,14 @@ def _arg_front(op: Op) -> Any:
     def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         input = readable(input)
         if dim is None:
+            if 0 in shape_of(input):
+                raise IndexError(_EMPTY.format(op.name))
             found = op(reshape(input, -1), dim=0, keepdim=False)
             return reshape(found, (1,) * len(shape_of(input))) if keepdim else found
         axis = axis_of(dim, len(shape_of(input)))
         if not shape_of(input):
             return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
+        check_entries(op.name, input, dim)
         return op(input, dim=axis, keepdim=keepdim)
 
     call.__name__ = op.name
@@ -155,6 +163,7 @@ argmin = _arg_front(argmin_op)
 def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
     def call(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
+            check_extremes(name, input, dim)
             return reduce(input)
         if not isinstance(dim, int):
             return lookup(pairwise)(input, dim)

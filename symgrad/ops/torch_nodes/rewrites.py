@@ -89,10 +89,10 @@ OF_OPS: dict[str, Count] = {
 """By the name of an op, for whatever is made of it."""
 
 
-def _extreme(out: Any, x: Any, dim: Any = None, *_: Any, **__: Any) -> int | None:
+def _extreme(out: Any, x: Any, dim: Any = None, keepdim: Any = False, *_: Any, **__: Any) -> int | None:
     if dim is None or hasattr(dim, "dtype"):
         return None if dim is not None else 1
-    return 0 if not out.size else min(x.ndim, 1) + 1
+    return 0 if not out.size or (keepdim and x.ndim) else min(x.ndim, 1) + 1
 
 
 def _bounds(out: Any, x: Any, *, dim: Any = None, **_: Any) -> int | None:
