@@ -29,7 +29,7 @@ from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.memory.views import count_change, out_of_reach
 from symgrad.tape.modes import is_grad_enabled
-from symgrad.tape.naming import full_name, node_name, tensor_like
+from symgrad.tape.naming import full_name, node_name, tensor_like, turned_round
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -294,8 +294,7 @@ def inputs(node: tape.Node) -> tuple[tuple[Any, Any], ...]:
         if (tensor_like(arg) and node.op.differentiable(i))
         or (numbers and i < (3 if node.op.name == "where" else 2) and not tensor_like(arg))
     )
-    # A number before a tensor has called the tensor's own method: Python turned them round.
-    return found[::-1] if node.op.name in ("add", "mul") and len(found) == 2 and not tensor_like(found[0][0]) else found
+    return found[::-1] if len(found) == 2 and turned_round(node) else found
 
 
 @functools.cache

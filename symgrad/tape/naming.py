@@ -17,6 +17,11 @@ def tensor_like(arg: Any) -> bool:
     return not isinstance(arg, (int, float, complex)) and hasattr(arg, "dtype")
 
 
+def turned_round(node: Node) -> bool:
+    """Whether a number before a tensor has called the tensor's own method, so that it comes second in torch."""
+    return node.op.name in ("add", "mul") and not tensor_like(node.args[0])
+
+
 def node_name(node: Node, resolved: bool = False) -> str:
     """torch's name: the op's, or the label a composite or custom function gave.
 

@@ -32,6 +32,11 @@ def calls(t):
         (x.split(2, 1)[0], {"split_size": 2, "dim": 1}),
         (x.tril(1), {"diagonal": 1}),
         (x + y, {"alpha": 1}),
+        (x * 2, {"other": t.tensor(2)}),
+        (2.5 * x, {"other": t.tensor(2.5, dtype=t.float64)}),
+        (x / 2, {"other": t.tensor(2)}),
+        (x**2, {"self": x, "exponent": 2}),
+        (x.masked_select(mask), {"mask": mask}),
     ]
 
 
@@ -41,7 +46,7 @@ def same(a, b) -> bool:
     return a.tolist() == b.tolist() if hasattr(b, "tolist") else a == b
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", range(25))
 def test_what_was_given_is_found_by_its_name(t, number):
     made, wanted = calls(t)[number]
     for name, value in wanted.items():

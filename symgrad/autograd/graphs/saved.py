@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from symgrad.autograd.graphs.held import (
     at_place,
     cut,
@@ -22,9 +24,13 @@ from symgrad.autograd.graphs.held import (
 from symgrad.autograd.graphs.saving import saved_tensors_hooks, shown_saved
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import FROM
+from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.backward.freed import SECOND_TIME
 from symgrad.tape.graph import FREED, Labelled, Node
+from symgrad.tape.naming import turned_round
 from symgrad.tape.observers import Packed, PackedRow
+from symgrad.tape.record import plain
+from symgrad.tensor import Tensor
 
 _PLACES = {"result": 0, "output": 0, "self": 1, "input": 1, "other": 2, "exponent": 2, "mat2": 2, "weight": 2}
 """torch's names of what is saved: the result, the first argument, the second one."""
@@ -141,7 +147,7 @@ def saved_attribute(node: Node, name: str) -> Any:
         place = _PLACES[of]
         return _size(node if not place else node.args[place - 1] if place <= len(node.args) else None, *what)
     if not raw and label in (settings := _settings(node)):
-        return settings[label]
+        return _as_operand(settings[label])
     if label == "indices" and not raw:
         return indices(node)
     place = _place(node, label)
@@ -149,7 +155,7 @@ def saved_attribute(node: Node, name: str) -> Any:
         raise KeyError(name)
     number = node.args[place - 1] if place else None
     if isinstance(number, (int, float, complex)) and not raw:
-        return number
+        return _as_operand(number, node.op.numbers not in ("setting", "within") and not node.op.underived)
     if not _reads(node.op.needs((1 << len(node.args)) - 1)[0], place - 1):
         raise KeyError(name)
     if raw:
@@ -181,7 +187,14 @@ def _place(node: Node, label: str) -> int:
     """Where among what a node saved that stands which torch calls ``label``: 0 for the result, k for argument k."""
     names = list(parameters(node))
     own = "input" if label == "self" else label
-    return 1 + names.index(own) if own in names else _PLACES[label]
+    place = 1 + names.index(own) if own in names else _PLACES[label]
+    return 3 - place if place and turned_round(node) else place
+
+
+def _as_operand(given: Any, wrapped: bool = False) -> Any:
+    """An array that a node was given (as a mask, in its index) as a tensor; so a number ``wrapped`` in one by torch."""
+    given = given.value if isinstance(given, Index) else given
+    return plain(Tensor, np.asarray(given)[()]) if wrapped or isinstance(given, np.ndarray) else given
 
 
 def _settings(node: Node) -> dict[str, Any]:
