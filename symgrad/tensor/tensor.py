@@ -154,8 +154,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 note_problem("it makes a leaf of what it computed; use symgrad.func.grad for gradients inside")
             self._node = None
             extra.origin = None
-            extra.depth = transforming()
-            extra.inner = next(sequence) if extra.depth else 0
+            extra.depth, extra.inner = (depth, next(sequence)) if (depth := transforming()) else (0, 0)
         view = view_of(self)
         if view is not None:
             if requires_grad:
