@@ -141,3 +141,23 @@ def test_a_number_has_no_item_and_libraries_that_ask_until_there_is_none_come_to
     assert check(f, lambda x: x[::-1], np.array([0.3, 0.7]))
     with pytest.raises(AttributeError, match="'float' object has no attribute 'item'"):
         Array(sg.tensor(2.0)).item().item()
+
+
+def test_rows_of_indices_beside_values_stay_what_they_are():
+    games = [(0, 1, 1.0), (1, 2, 0.5), (2, 0, 0.0)]
+
+    def f(r, games):
+        return sum(s * (r[i] - r[j]) ** 2 for i, j, s in games)
+
+    def grad(r, games):
+        g = np.zeros_like(r)
+        for i, j, s in games:
+            g[i] += 2 * s * (r[i] - r[j])
+            g[j] -= 2 * s * (r[i] - r[j])
+        return g
+
+    r = np.array([0.3, 0.7, 1.1])
+    assert check(f, grad, r, games)
+    assert check(f, grad, r, tuple(games), argnums=0)
+    points = [(0.0, 1.0), (2.0, 0.5)]  # and these are an array
+    assert check(lambda p: (np.asarray(p) ** 2).sum(), lambda p: 2 * np.asarray(p), points)

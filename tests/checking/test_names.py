@@ -256,3 +256,29 @@ def test_mistakes_inside_of_functions_that_are_one_node_are_found_there():
     assert check(f, grad, *args, argnums=0).ok
     projected = 0
     assert "Inside the derivative of standardised" in check(f, grad, *args, argnums=0, mend=False).diagnosis.sentence
+
+
+def test_numbers_made_of_sizes_are_values_as_others_are():
+    """The negative of a size is no array, and was asked for its dtype."""
+
+    def f(a, p):
+        n = p.shape[0]
+        return -n * np.log(a.sum()) + n * np.log(a).sum() - (a * np.log(p)).sum()
+
+    def grad(a, p):
+        n = p.shape[0]
+        return -n / a.sum() + n / a - np.log(p).sum()
+
+    p = RNG.random((6, 4)) + 0.1
+    report = check(f, grad, RNG.random(4) + 0.1, p, argnums=0, mend=False)
+    assert report.diagnosis.kind == "unknown"
+
+
+def test_factors_that_are_exponentials_of_a_number():
+    z = RNG.normal(size=5)
+
+    def f(w, log_scale):
+        return ((w - z) ** 2).sum() / np.exp(log_scale)
+
+    report = check(f, lambda w, log_scale: 2 * (w - z), np.ones(5), 0.3, argnums=0, mend=False)
+    assert "exp(log_scale) (= 1.35) times" in report.diagnosis.sentence

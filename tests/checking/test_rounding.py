@@ -48,3 +48,19 @@ def test_bfloat16_is_checked_in_double_precision():
     assert report["a"].exact.dtype == np.float64
     report = check(lambda a, b: np.sin(a @ b).sum(), (right[0], right[1] * bfloat16(2)), a, b)
     assert report.diagnosis.kind == "factor"
+
+
+def test_numbers_beside_arrays_in_single_precision():
+    """A Python float is a double one: what is computed from the arrays beside it is right to single precision."""
+    Z, t = RNG.normal(size=(5, 2)).astype(np.float32), RNG.normal(size=5).astype(np.float32)
+
+    def f(log_scale, Z, t):
+        D = ((Z[:, None] - Z[None]) ** 2).sum(-1)
+        return t @ np.exp(-0.5 * D / np.exp(2 * log_scale)) @ t
+
+    def grad(log_scale, Z, t, factor=1):
+        D = ((Z[:, None] - Z[None]) ** 2).sum(-1) / np.exp(2 * log_scale)
+        return factor * (t @ (D * np.exp(-0.5 * D)) @ t)
+
+    assert check(f, grad, 0.2, Z, t, argnums=0)
+    assert not check(f, lambda *args: grad(*args, factor=1 + 1e-6), 0.2, Z, t, argnums=0)

@@ -90,8 +90,16 @@ def is_array_like(value: Any) -> bool:
     if isinstance(value, (float, complex)):
         return True
     if isinstance(value, (list, tuple)):
-        return bool(value) and is_floating(as_array(value).dtype)
+        return bool(value) and not _is_table(value) and is_floating(as_array(value).dtype)
     return hasattr(value, "dtype") and is_number(as_array(value).dtype)
+
+
+def _is_table(rows: Sequence[Any]) -> bool:
+    """Whether rows are tuples whose places are of one kind each, some of them whole numbers: indices beside values."""
+    if not all(isinstance(row, tuple) for row in rows) or len({len(row) for row in rows}) != 1:
+        return False
+    kinds = [{type(entry) for entry in column} for column in zip(*rows, strict=True)]
+    return {int} in kinds and any(kind != {int} for kind in kinds)
 
 
 def is_differentiable(value: Any) -> bool:

@@ -59,7 +59,7 @@ class Arguments:
         self.called = parameter_names(f, len(args), names)
         flat = [(name, leaf) for name, arg in zip(self.called, args, strict=True) for name, leaf in leaves(arg, name)]
         self.names = _distinct([name for name, _ in flat])
-        self.shown = [as_array(leaf) if isinstance(leaf, list) else leaf for _, leaf in flat]
+        self.shown = [as_array(a) if isinstance(a, list) and is_array_like(a) else a for _, a in flat]
         self.args = [copied(leaf) if is_array_like(leaf) else leaf for leaf in self.shown]
         self.starts = [0]
         for arg in args:

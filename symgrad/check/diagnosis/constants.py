@@ -104,7 +104,8 @@ _DOUBTFUL = ("{0}/({0} - 1)", "({0} - 1)/{0}")
 def _scalar_name(value: float, case: Case) -> str | None:
     """``value`` as an argument without axes, its square or double, or the inverse of one of these."""
     arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
-    return _among(value, [(name, abs(a)) for name, a in arguments if not a.ndim and a.dtype.kind == "f"])
+    scalars = [(name, a) for name, a in arguments if not a.ndim and a.dtype.kind == "f"]
+    return _among(value, [(name, abs(a)) for name, a in scalars]) or _exponential(value, scalars)
 
 
 def _total_name(value: float, case: Case) -> str | None:
@@ -130,7 +131,7 @@ def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
         if a.ndim == 1 and a.size <= FEW and a.dtype.kind == "f"
         for i, entry in enumerate(a)
     ]
-    return _among(value, entries) or other
+    return _among(value, entries) or other or _exponential(abs(value), entries)
 
 
 FEW = 12
@@ -155,6 +156,15 @@ _FORMS: dict[str, Callable[[float], float]] = {
     "2*{}": lambda x: 2 * x,
     "1/(2*{})": lambda x: 1 / (2 * x),
 }
+
+
+def _exponential(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
+    """``value`` as the exponential of a number, or of its double: what people take the logarithm of as a parameter."""
+    for name, x in named:
+        for k, form in ((1, "exp({})"), (-1, "exp(-{})"), (2, "exp(2*{})"), (-2, "exp(-2*{})")):
+            if x and value > 0 and abs(math.log(value) - k * x) <= 1e-6 * min(1, abs(x)):
+                return f"{form.format(name)} (= {value:.4g})"
+    return None
 
 
 def _norm(case: Case) -> dict[str, float]:

@@ -28,8 +28,7 @@ def second_look(subject: Subject, given: Given, arguments: Sequence[ArgumentRepo
     precision = np.finfo(argument.given.dtype).dtype if argument.given.dtype.kind in "fc" else None
     if precision is None or np.finfo(precision).eps <= np.finfo(np.float64).eps:
         return None
-    with double_precision():
-        doubled = _at(given, subject.in_own_kind(subject.args))
+    doubled = gradients_in_double(given, subject)
     if doubled is None or doubled[i].dtype == argument.given.dtype:
         return None
     if not _within(doubled[i], argument.exact, argument.tolerance):
@@ -46,6 +45,12 @@ def asked_again(argument: ArgumentReport, repeated: Any) -> Diagnosis | None:
     if _within(repeated, argument.given, argument.tolerance):
         return None
     return _not_repeated(argument, repeated)
+
+
+def gradients_in_double(given: Given, subject: Subject) -> list[Any] | None:
+    """The gradients at the point with all arguments in double precision; None where there is no function to ask."""
+    with double_precision():
+        return repeated_gradients(given, subject.in_own_kind(subject.args))
 
 
 def repeated_gradients(given: Given, args: Sequence[Any]) -> list[Any] | None:

@@ -117,13 +117,11 @@ class Replay:
 
     def value(self, arg: Any) -> Any:
         """The value of an argument of a node, None where it is not known."""
-        if isinstance(arg, Node):
-            return self.values.get(arg)
         try:
-            value = operand(arg, {}, self.constants)
+            value = operand(arg, self.values, self.constants)
         except Unknown:
             return None
-        return np.asarray(value_of(value))
+        return value if isinstance(value, np.ndarray) else np.asarray(value_of(value))
 
     def gradients(self, other: Other, leaves: list[Any], cotangent: Any = None, what: str = WHOLE) -> list[Any] | None:
         """The gradients of the other function, or of one that takes its values or its rule only.
