@@ -22,9 +22,9 @@ from symgrad.check.mending.search import Search
 from symgrad.check.oracle.answer import Exact
 from symgrad.check.report import UNNAMED, ArgumentReport, Diagnosis, Mend
 
-FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING = 0.6, 2, 5, 2
+FIRST_MENDING, LIKELY_MENDING, LONGEST_MENDING, DOUBTING, INFORMED = 0.6, 2, 5, 2, 3
 """Seconds for running the gradient with one change after another: at first, while these are likely ones, where nothing
-else explains it, and where only a guess does."""
+else explains it, where only a guess does, and with what is missing once the mistake has a name."""
 
 KNOWN, SOON, EXPLAINING, LOCATING = 0.15, 0.5, 0.85, 0.15
 """The parts of the time by which what explains the mistakes is found: where a mend is known, before more are tried, and
@@ -79,6 +79,9 @@ class Inquiry:
             locate(cases)
         if mend is None and any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
             mend = self.mending.go_on(min(DOUBTING, seconds / 4), start + seconds)
+        if mend is None:
+            kinds = [found.kind for found in (arguments[i].diagnosis for i in self.wrong) if found is not None]
+            mend = self.mending.informed(set(kinds), min(INFORMED, seconds / 4), start + seconds)
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)
         notes = []

@@ -139,3 +139,79 @@ def test_a_sum_that_is_divided_by_is_mended_with_its_axis_kept():
     assert "+ return X.T @ (E / E.sum(axis=1, keepdims=True) - T)" in str(
         check(cross_entropy, normalised_by_columns, W)
     )
+
+
+def probit(w):
+    eta = X @ w
+    return np.exp(-0.5 * eta**2).sum() + 0.3 * np.tanh(eta).sum()
+
+
+def without_the_derivative_of_tanh(w):
+    eta = X @ w
+    t = np.tanh(eta)
+    return X.T @ (-eta * np.exp(-0.5 * eta**2) + 0.3 * np.ones_like(t))
+
+
+def kernel_likelihood(K):
+    return 0.5 * b @ np.linalg.solve(K, b) + 0.5 * np.linalg.slogdet(K)[1]
+
+
+def without_the_outer_product(K):
+    inverse = np.linalg.inv(K).T
+    alpha, beta = inverse @ b, inverse.T @ b
+    return 0.5 * inverse if alpha.size else beta
+
+
+def attention(S, V):
+    return ((S @ V) ** 2).sum()
+
+
+def batch_not_transposed(S, V):
+    g = 2 * S @ V
+    return g @ V.swapaxes(-1, -2), S @ g
+
+
+def looked_up(E):
+    return (E[IDS] ** 2).sum()
+
+
+def rows_written_over(E):
+    g = np.zeros_like(E)
+    g[IDS] = 2 * E[IDS]
+    return g
+
+
+IDS = np.array([0, 2, 0, 1])
+BATCH = RNG.normal(size=(2, 3, 3)), RNG.normal(size=(2, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "args", "right"),
+    [
+        (probit, without_the_derivative_of_tanh, [b], ["np.ones_like(t) * (1 - t**2)"]),
+        (kernel_likelihood, without_the_outer_product, [A], ["inverse - np.outer(alpha, beta)"]),
+        (attention, batch_not_transposed, BATCH, ["S.swapaxes(-1, -2) @ g"]),
+        (looked_up, rows_written_over, [P], ["np.add.at(g, IDS, 2 * E[IDS])"]),
+    ],
+)
+def test_what_is_missing_is_put_together_once_the_mistake_has_a_name(f, grad, args, right):
+    report = check(f, grad, *args)
+    assert not report.ok
+    assert report.mend is not None, report
+    assert any(words in report.mend.right for words in right), report.mend
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [("-np.exp(-0.5 * w**2) * w", "/ np.sqrt(2 * np.pi)"), ("-np.exp(-0.5 * w**2) * w / len(w)", "")],
+)
+def test_a_number_that_all_lacks_is_written_as_what_it_is(written, right, tmp_path):
+    import importlib.util
+
+    file = tmp_path / f"densities_{len(right)}.py"
+    file.write_text(f"import numpy as np\n\n\ndef grad(w):\n    return {written}\n")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    report = check(lambda w: (np.exp(-0.5 * w**2) / (np.sqrt(2 * np.pi) if right else 1)).sum(), module.grad, b)
+    assert report.mend.right == f"return -np.exp(-0.5 * w**2) * w{f' {right}' if right else ''}"

@@ -22,6 +22,7 @@ from symgrad.check.mending.spots import (
     enclosed,
     is_factor,
     is_operand,
+    is_term,
     spots_of,
     words_of,
 )
@@ -147,19 +148,25 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         for op in {ast.Add: "-+", ast.Sub: "+-", ast.Mult: "/*", ast.Div: "*/"}.get(type(node.op), ""):
             yield f"{target} {op}= {_bare(value)}"
         yield f"{target} = {_bare(value)}"
-        if isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.target, ast.Subscript):
-            of, index = words_of(spot, node.target.value), ast.unparse(node.target.slice)
-            index = f"({index})" if isinstance(node.target.slice, ast.Tuple) and index[:1] != "(" else index
-            minus = "-" if isinstance(node.op, ast.Sub) else ""
-            yield f"np.add.at({of}, {index}, {minus}{value})"
+        if isinstance(node.op, (ast.Add, ast.Sub)):
+            yield from _added_at(spot, node.target, ("-" if isinstance(node.op, ast.Sub) else "") + value)
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         target, value = words_of(spot, node.targets[0]), words_of(spot, node.value)
         yield f"{target} += {_bare(value)}"
+        yield from _added_at(spot, node.targets[0], _bare(value))
     if is_operand(spot):
         if not is_factor(spot):
             yield f"-{enclosed(spot)}"
         if not isinstance(node, ast.Constant):
             yield f"{enclosed(spot)}.T"
+
+
+def _added_at(spot: Spot, target: Any, value: str) -> Iterator[str]:
+    """What is written into some entries, added up where an index repeats."""
+    if isinstance(target, ast.Subscript):
+        of, index = words_of(spot, target.value), ast.unparse(target.slice)
+        index = f"({index})" if isinstance(target.slice, ast.Tuple) and index[:1] != "(" else index
+        yield f"np.add.at({of}, {index}, {value})"
 
 
 def _exchanged(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
@@ -210,10 +217,11 @@ def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
     a, b = words_of(spot, node.left), words_of(spot, node.right)
     swapped = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/"}.get(type(node.op))
     if swapped is not None:
-        yield f"{a} {swapped} {b}" if isinstance(node.op, (ast.Add, ast.Sub)) else f"{a}{swapped}{b}"
+        yield f"{a} {swapped} {b}"
     if isinstance(node.op, ast.MatMult):
         yield f"{a}.T @ {b}"
         yield f"{a} @ {b}.T"
+        yield from (f"{a}.swapaxes(-1, -2) @ {b}", f"{a} @ {b}.swapaxes(-1, -2)")
         yield f"{b} @ {a}"
         yield f"{a} * {b}"
     yield a
@@ -408,7 +416,7 @@ def _more_terms(spot: Spot, names: Names, parts: Sequence[str]) -> Iterator[str]
     for part in parts:
         if part != spot.words and not is_factor(spot):
             yield f"{enclosed(spot)} * {part}"
-        if part != spot.words and (inner or (_is_term(spot) and not is_factor(spot))):
+        if part != spot.words and (inner or (is_term(spot) and not is_factor(spot))):
             sums = (f"{spot.words} + {part}", f"{spot.words} - {part}")
             yield from (f"({words})" for words in sums) if inner else sums
 
@@ -435,7 +443,7 @@ def _alike_besides(spot: Spot, names: Names) -> Iterator[str]:
     for text, held in names:
         if np.shape(held) == np.shape(own) and text != spot.words:
             yield from (f"{words} * {text}", f"{words} / {text}")
-            if _is_term(spot):
+            if is_term(spot):
                 yield from (f"{spot.words} + {text}", f"{spot.words} - {text}")
 
 
@@ -466,7 +474,7 @@ def _factors(spot: Spot, names: Names) -> Iterator[str]:
     if not is_operand(spot) or isinstance(spot.node, ast.Constant):
         return
     own = enclosed(spot)
-    term = _is_term(spot)
+    term = is_term(spot)
     if is_factor(spot):
         return
     if term:
@@ -481,14 +489,6 @@ def _factors(spot: Spot, names: Names) -> Iterator[str]:
         if np.ndim(held):
             yield f"{own} / len({text})"
             yield f"{own} * len({text})"
-
-
-def _is_term(spot: Spot) -> bool:
-    """Whether an expression is a term of a sum, or may become one."""
-    above = spot.above
-    return isinstance(above, (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.Dict, ast.Lambda)) or (
-        isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Add, ast.Sub))
-    )
 
 
 def _scaled_by_parts(spot: Spot, names: Names) -> Iterator[str]:

@@ -23,6 +23,7 @@ from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
 from symgrad.check.mending.edits import edits
+from symgrad.check.mending.informed import informed_edits
 from symgrad.check.mending.pairs import Change, Pairs
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.mending.spots import Edit, Spot, is_shared, probes, spots_of
@@ -57,6 +58,7 @@ class Search:
         self._seen: set[tuple[int, str]] = set()
         self._pairs = Pairs(arguments)
         self._likely = True
+        self._places: dict[int, list[tuple[Routine, list[Spot]]]] = {}
 
     def go_on(self, seconds: float, end: float, likely: float = 0.0, two: bool = False) -> Mend | None:
         """The change that makes the whole derivative right; None while none is found.
@@ -78,6 +80,29 @@ class Search:
         if two and self.found is None:
             self.found = self._of_two(end)
         return self.found
+
+    def informed(self, kinds: set[str], seconds: float, end: float) -> Mend | None:
+        """The same with what is missing in mistakes of these kinds, where it moves nothing but what is wrong."""
+        last, began = time.monotonic(), time.thread_time()
+        last = min(last + 2 * seconds, end)
+        for _, places in sorted(self._places.items()):
+            for tries in zip_longest(*(informed_edits(r, spots, kinds, self._ratio()) for r, spots in places)):
+                for change in (Change(r, edit) for (r, _), edit in zip(places, tries, strict=True) if edit is not None):
+                    self._try(change)
+                    if self.found or time.monotonic() > last or time.thread_time() > began + seconds:
+                        return self.found
+        return None
+
+    def _ratio(self) -> float | None:
+        """The number that all that is wrong lacks as a factor; None where there is none."""
+        wrong = [a for a in self.arguments if not a.ok]
+        if any(a.given.shape != a.exact.shape or a.exact.dtype.kind != "f" for a in wrong):
+            return None
+        given, exact = (np.concatenate([np.ravel(getattr(a, w)) for a in wrong]) for w in ("given", "exact"))
+        size = float(np.sum(given * given))
+        k = float(np.sum(given * exact)) / size if size and np.isfinite(size) else 0.0
+        fits = all(_near(k * a.given, a.exact, a.tolerance * max(1.0, abs(k))) for a in wrong)
+        return k if k and fits and exact.size > 1 else None
 
     def _try(self, change: Change) -> None:
         routine, edit = change
@@ -128,6 +153,7 @@ class Search:
             for routine in found:
                 for rank, spots in self._by_rank(routine, took, shared).items():
                     ranked.setdefault(rank, []).append((routine, spots))
+            self._places = self._places or {rank: those for rank, those in ranked.items() if rank < _UNKNOWN}
             for (_, those), self._likely in _stages(ranked):
                 for tries in zip_longest(*(_edits_of(routine, spots, self._likely) for routine, spots in those)):
                     yield from filter(None, tries)

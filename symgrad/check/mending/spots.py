@@ -199,3 +199,11 @@ def is_operand(spot: Spot) -> bool:
     return isinstance(
         above, (ast.BinOp, ast.Assign, ast.AugAssign, ast.Return, ast.UnaryOp, ast.IfExp, ast.Lambda, ast.Dict)
     )
+
+
+def is_term(spot: Spot) -> bool:
+    """Whether an expression is a term of a sum, or may become one."""
+    above = spot.above
+    return isinstance(above, (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.Dict, ast.Lambda)) or (
+        isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Add, ast.Sub))
+    )
