@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from symgrad import special
 from symgrad.check import check
 
 RNG = np.random.default_rng(5)
@@ -291,3 +292,18 @@ def test_one_array_under_two_names_is_told():
     report = check(f, grad, *RNG.normal(size=(4, 5)), argnums=(0, 1))
     assert {a.diagnosis.kind for a in report.arguments} == {"same array"}
     assert "u and v" in report.diagnosis.sentence
+
+
+def test_values_of_waves_are_no_arguments_of_real_functions():
+    """Of a function for real numbers alone the slope was taken at a complex value of the same shape."""
+    k = RNG.normal(size=3)
+
+    def f(x):
+        return (np.abs(np.exp(1j * x * k)) ** 2 * x).sum() + special.erfc(x).sum()
+
+    def grad(x):
+        return np.ones(3) - 1.3 * np.exp(-(x**2)) * x
+
+    report = check(f, grad, RNG.normal(size=3), mend=False)
+    assert not report.ok
+    assert report.diagnosis is not None

@@ -157,7 +157,7 @@ def test_a_mend_says_it_all_where_a_guess_at_overlapping_parts_speaks_of_other_t
     found = check(likelihood_with_ties, whole_quotients, w, X, argnums=0).diagnosis
     assert found.kind == "line"
     assert found.sentence.startswith("Line ")
-    assert found.sentence.endswith("g += (w @ Z - k/3 * (w[:3] @ Z[:3])) / phi is right.")
+    assert found.sentence.endswith("g += (w @ Z - k / 3 * (w[:3] @ Z[:3])) / phi is right.")
 
 
 def test_a_guess_that_a_mend_bears_out_follows_it():

@@ -215,3 +215,20 @@ def test_a_number_that_all_lacks_is_written_as_what_it_is(written, right, tmp_pa
     spec.loader.exec_module(module)
     report = check(lambda w: (np.exp(-0.5 * w**2) / (np.sqrt(2 * np.pi) if right else 1)).sum(), module.grad, b)
     assert report.mend.right == f"return -np.exp(-0.5 * w**2) * w{f' {right}' if right else ''}"
+
+
+def shrunk(a, threshold):
+    return (np.maximum(np.abs(a) - threshold, 0) ** 2).sum()
+
+
+def threshold_forgotten(a, threshold):
+    active = np.abs(a) > 0
+    g = 2 * (np.abs(a) - threshold) * active
+    return g * np.sign(a), -g
+
+
+def test_a_number_that_splits_the_entries_of_one_point_is_no_threshold():
+    """Any number between the smallest entry that counts and the largest that does not is right at one point."""
+    a, threshold = np.array([1.4, -0.2, 2.0, 0.3, -1.8]), np.array([0.5, 0.6, 0.8, 0.7, 0.9])
+    report = check(shrunk, threshold_forgotten, a, threshold)
+    assert report.mend is None or "threshold" in report.mend.right.partition(">")[2], report.mend

@@ -300,13 +300,9 @@ def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Itera
     for factor, text in ((-1, "minus its argument"), (2, "twice its argument"), (0.5, "half its argument")):
         yield Variant(node, i, at(factor * x), told(f"is taken at {text}", "its argument"))
     for value in values:
-        if value.array.shape == x.shape and not np.array_equal(value.array, x):
-            yield Variant(
-                node,
-                i,
-                at(value.array),
-                partial(_taken_at, told, value),
-            )
+        of_a_kind = value.array.shape == x.shape and (value.array.dtype.kind == "c") <= (x.dtype.kind == "c")
+        if of_a_kind and not np.array_equal(value.array, x):
+            yield Variant(node, i, at(value.array), partial(_taken_at, told, value))
 
 
 def _taken_at(told: Callable[..., Callable[[], Diagnosis]], value: Value) -> Diagnosis:

@@ -58,7 +58,7 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
         yield from _of_spots(spots, names, _too_many, _structure)
         yield from _swapped(routine.text, spots)
         yield from _of_spots(
-            spots, names, _exchanged, partial(_numbers, numbers=numbers), _constants, _names_alike,
+            spots, names, _exchanged, _thresholds, partial(_numbers, numbers=numbers), _constants, _names_alike,
             partial(_completed, longer=longer), _places, _axes, _alike_besides,
         )  # fmt: skip
     else:
@@ -250,6 +250,12 @@ def _in_other_order(spot: Spot, node: ast.BinOp) -> Iterator[str]:
 
 def _is_number(node: Any) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _thresholds(spot: Spot, names: Names) -> Iterator[str]:
+    """A variable in the place of the number that something is compared with: other numbers fit by chance."""
+    if _is_number(spot.node) and isinstance(spot.above, ast.Compare):
+        yield from (text for text, held in names if np.asarray(held).dtype.kind == "f")
 
 
 def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:

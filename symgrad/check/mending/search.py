@@ -58,6 +58,7 @@ class Search:
         self._seen: set[tuple[int, str]] = set()
         self._pairs = Pairs(arguments)
         self._likely = True
+        self._rng = np.random.default_rng(5)
         self._places: dict[int, list[tuple[Routine, list[Spot]]]] = {}
 
     def go_on(self, seconds: float, end: float, likely: float = 0.0, two: bool = False) -> Mend | None:
@@ -217,23 +218,33 @@ class Search:
         return here is not None and there is not None and len(here) == len(there) and all(map(_same, here, there))
 
     def _right_elsewhere(self, texts: Texts) -> bool:
-        """Whether texts that are right at the point are so close by, too, and leave the function itself as it is."""
-        rng, subject, again = np.random.default_rng(5), self.subject, self.given.again
+        """Whether texts that are right at the point are so close by, too, and leave the function itself as it is.
+
+        And farther away, where the derivative is known there: the sides of branches that entries take change.
+        """
+        near, *far = (self._right_at(texts, low, high) for low, high in ((1, 1.1), (0.4, 1.6), (0.4, 1.6)))
+        return bool(near) and all(right is not False for right in far)
+
+    def _right_at(self, texts: Texts, low: float, high: float) -> bool | None:
+        """The same where all arguments are multiplied by numbers between two; None where it is not known."""
+        subject, again = self.subject, self.given.again
         assert again is not None
         args = subject.given_args()
         for k in [k for k in subject.data if k < subject.given]:
             array = as_array(args[k])
             if array.dtype.kind in "fc":
-                moved = array * (1 + 0.1 * rng.random(array.shape))
+                moved = array * (low + (high - low) * self._rng.random(array.shape))
                 args[k] = like(subject.originals[k], moved.astype(subject.args[k].dtype))
         made = _with(texts, lambda: _quietly(lambda: again(args)))
-        if made is None or (any(r.shared for r, _ in texts) and not self._same_value(texts, args)):
+        if any(r.shared for r, _ in texts) and not self._same_value(texts, args):
             return False
+        if made is None:
+            return None
         there = Subject(self.given.f, args, subject.positions, subject.names, subject.derivative, subject.given)
         exact = _quietly(lambda: exact_gradient(there, made))
-        return exact is not None and all(
-            _near(g, e, 4 * t) for g, e, t in zip(made, exact.gradients, exact.tolerance, strict=True)
-        )
+        if exact is None or not all(np.isfinite(e).all() for e in exact.gradients):
+            return None
+        return all(_near(g, e, 4 * t) for g, e, t in zip(made, exact.gradients, exact.tolerance, strict=True))
 
 
 _UNKNOWN, _PART = 2, 3
