@@ -183,6 +183,10 @@ def _turned(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) ->
     return Diagnosis("transpose", "The formula is the transpose of the exact one.", "A for Aᵀ")
 
 
+MOST_SQUARE = 4
+"""Square matrices of which some may have been taken for symmetric."""
+
+
 def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
     """The formula is right for symmetric matrices."""
     square = [
@@ -190,13 +194,14 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
         for n, a in points[0].values.items()
         if np.ndim(a) == 2 and all(len(set(p.values[n].shape)) == 1 for p in points)
     ]
-    for names in [*([n] for n in square), square] if len(square) > 1 else [square] * bool(square):
+    for names in (some for k in range(1, len(square) + 1) for some in itertools.combinations(square[:MOST_SQUARE], k)):
         if all(_equal_if(theirs, ours, names, p, lambda a: (a + a.T) / 2) for p in points):
             listed = " and ".join(names)
+            stated = ", ".join(f"{name!r}: 'symmetric'" for name in names)
             return Diagnosis(
                 "assumption",
                 f"The formula is right only if {listed} {'is' if len(names) == 1 else 'are'} symmetric.",
-                f"a structure of {listed} taken for granted: state assume={{{names[0]!r}: 'symmetric'}}",
+                f"a structure of {listed} taken for granted: state assume={{{stated}}}",
             )
     return None
 
@@ -350,7 +355,11 @@ def _root_factor(theirs: Term, ours: Term, points: Sequence[Point], _: Compariso
 
 
 def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
-    search = Search(symbols(theirs, ours))
+    def is_defined(part: Term) -> bool:
+        values = [value(part, p.values, p.sizes) for p in points]
+        return not any(v is not None and np.isnan(v).any() for v in values)
+
+    search = Search(symbols(theirs, ours), is_defined=is_defined)
     for root, goals in ((theirs, [p.ours for p in points]), (ours, [p.theirs for p in points])):
         change = search.found(root, reached(points, goals))
         if change is not None:

@@ -416,3 +416,19 @@ def test_functions_in_latex_need_no_backslash(text):
     assert sg.judge(r"\frac{1}{1+exp(-x)}", of="sum(log(1+exp(x)))", wrt="x")
     assert sg.judge(r"A^\top Ax(x^\top x) + Ax x^\top Ax", of="norm(A@x)**2*(x@x)/2", wrt="x").verdict == "DIFFERENT"
     assert sg.judge(r"A^\top Ax(x^\top x) + \|Ax\|^2 x", of="norm(A@x)**2*(x@x)/2", wrt="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "wrt", "shapes", "said"),
+    [
+        (r"2X^\top(Xw-y)", "mean((X@w-y)**2)", "w", None, "The factor 1/n is missing"),
+        (r"p \odot (1-p), \quad p=\mathrm{softmax}(z)", "softmax(z)", "z", None, "Only the diagonal of the exact"),
+        (r"\mathbb{1}\{x>0\}", "sum(abs(x))", "x", None, "right only where x is positive"),
+        ("A B", "trace(A@X@B)", "X", "A=n,n B=n,n X=n,n", "right only if A and B are symmetric"),
+    ],
+)
+def test_mistakes_are_told_in_numbers_and_by_what_they_depend_on(text, of, wrt, shapes, said):
+    """It was: the factor div, a sum that is 1e15 times too large, an exponent of sign(x), and X symmetric as well."""
+    found = sg.judge(text, of=of, wrt=wrt, **({} if shapes is None else {"shapes": shapes}))
+    assert found.verdict == "DIFFERENT"
+    assert said in found.diagnosis.sentence

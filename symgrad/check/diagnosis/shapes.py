@@ -46,6 +46,9 @@ def explain_shape(case: Case) -> Diagnosis:
         return Diagnosis(
             "shape", f"The {case.what} {shapes}.", "a missing or superfluous axis, and wrong values as well"
         )
+    if c.ndim == 1 and g.shape == c.shape * 2 and case.meets(np.diagonal(g), c):
+        text = f"Only the diagonal of the exact {case.what} is given: it {shapes}."
+        return Diagnosis("entries", text, "each entry depends on all others, too")
     axes, factor = _summed_axes(case, c)
     if axes:
         return Diagnosis(
@@ -76,7 +79,8 @@ def _summed_axes(case: Case, c: Any, reverse: bool = False) -> tuple[tuple[int, 
     for count in range(1, large.ndim + 1):
         for axes in combinations(range(large.ndim), count):
             total = large.sum(axis=axes)
-            if total.size == small.size:
+            cancels = np.max(np.abs(total), initial=0) < 1e-9 * np.max(np.abs(large), initial=0)
+            if total.size == small.size and not cancels:
                 factor = _ratio(total.reshape(small.shape), small, case)
                 if factor:
                     return axes, 1 / factor if reverse else factor

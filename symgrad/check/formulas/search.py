@@ -25,11 +25,17 @@ _MISFITS = (SymgradError, ValueError, TypeError, IndexError, KeyError)
 class Search:
     """Single changes of formulas, with one after the other of which a formula is looked at.
 
-    ``symbols`` are those that one in a formula may have been taken for.
+    ``symbols`` are those that one in a formula may have been taken for; ``is_defined`` says of a part in the place of
+    another whether it has a value: the root of a negative number has none, also where what is made of it does.
     """
 
-    def __init__(self, symbols: Sequence[Term] = (), budget: int = BUDGET):
-        self.symbols = symbols
+    def __init__(
+        self,
+        symbols: Sequence[Term] = (),
+        budget: int = BUDGET,
+        is_defined: Callable[[Term], bool] = lambda part: True,
+    ):
+        self.symbols, self.is_defined = symbols, is_defined
         self.left = budget
         self._users: tuple[Term | None, dict[Term, list[Term]]] = (None, {})
 
@@ -55,7 +61,7 @@ class Search:
         except _MISFITS:
             images = []
         images += self.single(root, part, other) if isinstance(other, Term) else []
-        return any(isinstance(made, Term) and wanted(made) for made in images)
+        return any(isinstance(made, Term) and wanted(made) for made in images) and self.is_defined(other)
 
     def single(self, root: Term, part: Term, other: Term) -> list[Term]:
         """The formula with one use of a shared part changed."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from symgrad.check.formulas.changes import Change
+from symgrad.check.formulas.changes import Change, Later
 from symgrad.check.report import Diagnosis
 from symgrad.errors import SymgradError
 from symgrad.formula.term import Term, describe
@@ -136,6 +136,7 @@ def text_of(term: Any) -> str:
     """A short text of a part of a formula."""
     from symgrad.formula.sympy.texts import text
 
+    term = term.term() if isinstance(term, Later) else term
     if not isinstance(term, Term):
         return str(getattr(term, "name", term))
     try:
