@@ -172,6 +172,18 @@ def test_a_program_is_the_same_text_every_time():
     assert len({build(trace(f, (x,)), direct=True).source for _ in range(6)}) == 1
 
 
+def test_files_tell_formulas_that_somebody_reads(tmp_path):
+    def steps(x, count):
+        for _ in range(count):
+            x = x + 0.1 * sg.sin(x) * x[0]
+        return x.sum()
+
+    for count, told in ((2, "sin"), (40, "% not printed: it has ")):
+        path = tmp_path / f"steps{count}.py"
+        sg.compile(lambda x, count=count: steps(x, count), rng.random(3), name="f").save(path)
+        assert told in path.read_text()
+
+
 def test_half_of_an_array_has_a_formula():
     x = sg.tensor(rng.random(4), requires_grad=True, name="x")
     halves(x).backward()

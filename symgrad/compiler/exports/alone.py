@@ -23,6 +23,9 @@ from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
 
+_READ = 100
+"""Operations up to which a file tells its formula: more of them take seconds to bring to a form that nobody reads."""
+
 _CHECKED = '''def _checked(**arrays):
     """The arguments as arrays of the dtypes above; an error where one does not fit, or two do not fit each other."""
     sizes = {{}}
@@ -332,7 +335,10 @@ def _results(program: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
 
 
 def _formula(program: Any) -> str:
-    """The formula in LaTeX; nothing where it is past the depth that can be printed."""
+    """The formula in LaTeX, or why it is not there; nothing where it is past the depth that can be printed."""
+    count = sum(bool(t.args) for t in postorder(program.terms))
+    if count > _READ:
+        return f"% not printed: it has {count:,} operations"
     try:
         return str(program.formula)
     except (SymgradError, ImportError):

@@ -88,6 +88,17 @@ def texts(names: Iterable[str]) -> dict[str, str]:
     return out
 
 
+def spellings(text: str) -> list[str]:
+    r"""The text of a name, and what people type for it: words in ``\text`` as well as in ``\mathrm``.
+
+    >>> spellings(r"y_{\mathrm{true}}")
+    ['y_{\\mathrm{true}}', 'y_{\\text{true}}']
+    """
+    stem, low, index = text.partition("_{")
+    stems, indices = ([part, part.replace(r"\mathrm{", r"\text{")] for part in (stem, index))
+    return list(dict.fromkeys(first + low + second for first in stems for second in indices))
+
+
 def bolded(text: str) -> str:
     """The letter of a name in bold, for arrays."""
     stem = re.split("[_^]", text, maxsplit=1)[0]

@@ -18,7 +18,7 @@ from typing import Any
 from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.formats import spelled
-from symgrad.formula.printing.names import bolded, texts
+from symgrad.formula.printing.names import bolded, spellings, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, PLACED, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
@@ -123,7 +123,7 @@ class _TexReader(OptionReader):
         self.names: list[tuple[list[str], Value]] = []
         self.bound: set[str] = set()
         for name, text in texts(table).items():
-            for form in (text, bolded(text)):
+            for form in (*spellings(text), bolded(text)):
                 self.define(spelled(form, self.form), table[name])
 
     def define(self, text: str, term: Term) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
-from symgrad.formula.printing.names import GREEK, texts
+from symgrad.formula.printing.names import GREEK, spellings, texts
 from symgrad.formula.reading.atoms import ATOMS
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import BATCH
@@ -130,7 +130,8 @@ class PeopleReader(Products):
             if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
                 self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
             plain = plain_subscript(name, text, table)
-            for parts in ([name], *([i[1] for i in tokenize(form).items] for form in (text, plain) if form)):
+            forms = [form for form in (*spellings(text), plain) if form]
+            for parts in ([name], *([i[1] for i in tokenize(form).items] for form in forms)):
                 self.known.append((parts, value_of(table[name])))
             if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
                 self.rows.append(([name.lower()], value_of(table[name])))
