@@ -181,7 +181,7 @@ class Source:
 
     recipe    (op, params) of an unnamed constant made by ``eye``, ``ones``, ``full``, a number …: formulas show that
     kept      the value when it is small, so that a temporary constant does not lose its values
-    copied    a reference to the user's array that the value is a copy of
+    copied    a reference to the user's array that the value is, or is a copy of
     variable  the variable of the user's function that holds the array, where somebody looked for it
     """
 

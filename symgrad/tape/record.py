@@ -52,7 +52,7 @@ INFERENCE_SAVED = (
 class Extra:
     """Rare things about a tensor; most tensors never get one.
 
-    copied     a reference to the user's array that the value is a copy of
+    copied     a reference to the user's array that the value is, or is a copy of
     counted    what the tensor's version number has besides the changes of its memory: those of its former memory when
                ``.data`` was set
     counts     an inference tensor that counts its changes: one taken off another outside of inference mode
@@ -233,9 +233,8 @@ def given(cls: Any, array: Any, read: bool = True) -> Any:
     """A tensor without history with the values that a user's array has now; ``read``: backward may read them."""
     if WATCH.count:  # tracers look for changes themselves
         return plain(cls, array)
-    value = as_it_is(array, read)
-    made = plain(cls, value)
-    if value is not array and array.base is None:
+    made = plain(cls, as_it_is(array, read))
+    if array.base is None:
         made.more().copied = weakref.ref(array)
     return made
 

@@ -93,6 +93,12 @@ def test_shapes_that_nobody_states_are_found(text, shapes, want):
     assert {s.name: s.ndim for s in stated.symbols} == {s.name: s.ndim for s in found.symbols}
 
 
+def test_words_in_a_font_of_text_are_names():
+    f = sg.from_latex(r"\text{loss}^2 + \|y_{\text{true}} - x\|^2 + \mathrm{loss}", "loss= y_true=n x=n")
+    assert f.names == ["loss", "y_true", "x"]
+    assert f(2.0, np.ones(3), np.zeros(3)) == 9
+
+
 def test_arguments_have_the_order_of_their_statement():
     assert sg.from_latex("a b - c", c=(), a=()).names == ["c", "a", "b"]
     assert sg.from_latex("a - c", {"c": (), "z": ("n",)}).names == ["c", "z", "a"]

@@ -1,8 +1,9 @@
-"""Arrays that a function takes from outside are called like the variables that hold them."""
+"""Arrays from outside of a function, and those of recorded code, are called like the variables that hold them."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import symgrad as sg
 
@@ -81,3 +82,33 @@ def test_checks_have_one_symbol_for_a_variable_that_is_read_twice():
     report = str(sg.check(counts, lambda w: DESIGN.T @ np.exp(DESIGN @ w), w))
     assert "DESIGN.T @ (exp(DESIGN @ w) - target)" in report
     assert "DESIGN_2" not in report
+
+
+@pytest.mark.parametrize("rows", [5, 5000])
+def test_recorded_code_has_the_names_of_the_variables_that_hold_its_arrays_now(rows):
+    A, b = RNG.normal(size=(rows, 3)), RNG.normal(size=rows)
+    x = sg.tensor(w, requires_grad=True)
+    ((A @ x - b) ** 2).sum().backward()
+    assert x.grad.latex() == r"2 A^{\top} \left(A x - b\right)"
+    again = A  # noqa: F841
+    assert x.grad.latex() == r"2 c_{1}^{\top} \left(c_{1} x - b\right)"  # one of two would be a guess
+    A = again = None  # noqa: F841
+    assert x.grad.latex() == r"2 c_{1}^{\top} \left(c_{1} x - b\right)"
+
+
+def test_recorded_arrays_are_called_like_no_other_array():
+    def product(M):
+        x = sg.tensor(w, requires_grad=True, name="x")
+        return (M @ x).sin().sum()
+
+    first = product(DESIGN)
+    M = np.cos(DESIGN)
+    assert first.latex() == r"\mathbf{1}^{\top} \sin\left(\mathrm{DESIGN} \, x\right)"
+    assert product(M).latex() == r"\mathbf{1}^{\top} \sin\left(M x\right)"
+    assert product(np.sin(M)).latex() == r"\mathbf{1}^{\top} \sin\left(c_{1} x\right)"
+
+
+def test_a_leaf_keeps_its_name_beside_a_variable_of_that_name():
+    x = sg.tensor(w, requires_grad=True, name="A")
+    A = np.cos(DESIGN)
+    assert (A @ x).latex() == "A_{2} A"

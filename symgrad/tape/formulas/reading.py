@@ -30,6 +30,7 @@ from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
 from symgrad.tape.formulas.sizes import Measure, Size
+from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
 from symgrad.timing import timed
@@ -278,7 +279,9 @@ class Reading:
         if extra is None:
             return None, False
         found = site_name(extra.name, extra.site)
-        return found or getattr(extra, "variable", None), extra.name is not None
+        if found is None and isinstance(leaf, Source):
+            found = leaf.variable or held_alone(leaf)
+        return found, extra.name is not None
 
     def _free(self, name: str) -> str:
         found, k = name, self._counted.get(name, 1)

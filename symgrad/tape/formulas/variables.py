@@ -49,19 +49,36 @@ def _is_transpose(value: Any, array: Any) -> bool:
     )
 
 
+def held_alone(source: Any) -> str | None:
+    """The variable of the user's functions that holds a constant's array while a formula of a graph is read.
+
+    None for constants that several variables hold, or none, and for those that an op made.
+    """
+    array = None if source.copied is None or source.recipe is not None or not source.shape else source.copied()
+    if array is None:
+        return None
+    names = held(sys._getframe(1), lambda value: value is array, lambda _: False)
+    return names[0] if len(names) == 1 else None
+
+
 def variable_of(frame: Any, is_held: Callable[[Any], bool], is_end: Callable[[Any], bool]) -> str | None:
-    """The variable that holds an array, in the outermost of the user's functions from a frame on that has one.
+    """The first of the variables that :func:`held` finds."""
+    return next(iter(held(frame, is_held, is_end)), None)
+
+
+def held(frame: Any, is_held: Callable[[Any], bool], is_end: Callable[[Any], bool]) -> list[str]:
+    """The variables that hold an array, in the outermost of the user's functions from a frame on that has any.
 
     ``is_end`` tells the frame that called them, and ``is_held`` whether a value is that array.
     """
-    found = None
+    found: list[str] = []
     while frame is not None and not is_end(frame):
         if is_of_program(frame.f_code.co_filename):
             known = dict(frame.f_locals)
             own = known.get("self")
             parts = vars(own) if hasattr(own, "__dict__") else {}
             outside = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
-            held = (name for name, value in {**outside, **parts, **known}.items() if is_held(value))
-            found = next((name for name in held if not name.startswith("_") and site_name(None, name)), found)
+            names = (name for name, value in {**outside, **parts, **known}.items() if is_held(value))
+            found = [name for name in names if not name.startswith("_") and site_name(None, name)] or found
         frame = frame.f_back
     return found
