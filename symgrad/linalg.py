@@ -25,7 +25,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import unsqueeze
 from symgrad.tensor import FUNCTIONS
 from symgrad.tensor.calls import with_out
-from symgrad.tensor.labelling import rewriting
+from symgrad.tensor.labelling import labelling, rewriting
 
 inv = FUNCTIONS["inverse"]
 det = FUNCTIONS["det"]
@@ -86,6 +86,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 
 
 @functools.partial(with_out, "linalg_multi_dot")
+@functools.partial(labelling, "linalg.multi_dot")
 def multi_dot(tensors: Any) -> Any:
     """The product of several matrices, contracted in the cheapest order; the first and last may be vectors.
 

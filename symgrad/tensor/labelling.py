@@ -14,7 +14,8 @@ from symgrad.op import lookup
 from symgrad.op.fronts import by_place, names_in_order
 from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.torch_nodes.kept import ANEW, COMPUTING, KEPT, SCALING
-from symgrad.ops.torch_nodes.labels import Arranged, label_of
+from symgrad.ops.torch_nodes.kinds import Arranged
+from symgrad.ops.torch_nodes.labels import label_of
 from symgrad.ops.torch_nodes.rewrites import FILLING, OF_FUNCTIONS
 from symgrad.tape import record
 from symgrad.tape.graph import Labelled, Node

@@ -27,6 +27,10 @@ RESULTS = {
     "a recorded Jacobian": lambda t, x, q: t.autograd.functional.jacobian(
         lambda a: a * a.sum(), x[0], create_graph=True
     ),
+    "several matrices": lambda t, x, q: t.linalg.multi_dot([x, x.mT, x]),
+    "matrices and a vector": lambda t, x, q: t.linalg.multi_dot([x, x.mT, x[:, 0]]),
+    "bilinear": lambda t, x, q: t.nn.functional.bilinear(q[0], q[1], q[:, :2]),
+    "a layer of one example": lambda t, x, q: t.nn.functional.linear(x[0], x, x[1, :2]),
     "repeat_interleave": lambda t, x, q: x.repeat_interleave(2),
 }
 

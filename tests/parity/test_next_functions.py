@@ -35,6 +35,55 @@ def test_three_nodes_down(call):
     assert found[0] == found[1]
 
 
+STEPS = """
+F.scaled_dot_product_attention(q, k, v) | F.scaled_dot_product_attention(q, k, v, is_causal=True)
+F.scaled_dot_product_attention(q, k, v, attn_mask=m) | F.scaled_dot_product_attention(q, k, v, m.detach(), scale=0.3)
+F.scaled_dot_product_attention(q[0], k[0], v[0]) | F.scaled_dot_product_attention(q[0], k[0], v[0], m.detach() > 0)
+F.scaled_dot_product_attention(q, k.detach(), v.detach()) | F.scaled_dot_product_attention(q.detach(), k.detach(), v)
+F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=m)
+F.linear(q, w[0]) | F.linear(q, w[0], b[:4]) | F.linear(q[0], w[0]) | F.linear(q[0, 0], w[0])
+F.linear(q[0, 0], w[0], b[:4])
+F.linear(q[0], w[0, 0]) | F.bilinear(q[0], k[0, :3], w, b) | F.bilinear(q, q * 1, w)
+F.bilinear(q[0, 0], k[0, 0], w, b)
+T.linalg.multi_dot([q[0], k[0].T]) | T.linalg.multi_dot([q[0], k[0].T, v[0]]) | T.linalg.multi_dot([q[0, 0], k[0].T])
+T.linalg.multi_dot([q[0], k[0].T, v[0], k[0].T]) | T.linalg.multi_dot([q[0, 0], k[0].T, v[0, :, 0]])
+T.linalg.multi_dot([q[0].T, q[0], q[0].T, q[0], q[0, 0]]) | T.chain_matmul(q[0], k[0].T, v[0])
+T.linalg.cond(w[0]) | T.linalg.cond(w, -2) | T.linalg.cond(w[0], 1) | T.linalg.cond(w[0], 'fro') | T.kron(q[0], b)
+T.linalg.cond(w[0], -float('inf'))
+T.quantile(q, 0.3) | T.quantile(q, 0.3, dim=1) | T.quantile(q, 0.3, dim=-1, keepdim=True) | T.quantile(b, 0.3)
+T.quantile(q, b[:2].abs().detach() / 9, dim=1) | T.quantile(q, b[:2].abs() / 9) | T.nanquantile(q, 0.3, dim=0)
+T.quantile(q, 0.3, dim=0, interpolation='lower') | T.quantile(q, 0.3, dim=0, interpolation='midpoint')
+T.trapezoid(q) | T.trapezoid(q, dx=0.5, dim=0) | T.trapezoid(b, b * 2) | T.cumulative_trapezoid(q)
+T.cumulative_trapezoid(b, b * 2) | T.combinations(b) | T.combinations(b, 3) | q.nanmean() | q.nanmean(1)
+F.pairwise_distance(q[0], q[1]) | F.rms_norm(q, (4,)) | F.rms_norm(q, (4,), w[0, 0])
+F.instance_norm(q) | F.instance_norm(q, weight=b[:3], bias=b[:3]) | F.instance_norm(q, T.zeros(3), T.ones(3), b[:3])
+F.cross_entropy(q[0], c) | F.cross_entropy(q[0], c, label_smoothing=0.1) | F.cross_entropy(q[0, 0], c[0])
+F.cross_entropy(q[0], c, label_smoothing=0.1, reduction='sum', weight=T.ones(4)) | F.cross_entropy(q, q.softmax(1))
+F.cross_entropy(q[0], c, label_smoothing=0.1, reduction='none') | F.cross_entropy(q[0], q[1], reduction='none')
+F.cross_entropy(q[0], q[1], label_smoothing=0.1, reduction='sum') | F.cross_entropy(q, T.zeros(2, 4).long())
+F.cross_entropy(q, T.zeros(2, 4).long(), label_smoothing=0.1)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*chain_matmul:UserWarning")
+@pytest.mark.parametrize("call", [call.strip() for call in STEPS.replace("\n", "|").split("|") if call.strip()])
+def test_the_steps_of_functions(call: str) -> None:
+    """Every node down to the leaves, of functions that are one node here or several others."""
+    found = []
+    for t in (sg, torch):
+        count = iter(range(9))
+
+        def made(*shape: int, t: Any = t, count: Any = count) -> Any:
+            size = t.Size(shape).numel()
+            return (t.arange(1.0, size + 1.0) * (next(count) + 1)).sin().reshape(shape).requires_grad_()
+
+        names = {"q": made(2, 3, 4), "k": made(2, 5, 4), "v": made(2, 5, 4), "m": made(3, 5), "w": made(5, 4, 4)}
+        names |= {"b": made(5), "c": t.tensor([0, 2, 1]), "T": t, "F": t.nn.functional}
+        out = eval(call, names)
+        found.append((walked(out.grad_fn, 30), out._is_view()))
+    assert found[0] == found[1]
+
+
 def test_inner_nodes():
     """One object while it is held; it does not run, and says so."""
     y = sg.tensor([[1.0], [2.0]], requires_grad=True)[0:1, None]

@@ -23,7 +23,7 @@ from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.shapes.joining import cat, stack
-from symgrad.ops.torch_nodes.labels import Steps
+from symgrad.ops.torch_nodes.kinds import Steps
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.backward.narrow import needs_torchs_dtypes
 from symgrad.tape.backward.order import in_order

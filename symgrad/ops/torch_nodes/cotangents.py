@@ -15,7 +15,7 @@ import numpy as np
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.indexing.getitem import index_steps
 from symgrad.ops.torch_nodes.answers import ROWS, Row, parsed
-from symgrad.ops.torch_nodes.labels import Steps
+from symgrad.ops.torch_nodes.kinds import Steps
 
 UNKNOWN = "Mul(g,D(x,y,z,w))"
 """The answer of a node without a row: the gradient times a derivative that reads all inputs."""

@@ -8,64 +8,11 @@ Functions whose node torch names like the function stand in ``NAMED_ALIKE``.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from symgrad.op import shape_of, title
-
-
-class Temporary(str):
-    """The label of a result that is a view of a temporary tensor in torch; ``hidden`` is that of the temporary."""
-
-    __slots__ = ("hidden",)
-
-    hidden: str
-
-    @classmethod
-    def of(cls, view: str, hidden: str) -> Temporary:
-        """The names of torch's two nodes."""
-        made = cls(view)
-        made.hidden = hidden
-        return made
-
-
-class Steps(str):
-    """The label of a result of which torch makes several nodes: ``text`` in words of the answers, and ``shapes``.
-
-    ``hidden`` is as that of :class:`Temporary`, None where the result is no view of one.
-    """
-
-    __slots__ = ("hidden", "shapes", "text")
-
-    hidden: str | None
-    text: str
-    shapes: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, name: str, text: str, *shapes: Any, hidden: str | None = None) -> Steps:
-        """The name of the last node, and all of them."""
-        made = cls(name)
-        made.text, made.shapes, made.hidden = text, shapes, hidden
-        return made
-
-
-class Arranged(str):
-    """The label of a result whose inputs stand in another ``order``; some of them are ``steps`` inside of the function.
-
-    A step is ``(path, name)``: where it is found below the node of the result, and what it is called.
-    """
-
-    __slots__ = ("order", "steps")
-
-    order: tuple[int, ...]
-    steps: dict[int, tuple[tuple[int, ...], str]]
-
-    @classmethod
-    def of(cls, name: str, order: tuple[int, ...], steps: dict[int, tuple[tuple[int, ...], str]]) -> Arranged:
-        """The name of the whole, its inputs by their numbers among the arguments, and the steps among them."""
-        made = cls(name)
-        made.order, made.steps = order, steps
-        return made
+from symgrad.ops.torch_nodes.kinds import Steps, Temporary
+from symgrad.ops.torch_nodes.several import OF_SEVERAL, adaptive_avg
 
 
 def _array(x: Any) -> bool:
@@ -197,55 +144,8 @@ def _smooth_l1(out: Any, input: Any, target: Any, *others: Any, beta: float = 1.
     return None if beta == 0 else "SmoothL1LossBackward0"
 
 
-def _convolution(axes: int) -> Any:
-    def label(out: Any, input: Any, weight: Any, bias: Any = None, *_: Any, **__: Any) -> str:
-        last = "_" if bias is None else "z"
-        if len(shape_of(input)) == axes + 2:
-            return Steps.of("ConvolutionBackward0", f"Convolution(x,y,{last})")
-        shapes = ((1, *shape_of(input)), (1, *shape_of(out)))
-        return Steps.of("SqueezeBackward1", f"Squeeze:1(Convolution@1(Unsqueeze@0(x),y,{last}))", *shapes)
-
-    return label
-
-
-def _line_pool(node: str) -> Any:
-    """Pooling along one axis, which torch does in a picture of one row."""
-
-    def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
-        shapes = tuple((*shape[:-1], 1, shape[-1]) for shape in (shape_of(input), shape_of(out)))
-        return Steps.of("SqueezeBackward1", f"Squeeze:1({node}@1(Unsqueeze@0(x)))", *shapes)
-
-    return label
-
-
-def _adaptive_avg(axes: int) -> Any:
-    """Means over cells, of which a single one is the mean of the whole picture."""
-
-    def label(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
-        single = all(size == 1 for size in shape_of(out)[-axes:])
-        if axes == 1:
-            return _line_pool("Mean:1" if single else "AdaptiveAvgPool2D")(out, input)  # type: ignore[no-any-return]
-        return None if single else f"AdaptiveAvgPool{axes}DBackward0"
-
-    return label
-
-
 def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
-
-
-def _diagflat(out: Any, input: Any, *_: Any, **__: Any) -> str:
-    return Steps.of("DiagEmbedBackward0", "DiagEmbed(View@0(x))", (math.prod(shape_of(input)),))
-
-
-def _take_along_dim(out: Any, input: Any, indices: Any, dim: int | None = None) -> str:
-    """torch spreads the entries over the axes of the places before it gathers them."""
-    shape = shape_of(input)
-    if dim is None:
-        return Steps.of("GatherBackward0", "Gather(View@0(x))", (math.prod(shape),))
-    axis = dim % max(len(shape), 1)
-    whole = (n if k == axis else max(n, m) for k, (n, m) in enumerate(zip(shape, shape_of(indices), strict=False)))
-    return Steps.of("GatherBackward0", "Gather(Expand@0(x))", tuple(whole))
 
 
 def _einsum(out: Any, *_: Any, **__: Any) -> str | None:
@@ -277,10 +177,6 @@ def _pad(out: Any, input: Any, pad: Any, mode: str = "constant", value: Any = No
     return "CopySlices" if mode == "circular" else "ConstantPadNdBackward0"
 
 
-def _instance_norm(*_: Any, **__: Any) -> str:
-    return Temporary.of("ViewBackward0", "NativeBatchNormBackward0")
-
-
 def _interpolate(
     out: Any,
     input: Any,
@@ -295,27 +191,8 @@ def _interpolate(
     kinds = {"linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic", "trilinear": "Trilinear",
              "nearest": "Nearest", "nearest-exact": "NearestExact"}  # fmt: skip
     if mode == "area":
-        return _adaptive_avg(axes)(out, input)  # type: ignore[no-any-return]
+        return adaptive_avg(axes)(out, input)  # type: ignore[no-any-return]
     return f"Upsample{kinds[mode]}{axes}D{'Aa' if antialias else ''}Backward0"
-
-
-def _attention(
-    out: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: Any = None,
-    enable_gqa: bool = False,
-) -> str | None:
-    """torch's kernel for batches of heads, which has no derivative by the mask; else the product that comes last."""
-    if dropout_p:
-        return None
-    if len(shape_of(query)) == 4 and not getattr(attn_mask, "requires_grad", False):
-        return "ScaledDotProductFlashAttentionForCpuBackward0"
-    return "MmBackward0" if len(shape_of(query)) == 2 else "UnsafeViewBackward0"
 
 
 def _sampled(out: Any, input: Any, *_: Any, **__: Any) -> str:
@@ -329,38 +206,6 @@ def _aligned(
     if reduction != "none" or zero_infinity:
         return None
     return "SqueezeBackward1" if len(shape_of(log_probs)) == 2 else "CtcLossBackward0"
-
-
-def _nll(out: Any, input: Any, *_: Any, **__: Any) -> str:
-    return "NllLossBackward0" if len(shape_of(input)) <= 2 else "NllLoss2DBackward0"
-
-
-def _cross_entropy(
-    out: Any,
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> str:
-    if len(shape_of(target)) == max(len(shape_of(input)), 1):  # probabilities of the classes
-        return "DivBackward1" if reduction == "mean" else "NegBackward0"
-    if label_smoothing:
-        return "AddBackward0"
-    name = _nll(out, input)
-    kind, shape = name.removesuffix("Backward0"), tuple(shape_of(input))
-    if len(shape) in (1, 2, 4):
-        return Steps.of(name, f"{kind}(LogSoftmax(x))")
-    if len(shape) != 3:
-        return name
-    # torch lays the labels of one axis out as a picture of one row.
-    row = (*shape[:2], 1, shape[2])
-    if shape_of(out):
-        return Steps.of("ViewBackward0", f"View({kind}@1(View@0(LogSoftmax(x))))", row, (shape[0], 1, shape[2]))
-    return Steps.of(name, f"{kind}(View@0(LogSoftmax(x)))", row)
 
 
 def _of_real(name: str) -> Any:
@@ -392,17 +237,6 @@ def _with_absent(name: str, letters: str, weight: Any, bias: Any) -> str:
     given = iter(letters)
     words = ["_" if x is None else next(given) for x in (weight, bias)]
     return Steps.of(f"{name}Backward0", f"{name}(x,{','.join(words)})")
-
-
-def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
-    rank = len(shape_of(input))
-    if len(shape_of(weight)) == 1 or rank == 1:
-        return None
-    if rank == 2 and bias is None:
-        return Arranged.of("MmBackward0", (0, 1), {1: ((1,), "TBackward0")})
-    if rank == 2:
-        return Arranged.of("AddmmBackward0", (2, 0, 1), {1: ((0, 1), "TBackward0")})
-    return "UnsafeViewBackward0" if bias is None else Temporary.of("ViewBackward0", "AddmmBackward0")
 
 
 def _named_alike(space: str, name: str) -> str:
@@ -458,7 +292,6 @@ _OTHERWISE: dict[str, Any] = {
     "copysign": _overload("Copysign", 1, "other"),
     "cross": "LinalgCrossBackward0",
     "diag": _diag,
-    "diagflat": _diagflat,
     "div": _div,
     "divide": _div,
     "einsum": _einsum,
@@ -467,7 +300,6 @@ _OTHERWISE: dict[str, Any] = {
     "fmod": _overload("Fmod", 1, "other", (0, 1)),
     "index_fill": _overload("IndexFill", 3, "value", (0, 1)),
     "inner": _tensordot,
-    "kron": "UnsafeViewBackward0",
     "lerp": _overload("Lerp", 2, "weight", (0, 1)),
     "masked_fill": _overload("MaskedFill", 2, "value", (0, 1)),
     "max": _extreme("Max"),
@@ -476,7 +308,6 @@ _OTHERWISE: dict[str, Any] = {
     "moveaxis": _moved,
     "movedim": _moved,
     "cdist": "CdistBackward0",
-    "nanmean": "DivBackward0",
     "msort": "SortBackward0",
     "nanmedian": _middle("Nanmedian"),
     "norm": _norm,
@@ -489,8 +320,6 @@ _OTHERWISE: dict[str, Any] = {
     "linalg.svd": "LinalgSvdBackward0",
     "nn.functional.batch_norm": _batch_norm,
     "batch_norm": _batch_norm,
-    "instance_norm": _instance_norm,
-    "nn.functional.instance_norm": _instance_norm,
     "remainder": _overload("Remainder", 1, "other", (0, 1)),
     "repeat_interleave": _repeat_interleave,
     "reshape": _reshape,
@@ -527,12 +356,6 @@ _OTHERWISE: dict[str, Any] = {
     **{f"fft.{name}{axes}": "FftC2RBackward0" for name in ("irfft", "hfft") for axes in ("", "2", "n")},
     **{f"fft.rfft{axes}": "FftR2CBackward0" for axes in ("", "2", "n")},
     **{f"fft.ihfft{axes}": "FftC2CBackward0" for axes in ("2", "n")},
-    **{f"nn.functional.conv{kind}{n}d": _convolution(n) for kind in ("", "_transpose") for n in (1, 2, 3)},
-    **{
-        f"nn.functional.{name}_pool1d": _line_pool(title(f"{name}_pool2d") + "WithIndices" * (name == "max"))
-        for name in ("adaptive_max", "avg", "max")
-    },
-    **{f"nn.functional.adaptive_avg_pool{n}d": _adaptive_avg(n) for n in (1, 2, 3)},
     "nn.functional.conv_tbc": "ConvTbcBackward0",
     "nn.functional.max_unpool1d": "SqueezeBackward1",
     "nn.functional.pad": _pad,
@@ -541,13 +364,8 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.upsample_bilinear": "UpsampleBilinear2DBackward0",
     "nn.functional.upsample_nearest": lambda out, input, *_, **__: _interpolate(out, input),
     "special.multigammaln": "MvlgammaBackward0",
-    "nn.functional.pairwise_distance": "NormBackward1",
-    "nn.functional.cross_entropy": _cross_entropy,
-    "nn.functional.nll_loss": _nll,
-    "nn.functional.linear": _linear,
     "nn.functional.embedding": "EmbeddingBackward0",
     "nn.functional.embedding_bag": "EmbeddingBagBackward0",
-    "nn.functional.rms_norm": "MulBackward0",
     "nn.functional.prelu": "PreluKernelBackward0",
     "nn.functional.relu6": "HardtanhBackward0",
     "nn.functional.selu": "EluBackward0",
@@ -564,12 +382,10 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.affine_grid": "AffineGridGeneratorBackward0",
     "nn.functional.ctc_loss": _aligned,
     "nn.functional.grid_sample": _sampled,
-    "nn.functional.scaled_dot_product_attention": _attention,
     "grid_sampler": _sampled,
     "grid_sampler_2d": _sampled,
     "grid_sampler_3d": _sampled,
     "prelu": "PreluKernelBackward0",
-    "take_along_dim": _take_along_dim,
     "hardshrink": "HardshrinkBackward0",
 }
 
@@ -583,7 +399,7 @@ LABELS: dict[str, Any] = {
     f"{space}.{name}" if space else name: _named_alike(space, name)
     for space, names in NAMED_ALIKE.items()
     for name in names.split()
-} | _OTHERWISE
+} | {**_OTHERWISE, **OF_SEVERAL}
 LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.split()}
 LABELS |= {f"nn.functional.{name}_": LABELS[f"nn.functional.{name}"] for name in _CHANGING.split()}
 LABELS |= {f"nn.functional.{name}_": f"{title(name)}Backward1" for name in ("celu", "elu", "leaky_relu", "threshold")}

@@ -13,7 +13,7 @@ from typing import Any
 
 from symgrad.op import Op, lookup
 from symgrad.ops.torch_nodes.cotangents import temporary
-from symgrad.ops.torch_nodes.labels import Steps
+from symgrad.ops.torch_nodes.kinds import Steps
 from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
