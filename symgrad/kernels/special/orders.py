@@ -12,6 +12,11 @@ from symgrad.kernels.special.gamma import gamma_function, lgamma
 from symgrad.kernels.special.twofold import two_product
 
 
+def is_high(v: Any) -> Any:
+    """Orders for which the integral is taken around its peak: the recurrence takes a step for every whole number."""
+    return np.isfinite(v) & (np.abs(v) >= 200)
+
+
 def kv_integral(v: Any, x: Any, n: int, k: int) -> Any:
     """The derivative of e^x K_v(x) of orders n by v >= 0 and k by x > 0: the trapezoidal rule on DLMF 10.32.9.
 
@@ -37,6 +42,38 @@ def kv_integral(v: Any, x: Any, n: int, k: int) -> Any:
         return step / 2 * np.sum(part, -1)
 
 
+def kv_around_peak(v: Any, x: Any, n: int, k: int, scaled: bool = True) -> Any:
+    """The same for high orders, by the integrand's peak at s = 0: t = arsinh(v/x) + s, with h = √(v² + x²).
+
+    The exponent v t + x (1 - cosh t) is m - h (cosh s - 1) - v (sinh s - s) there, m - h s²/2 and less near by.  What
+    it comes to at most, m, is a factor of the whole, so that nothing overflows before the result does.  Not ``scaled``:
+    of K_v(x) itself, by v alone.
+    """
+    with np.errstate(over="ignore"):
+        h = np.minimum(np.hypot(v, x), 1e308)
+        peak = np.arcsinh(v / x)
+    reach = 2 * np.arcsinh(np.sqrt((30 + 6 * k + 2 * n) / h))
+    low = np.maximum(-peak, -2 * reach)  # at the end that is t = 0 the integrand is even
+    step = 0.42 / np.sqrt(h)
+    s = low[..., None] + np.arange(int(np.max(np.ceil((reach - low) / step), initial=0)) + 1) * step[..., None]
+    t = np.maximum(peak[..., None] + s, 0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        most = v * (peak - v / (h + x)) if scaled else v * peak - h
+        fall = 2 * h[..., None] * np.sinh(s / 2) ** 2 + v[..., None] * _sinh_less(s)
+        both = 1 + (-1) ** n * np.exp(-2 * v[..., None] * t)
+        part = t**n * (-2 * np.sinh(t / 2) ** 2) ** k * np.exp(-fall) * both
+        part[..., 0] /= 2
+        half = np.exp(most / 2)
+        return half * (step / 2 * np.sum(part, -1)) * half
+
+
+def _sinh_less(s: Any) -> Any:
+    """sinh s - s."""
+    square = s * s
+    series = s * square / 6 * (1 + square / 20 * (1 + square / 42 * (1 + square / 72 * (1 + square / 110))))
+    return np.where(np.abs(s) < 0.5, series, np.sinh(s) - s)
+
+
 def kv_orders(v: Any, x: Any, n: int) -> Any:
     """The n-th derivative by v of e^x K_v(x): from v below 2 by the recurrence (DLMF 10.29.1), of terms of one sign."""
     floor = np.floor(v)
@@ -60,10 +97,15 @@ def kve_parts(v: Any, x: Any, n: int, k: int) -> Any:
     dtype = np.result_type(v, x)
     v, x = np.asarray(v), np.asarray(x)
     v, x = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
-    out = np.where(np.isnan(x) | np.isnan(v) | (x < 0), np.nan, np.where(x == 0, (-1.0) ** k * np.inf, 0.0))
+    end = np.where((x == 0) | np.isinf(v), (-1.0) ** k * np.inf, 0.0)
+    out = np.where(np.isnan(x) | np.isnan(v) | (x < 0), np.nan, end)
     inside = (x > 0) & np.isfinite(x) & np.isfinite(v)
-    far = inside & (x > np.maximum(1.0, v * v / 8)) & (k > 0)
-    near = inside & ~far
+    high = inside & is_high(v)
+    low = inside & ~high
+    far = low & (x > np.maximum(1.0, np.where(low, v, 0) ** 2 / 8)) & (k > 0)
+    near = low & ~far
+    if high.any():
+        out[high] = kv_around_peak(np.abs(v[high]), x[high], n, k)
     if far.any():
         out[far] = kv_integral(np.abs(v[far]), x[far], n, k)
     if near.any():
@@ -84,11 +126,16 @@ def real_kve(v: Any, x: Any, n: int = 0, k: int = 0) -> Any:
 
 def real_kv(v: Any, x: Any, n: int = 0) -> Any:
     """The n-th derivative of K_v(x) by v."""
+    dtype = np.result_type(v, x)
+    v, x = np.broadcast_arrays(np.asarray(v, float), np.asarray(x, float))
     with np.errstate(all="ignore"):
-        scaled = np.asarray(real_kve(np.asarray(v, float), np.asarray(x, float), n))
-        out = np.exp(-np.asarray(x, float)) * scaled
-    out = np.where(np.isposinf(np.asarray(x, float)), 0.0, out)
-    return out.astype(np.result_type(v, x), copy=False)[()]
+        out = np.asarray(np.exp(-x) * real_kve(v, x, n))
+    high = is_high(v) & (x > 0) & np.isfinite(x)
+    if high.any():  # of which e^x K_v(x) may be infinite, and K_v(x) not
+        sign = np.where(v[high] < 0, (-1.0) ** n, 1.0)
+        out[high] = sign * in_stretches_of(kv_around_peak, (np.abs(v[high]), x[high]), n, 0, False, size=512)
+    out = np.where(np.isposinf(x), 0.0, out)
+    return out.astype(dtype, copy=False)[()]
 
 
 def iv_parts(v: Any, x: Any) -> Any:
