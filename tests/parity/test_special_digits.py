@@ -527,3 +527,20 @@ def test_bessel_functions_of_high_order_at_the_ends_of_the_range():
         np.testing.assert_allclose(kv(v, x), [1.2183459060e-11, 0, 0, np.inf, np.inf, 0], rtol=1e-9)
         np.testing.assert_equal(kve(v, x), [np.inf] * 5 + [0])
         np.testing.assert_equal(kve(-v, x, 1), [-np.inf] * 5 + [0])
+
+
+def test_beta_function_of_negative_arguments_far_out():
+    """Where the gamma functions are out of range it was nan."""
+    rng = np.random.default_rng(2)
+    a = np.concatenate([[-2.5, -2.5, -1e6 - 0.5, -200.5, -3.3], rng.uniform(-200, 0, 20), rng.uniform(-300, 0, 20)])
+    b = np.concatenate([[1e3, -300.7, 3.0, 300.0, 1e15], 10 ** rng.uniform(0, 5, 20), rng.uniform(-300, 0, 20)])
+    with mpmath.workdps(60):
+        want = np.array([float(mpmath.beta(mpmath.mpf(p), mpmath.mpf(q))) for p, q in zip(a, b, strict=True)])
+    np.testing.assert_allclose(kernels.beta_function(a, b), want, rtol=2e-13)
+    np.testing.assert_equal(kernels.beta_function(np.array([-300.5, -2.5]), np.array([100.5, -1.0])), [0.0, np.inf])
+    slope = sg.tensor(-2.5, requires_grad=True, dtype=sg.float64)
+    sg.special.beta(slope, sg.tensor(1e3).double()).backward()
+    with mpmath.workdps(60):
+        np.testing.assert_allclose(
+            slope.grad.item(), float(mpmath.diff(lambda t: mpmath.beta(t, 1000), -2.5)), rtol=1e-11
+        )

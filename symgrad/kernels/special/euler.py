@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.entries.elementwise import half_turns, in_stretches_of
 from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, stirling_rest
 from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
 
@@ -78,12 +78,30 @@ def beta_parts(a: Any, b: Any, logarithm: bool = False) -> Any:
         if large.any():
             out[large] = (log_beta_beyond if logarithm else beta_beyond)(low[large], high[large])
         if rest.any():
-            outside = lgamma(low[rest]) + lgamma(high[rest]) - lgamma(low[rest] + high[rest])
-            out[rest] = outside if logarithm else np.where(low[rest] > 0, np.exp(outside), np.nan)
-    pole = (low <= 0) & (low == np.floor(low)) & np.isfinite(low) & np.isfinite(high)
+            p, q = low[rest], high[rest]
+            outside = lgamma(p) + lgamma(q) - lgamma(p + q)
+            out[rest] = outside if logarithm else np.exp(outside)
+        below = rest & (low < 0) & np.isfinite(low) & np.isfinite(high)
+        if below.any() and not logarithm:
+            out[below] = _beta_reflected(low[below], high[below])
+    whole = ((low <= 0) & (low == np.floor(low))) | ((high <= 0) & (high == np.floor(high)))
+    pole = whole & np.isfinite(low) & np.isfinite(high)
     if pole.any():
         out[pole] = _beta_at_poles(low[pole], high[pole], logarithm)
     return out
+
+
+def _beta_reflected(a: Any, b: Any) -> Any:
+    """B(a, b) for a < 0 by Γ(x) Γ(1 - x) = π/sin πx, of beta functions of positive arguments."""
+    (sin_a, cos_a), (sin_b, cos_b) = half_turns(a), half_turns(b)
+    both, less = b < 0, a + b < 0
+    known = np.where(both, 1 - a, np.where(less, b, 1 - a)), np.where(both, 1 - b, np.where(less, 1 - a - b, a + b))
+    size = beta_parts(np.maximum(known[0], 0), np.maximum(known[1], 0))
+    of_both = math.pi * (cos_a / sin_a + cos_b / sin_b) / ((1 - a - b) * size)
+    of_one = np.where(less, (cos_b + cos_a / sin_a * sin_b) * size, math.pi / (sin_a * b * size))
+    total, lost = two_sum(a, b)
+    vanishing = less & (total == np.floor(total)) & (lost == 0)
+    return np.where(vanishing, 0.0, np.where(both, of_both, of_one))
 
 
 def _beta_at_poles(a: Any, b: Any, logarithm: bool) -> Any:
@@ -141,6 +159,11 @@ def rising(z: Any, m: Any) -> Any:
         size = np.exp(lgamma(total[rest]) - lgamma(z[rest]))
         turns = sum(np.where(v < 0, np.floor(v), 0.0) for v in (total[rest], z[rest]))
         out[rest] = np.where(np.fmod(turns, 2) == 0, size, -size)
+        above, below = ((v <= 0) & (v == np.floor(v)) & ~few for v in (total, z))  # poles of the gamma functions
+        out[above ^ below] = np.where(above, np.inf, 0.0)[above ^ below]
+        if (above & below).any():
+            p, t = m[above & below], total[above & below]
+            out[above & below] = (1 - 2 * np.fmod(np.abs(p), 2)) * rising(1 - t, p)
     return out.astype(dtype, copy=False)[()]
 
 
