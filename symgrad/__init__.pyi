@@ -985,9 +985,9 @@ def reshape(input: Operand, *sizes: _int | Ints, shape: Ints = ..., out: Tensor 
 def resize_as_(self: Operand, other: Operand) -> Tensor:
     """The shape of another tensor in place, as :meth:`resize_`."""
 def resolve_conj(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The input itself."""
+    """The input itself, or a copy of what is a conjugate of the memory that it shows."""
 def resolve_neg(input: Operand, *, out: Tensor | None = None) -> Tensor:
-    """The input itself."""
+    """The input itself, or a copy of what is a negative of the memory that it shows."""
 from symgrad.tensor.questions import result_type as result_type
 from symgrad import return_types as return_types
 def rms_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand | None = None, eps: _float | None = None) -> Tensor:

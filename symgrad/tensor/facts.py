@@ -15,7 +15,7 @@ from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import inferred, view_of
+from symgrad.tape.memory.views import inferred, turned, view_of
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.storage import Storage
 from symgrad.tensor.strides import steps_by_base, steps_of
@@ -235,12 +235,24 @@ class Facts(Recorded):
         return bool(self._value.shape == other._value.shape)
 
     def is_conj(self) -> bool:
-        """Whether the tensor is the conjugate of what its memory holds: no, conjugates are computed at once."""
-        return False
+        """Whether the tensor is the conjugate of the memory that it shows.
+
+        >>> import symgrad as sg
+        >>> z = sg.tensor([1 + 2j])
+        >>> z.conj().is_conj(), z.conj().resolve_conj().is_conj(), z.conj().conj().is_conj()
+        (True, False, False)
+        """
+        return turned(self)[0]
 
     def is_neg(self) -> bool:
-        """Whether the tensor is the negative of what its memory holds: no, negatives are computed at once."""
-        return False
+        """Whether the tensor is the negative of the memory that it shows: the imaginary part of a conjugate is.
+
+        >>> import symgrad as sg
+        >>> z = sg.tensor([1 + 2j])
+        >>> z.conj().imag.is_neg(), z.imag.is_neg()
+        (True, False)
+        """
+        return turned(self)[1]
 
     def element_size(self) -> int:
         """Bytes per entry."""

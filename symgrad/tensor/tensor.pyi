@@ -587,7 +587,7 @@ class Tensor(Recorded):
     def is_complex(self) -> _bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
-        """Whether the tensor is the conjugate of what its memory holds: no, conjugates are computed at once."""
+        """Whether the tensor is the conjugate of the memory that it shows."""
     def is_contiguous(self, memory_format: Format = ...) -> _bool:
         """Whether the memory is in row-major order; with a ``channels_last`` format, with the channels innermost."""
     @property
@@ -622,7 +622,7 @@ class Tensor(Recorded):
     def is_mtia(self) -> _bool:
         """Whether the tensor lives on a GPU: no."""
     def is_neg(self) -> _bool:
-        """Whether the tensor is the negative of what its memory holds: no, negatives are computed at once."""
+        """Whether the tensor is the negative of the memory that it shows: the imaginary part of a conjugate is."""
     @property
     def is_nested(self) -> _bool:
         """Whether the tensor lives on a GPU: no."""
@@ -1055,9 +1055,9 @@ class Tensor(Recorded):
     def resize_as_(self, other: Operand) -> Tensor:
         """The shape of another tensor in place, as :meth:`resize_`."""
     def resolve_conj(self) -> Tensor:
-        """The input itself."""
+        """The input itself, or a copy of what is a conjugate of the memory that it shows."""
     def resolve_neg(self) -> Tensor:
-        """The input itself."""
+        """The input itself, or a copy of what is a negative of the memory that it shows."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``.grad``; no effect on a leaf."""
     @property

@@ -151,3 +151,25 @@ def test_the_lost_imaginary_part_is_told_of_once():
             symgrad.set_warn_always(False)
         given.append([(w.category, str(w.message)) for w in found])
     assert given == [[(UserWarning, "Casting complex values to real discards the imaginary part")], []]
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_conjugates_and_negatives_of_what_memory_holds(t, tracked):
+    """A conjugate shows the memory of what it was taken of, also cut and turned; to resolve it is to copy it."""
+    z = complex_leaf(t, 2, 2) if tracked else complex_leaf(t, 2, 2).detach()
+    shown = {"conj": z.conj(), "cut": z.conj()[0, 1:], "mH": z.mH, "adjoint": z.adjoint()}
+    assert all(part.is_conj() and not part.is_neg() for part in shown.values())
+    plain = {"z": z, "twice": z.conj().conj(), "product": z.conj() * 1, "physical": t.conj_physical(z), "T": z.mT}
+    assert not any(part.is_conj() or part.is_neg() for part in plain.values())
+    assert z.conj().imag.is_neg()
+    assert not any((z.imag.is_neg(), z.conj().real.is_neg(), z.conj().imag.is_conj()))
+    whole, half = z.conj().resolve_conj(), z.conj().imag.resolve_neg()
+    assert not any((whole.is_conj(), whole._is_view(), half.is_neg(), half._is_view()))
+    assert whole.tolist() == z.conj().tolist()
+    assert half.tolist() == (-z.imag).tolist()
+    assert z.resolve_conj() is z
+    assert z.resolve_neg() is z
+    if tracked:
+        assert [x.grad_fn.name() for x in (whole, half)] == ["CloneBackward0"] * 2
+        (whole * z).real.sum().backward()
+        assert values(z.grad) == values(2 * z)

@@ -10,7 +10,18 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import finfo, real_part, result_type, torch_name
 from symgrad.errors import DtypeError, ShapeError
-from symgrad.op import Op, broadcast_shapes, elementwise, front, is_complex, primitive, publish, sampling, shape_of
+from symgrad.op import (
+    Op,
+    broadcast_shapes,
+    elementwise,
+    front,
+    is_complex,
+    lookup,
+    primitive,
+    publish,
+    sampling,
+    shape_of,
+)
 from symgrad.op.partials import over
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
@@ -238,7 +249,16 @@ def positive(input: Any) -> Any:
     return input
 
 
-front("resolve_conj", "resolve_neg")(positive)
+@front("resolve_conj")
+def resolve_conj(input: Any) -> Any:
+    """The input itself, or a copy of what is a conjugate of the memory that it shows."""
+    return lookup("clone")(input) if hasattr(input, "is_conj") and input.is_conj() else input
+
+
+@front("resolve_neg")
+def resolve_neg(input: Any) -> Any:
+    """The input itself, or a copy of what is a negative of the memory that it shows."""
+    return lookup("clone")(input) if hasattr(input, "is_neg") and input.is_neg() else input
 
 
 finite: Op = elementwise(

@@ -212,6 +212,18 @@ def inferred(tensor: Any) -> bool:
     return getattr(tensor, "_extra", None) is not None and tensor._extra.inference
 
 
+def turned(tensor: Any) -> tuple[bool, bool]:
+    """Whether a view is the conjugate, or the negative, of the memory that it shows."""
+    conjugate = negative = False
+    view = view_of(tensor)
+    for op, _ in () if view is None else view.chain():
+        if op.name == "conj":
+            conjugate = not conjugate
+        elif op.name in ("real", "imag"):
+            conjugate, negative = False, conjugate and op.name == "imag"
+    return conjugate, negative
+
+
 def conjugate_view(source: Any, made: Any) -> None:
     """Let ``made``, the conjugate of ``source``, be a view of it."""
     made._value = image_of(writable(source._array(), True))
