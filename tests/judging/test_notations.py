@@ -3,6 +3,7 @@ r"""Notations whose meaning the judge finds by trying: functions named by a lett
 import pytest
 
 import symgrad as sg
+from symgrad.errors import FormulaError
 
 CASES = [
     (r"\Sigma^{-1}(\mu-x)", "(x-mu)@inv(S)@(x-mu)/2", "mu", "x=n mu=n S=n,n", {"S": "symmetric"}),
@@ -216,3 +217,29 @@ def test_primes_and_dots_name_the_result(text, of, wrt):
         else text.replace("-k", "-2*k").replace("1-", "2-")
     )
     assert not sg.judge(other, of=of, wrt=wrt, shapes="k= t=" if wrt == "t" else "x=")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"-\sum_{i: y_i w^\top x_i < 1} y_i x_i + k w",
+        r"\sum_{i\,:\,y_i w^\top x_i < 1} -y_i x_i + k w",
+        r"k w - \sum_{i \mid y_i x_i^\top w < 1}^n y_i x_i",
+        "kw − ∑_{i: yᵢwᵀxᵢ < 1} yᵢxᵢ",
+    ],
+)
+def test_sums_over_the_indices_for_which_something_holds(text):
+    hinge = "sum(maximum(0, 1 - y*(X@w))) + k/2*(w@w)"
+    assert sg.judge(text, of=hinge, wrt="w")
+    assert not sg.judge(text.replace("<", ">"), of=hinge, wrt="w")
+
+
+def test_a_condition_below_a_sum_holds_for_all_that_is_summed():
+    assert sg.judge(r"\sum_{i: x_i > 0} x_i + y_i", of="sum(where(x > 0, x + y, 0))*t", wrt="t", shapes="x=n y=n t=")
+    assert not sg.judge(
+        r"\sum_{i: x_i > 0} x_i + y_i", of="(sum(where(x > 0, x, 0)) + sum(y))*t", wrt="t", shapes="x=n y=n t="
+    )
+    with pytest.raises(FormulaError, match="a condition is expected here"):
+        sg.judge(r"\sum_{i: x_i} x_i", of="x@x", wrt="x")
+    with pytest.raises(FormulaError, match="below .sum only"):
+        sg.judge(r"\prod_{i: x_i > 0} x_i", of="x@x", wrt="x")

@@ -6,7 +6,7 @@ in the shape that the whole formula is to have, whose axes belong to the free le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 SUMS = (r"\sum", r"\prod")
@@ -88,10 +88,14 @@ class Range(NamedTuple):
 
 
 class Limits(NamedTuple):
-    r"""What stands below and above a sum sign: indices, and conditions such as ``j \ne i`` between two letters."""
+    r"""What stands below and above a sum sign: indices, and conditions such as ``j \ne i`` between two letters.
+
+    ``where`` is the 1 and 0 of any other condition, as in ``\sum_{i: x_i > 0}``.
+    """
 
     ranges: tuple[Range, ...]
     conditions: tuple[tuple[str, str, str], ...] = ()
+    where: Any = None
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -111,9 +115,14 @@ def limits(r: Any) -> Limits:
     tokens.expect("{")
     found: dict[str, int] = {}
     conditions: list[tuple[str, str, str]] = []
-    base = 1
+    base, where = 1, None
     while not tokens.found("}"):
         if tokens.found(",") or tokens.found("(") or tokens.found(")"):
+            continue
+        if found and tokens.peek() in SUCH_THAT:
+            tokens.take()
+            if not (_is_index(tokens.peek()) and tokens.peek(1) in _BETWEEN and _is_index(tokens.peek(2))):
+                where = _such_that(r, found)
             continue
         if not _is_index(tokens.peek()):
             raise tokens.error(f"{tokens.peek()!r} is no index of a sum")
@@ -142,7 +151,23 @@ def limits(r: Any) -> Limits:
                 tokens.take()
     after, last = _upper(r, base) if tokens.found("^") else (0, None)
     ranges = tuple(Range(letter, first, after, last) for letter, first in found.items())
-    return Limits(ranges, tuple(conditions))
+    return Limits(ranges, tuple(conditions), where)
+
+
+SUCH_THAT = (":", "|", r"\mid", r"\colon")
+"""What stands between the index of a sum and a condition on it."""
+
+
+def _such_that(r: Any, letters: Iterable[str]) -> Any:
+    """The 1 and 0 of a condition on the entries with an index."""
+    start = r.tokens.at
+    bound, inside = r.bound, r.inside
+    r.bound, r.inside = bound | set(letters), []
+    made = r.condition()
+    r.bound, r.inside = bound, inside
+    if not {*_BETWEEN, "="} & {text for _, text, _ in r.tokens.items[start : r.tokens.at]}:
+        raise r.tokens.error(r"a condition is expected here, as in \sum_{i: x_i > 0} x_i")
+    return made
 
 
 def _upper(r: Any, base: int) -> tuple[int, int | None]:
@@ -219,7 +244,7 @@ def _subscripts(r: Any) -> Iterator[tuple[Any, list[str]]]:
         if tokens.items[k][1] != "_":
             continue
         before = tokens.items[k - 1][1] if k else ""
-        row = _row(tokens, k + 2)
+        row = _row(tokens, k + 2, before in SUMS)
         if before in (*INDEXED, r"\delta"):
             yield before, [x for x in row if x]
             continue
@@ -228,10 +253,11 @@ def _subscripts(r: Any) -> Iterator[tuple[Any, list[str]]]:
             yield shape, row
 
 
-def _row(tokens: Any, k: int) -> list[str]:
+def _row(tokens: Any, k: int, below: bool = False) -> list[str]:
+    """The letters of a subscript; ``below`` a sum sign a colon ends them, and elsewhere it is a whole axis."""
     row: list[str] = []
     for _, inner, _ in tokens.items[k:]:
-        if inner in ("}", "=", r"\ne", "<", r"\in"):
+        if inner in ("}", "=", r"\ne", "<", r"\in") or (row and inner in SUCH_THAT and below):
             break
         if _is_index(inner) or inner in WHOLE:
             row.append(inner if _is_index(inner) else "")

@@ -35,6 +35,10 @@ def summed(r: Any) -> Any:
     if tokens.peek() not in ("_", "^"):
         return _of_all(r, sign)
     within = limits(r)
+    if sign == r"\prod" and within.where is not None:
+        raise tokens.error(
+            r"a condition is read below \sum only; write the product of powers, x_i^{\mathbf{1}(x_i > 0)}"
+        )
     letters = within.letters
     before, r.bound = r.bound, r.bound | set(letters)
     shifts, r.shifts = r.shifts, {k: v for k, v in r.shifts.items() if k not in letters}
@@ -102,8 +106,13 @@ def limited(r: Any, found: Any, within: Limits) -> Any:
         size = r.index_sizes.get(a, r.index_sizes.get(b))
         if size is None:
             raise r.tokens.error(f"the size of the index {a} is not known; state shape= or shapes=")
-        found = entrywise(lambda x, kept: op("where", kept, x, 0), found, related(size, a, relation, b))
-    return found
+        found = _where(related(size, a, relation, b), found)
+    return found if within.where is None else _where(within.where, found)
+
+
+def _where(kept: Any, found: Any) -> Any:
+    """What is summed, and 0 where a condition fails."""
+    return entrywise(lambda x, condition: op("where", condition, x, 0), found, kept)
 
 
 def multiplied(r: Any, entries: Any, letters: Iterable[str]) -> Any:
