@@ -241,5 +241,16 @@ def test_a_condition_below_a_sum_holds_for_all_that_is_summed():
     )
     with pytest.raises(FormulaError, match="a condition is expected here"):
         sg.judge(r"\sum_{i: x_i} x_i", of="x@x", wrt="x")
-    with pytest.raises(FormulaError, match="below .sum only"):
-        sg.judge(r"\prod_{i: x_i > 0} x_i", of="x@x", wrt="x")
+
+
+@pytest.mark.parametrize("text", [r"\prod_{j\neq i} x_j", r"g_i = \prod_{j: j\ne i} x_j", r"\frac{1}{x_i}\prod_j x_j"])
+def test_what_a_condition_leaves_out_of_a_product_is_1(text):
+    """It was 0 as in a sum, so that the gradient of a product was told to be wrong."""
+    assert sg.judge(text, of="prod(x)", wrt="x")
+    positive = r"\prod_{i: x_i > 0} x_i"
+    assert sg.judge(positive, of="prod(where(x > 0, x, 1))*t", wrt="t", shapes="x=n t=")
+
+
+def test_a_line_over_real_values_is_not_read_as_the_conjugate():
+    with pytest.raises(FormulaError, match="write a mean as"):
+        sg.judge(r"2X^\top\overline{(Xw - y)}", of="mean((X@w-y)**2)", wrt="w")

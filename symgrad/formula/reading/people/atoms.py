@@ -175,6 +175,15 @@ def indicator(r: Any) -> Any:
     return found
 
 
+def _conjugate(r: Any, text: str) -> Any:
+    """The complex conjugate; over what is made of real values a line is something else, such as their mean."""
+    found = r.group()
+    terms = [term for term, _ in getattr(found, "operands", ())] or [found.term]
+    if all(term.dtype.kind != "c" for term in terms) and (len(terms) > 1 or terms[0].args):
+        raise r.tokens.error(r"an overline is the complex conjugate, and this is real; write a mean as \frac1n \sum_i")
+    return entrywise(lambda x: op("conj", x), found)
+
+
 def _bessel(r: Any, text: str) -> Any:
     """A Bessel function of a whole order, ``J_0(x)``; the letter ``I`` is the identity otherwise."""
     tokens = r.tokens
@@ -316,6 +325,7 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "W": _special(lambda x: op("lambertw", x)),
     r"\Gamma": _special(ENTRYWISE["gamma"]),
     "B": _special(ENTRYWISE["beta"]),
+    r"\overline": _conjugate,
     r"\chi": lambda r, text: indicator(r) if _has_condition(r.tokens) else _not_a_symbol(r, text),
     r"\phi": _special(_density),
     r"\varphi": _special(_density),

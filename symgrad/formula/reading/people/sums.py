@@ -35,16 +35,12 @@ def summed(r: Any) -> Any:
     if tokens.peek() not in ("_", "^"):
         return _of_all(r, sign)
     within = limits(r)
-    if sign == r"\prod" and within.where is not None:
-        raise tokens.error(
-            r"a condition is read below \sum only; write the product of powers, x_i^{\mathbf{1}(x_i > 0)}"
-        )
     letters = within.letters
     before, r.bound = r.bound, r.bound | set(letters)
     shifts, r.shifts = r.shifts, {k: v for k, v in r.shifts.items() if k not in letters}
     if sign == r"\prod":
         r.inside.append("/")
-    found = limited(r, _summand(r, letters), within)
+    found = limited(r, _summand(r, letters), within, 0 if sign == r"\sum" else 1)
     r.bound = before
     r.shifts = {**r.shifts, **{k: v for k, v in shifts.items() if k in letters}}
     if sign == r"\sum":
@@ -91,8 +87,8 @@ def _of_all(r: Any, sign: str) -> Any:
     return found
 
 
-def limited(r: Any, found: Any, within: Limits) -> Any:
-    r"""What a sum is taken of, for the values of its indices between the limits, 0 where ``j \ne i`` fails."""
+def limited(r: Any, found: Any, within: Limits, nothing: int) -> Any:
+    r"""What a sum is taken of, for the indices between the limits; ``nothing`` where ``j \ne i`` fails."""
     for x in within.ranges if isinstance(found, (Indexed, Family)) else ():
         low, high = r.shifts.pop(x.letter, (0, 0))
         size: Any = r.index_sizes.get(x.letter)
@@ -106,13 +102,13 @@ def limited(r: Any, found: Any, within: Limits) -> Any:
         size = r.index_sizes.get(a, r.index_sizes.get(b))
         if size is None:
             raise r.tokens.error(f"the size of the index {a} is not known; state shape= or shapes=")
-        found = _where(related(size, a, relation, b), found)
-    return found if within.where is None else _where(within.where, found)
+        found = _where(related(size, a, relation, b), found, nothing)
+    return found if within.where is None else _where(within.where, found, nothing)
 
 
-def _where(kept: Any, found: Any) -> Any:
-    """What is summed, and 0 where a condition fails."""
-    return entrywise(lambda x, condition: op("where", condition, x, 0), found, kept)
+def _where(kept: Any, found: Any, nothing: int) -> Any:
+    """What is summed, and what adds nothing to it where a condition fails: 1 in a product."""
+    return entrywise(lambda x, condition: op("where", condition, x, nothing), found, kept)
 
 
 def multiplied(r: Any, entries: Any, letters: Iterable[str]) -> Any:
