@@ -341,3 +341,26 @@ def test_rules_of_jax_may_make_numbers_of_what_they_are_given():
 
     square.defvjp(lambda x: (square(x), x), lambda x, g: (g * 2 * float(x),))
     assert check(lambda x: 3 * square(x), "jax", 0.7)
+
+
+def test_lines_are_those_of_the_user_and_not_of_the_wrappers_of_a_library():
+    """It was tracer.py of HIPS autograd, through which all of its functions are called."""
+    pytest.importorskip("autograd")
+    from autograd import numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    c = RNG.normal(size=3)
+
+    @primitive
+    def quadratic(A, b):
+        return b @ anp.linalg.solve(A, b) + (A @ b) @ c
+
+    defvjp(
+        quadratic,
+        lambda ans, A, b: lambda g: g * (anp.outer(c, b) - anp.outer(anp.linalg.solve(A, b), anp.linalg.solve(A.T, b))),
+        lambda ans, A, b: lambda g: g * (anp.linalg.solve(A, b) + anp.linalg.solve(A.T, b) + A.T @ c),
+    )
+    report = check(quadratic, "autograd", RNG.normal(size=(3, 3)) + 3 * np.eye(3), RNG.normal(size=3))
+    assert not report.ok
+    assert report.diagnosis.kind == "transpose"
+    assert "test_libraries.py" in report.diagnosis.line

@@ -232,3 +232,28 @@ def test_a_number_that_splits_the_entries_of_one_point_is_no_threshold():
     a, threshold = np.array([1.4, -0.2, 2.0, 0.3, -1.8]), np.array([0.5, 0.6, 0.8, 0.7, 0.9])
     report = check(shrunk, threshold_forgotten, a, threshold)
     assert report.mend is None or "threshold" in report.mend.right.partition(">")[2], report.mend
+
+
+def test_what_is_cut_off_for_torch_is_mended():
+    torch = pytest.importorskip("torch")
+
+    def loss(t, x):
+        p = torch.softmax(x @ t, dim=1)
+        return (p.max(dim=1).values * torch.log(p[:, 0])).mean()
+
+    def manual(t, x):
+        t = t.detach().clone().requires_grad_()
+        p = torch.softmax(x @ t, dim=1)
+        weights = p.max(dim=1).values.detach()
+        (weights * torch.log(p[:, 0])).mean().backward()
+        return t.grad
+
+    def scaled(t, x):
+        t = t.detach().clone().requires_grad_()
+        p, scale = torch.softmax(x @ t, dim=1), torch.tensor(2.5, dtype=x.dtype)
+        g = torch.autograd.grad((p.max(dim=1).values * torch.log(p[:, 0])).mean(), t)[0] / scale
+        return g + 0 * scale
+
+    t, x = (torch.tensor(RNG.normal(size=shape)) for shape in ((3, 4), (5, 3)))
+    assert check(loss, manual, t, x, argnums=0).mend.right == "weights = p.max(dim=1).values"
+    assert check(loss, scaled, t, x, argnums=0).mend is not None

@@ -69,7 +69,7 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
         frame: Any = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.startswith(_CHECK):
             file = frame.f_code.co_filename
-            if is_of_user(file):
+            if is_of_user(file) and not any(wrapper in file for wrapper in _WRAPPERS):
                 found[node] = (file, frame.f_lineno)
                 place = (frame, frame.f_lasti)
                 if last[0] == place:  # a step of the same call: what is written there is what the last one gives
@@ -86,6 +86,10 @@ def lines_noted(constants: dict[Any, Any] | None = None) -> Iterator[dict[Any, L
             yield found
     finally:
         last = (None, None)
+
+
+_WRAPPERS = tuple(os.sep.join(("site-packages", name, "")) for name in ("autograd", "mygrad", "torch", "jax"))
+"""Libraries whose functions only call what the user calls through them."""
 
 
 def _is_of_check(frame: Any) -> bool:

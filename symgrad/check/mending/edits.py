@@ -124,7 +124,7 @@ Names = list[tuple[str, Any]]
 
 
 def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """Without a sign, a transpose or a step; nothing is put around what has one before that is tried."""
+    """Without a sign, a transpose, a step or a cut; nothing is put around what has one before that is tried."""
     node = spot.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
         yield words_of(spot, node.operand)
@@ -132,6 +132,11 @@ def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         yield words_of(spot, node.value)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
         yield words_of(spot, node.value)
+    if isinstance(node, ast.Call) and called(node) in _CUTTING:
+        yield from map(partial(words_of, spot), node.args or [getattr(node.func, "value", node.func)])
+
+
+_CUTTING = ("detach", "stop_gradient")
 
 
 def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001

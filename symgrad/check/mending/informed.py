@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.asking.arrays import as_array
 from symgrad.check.mending.routines import Routine
 from symgrad.check.mending.spots import Edit, Spot, enclosed, is_factor, is_operand, is_term, spots_of
 
@@ -88,10 +89,12 @@ class Values:
                 value = eval(compile(tree, "<part>", "eval"), self.scope)  # noqa: S307  (of the user's own function)
         except Exception:  # noqa: BLE001  (a variable of another moment, shapes that do not fit)
             return None
-        return value if _is_number(value) else None
+        return as_array(value) if _is_number(value) else None
 
     def _is_harmless(self, node: ast.AST) -> bool:
         """Whether a part of an expression only computes: a call is one of NumPy's own functions, and not random."""
+        if isinstance(node, ast.Attribute) and node.attr.startswith("rand"):
+            return False
         if not isinstance(node, ast.Call):
             return not isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda))
         func = node.func
@@ -100,7 +103,7 @@ class Values:
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
             return isinstance(func, ast.Attribute) and func.attr in _METHODS
         module = self.scope.get(func.value.id)
-        return func.attr in _METHODS or (isinstance(module, ModuleType) and module.__name__ in ("numpy", "math"))
+        return func.attr in _METHODS or (isinstance(module, ModuleType) and module.__name__ in _MODULES)
 
     def _named(self) -> list[str]:
         """Variables, and parts of ``self``, that hold numbers or arrays."""
@@ -144,10 +147,11 @@ class Values:
                 yield words, value
 
 
+_MODULES = ("numpy", "math", "torch", "jax.numpy", "autograd.numpy")
 _METHODS = ("sum", "mean", "reshape", "ravel", "transpose", "swapaxes", "astype", "max", "min", "dot", "conj")
 
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, (int, float, complex)):
         return True
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
+    return hasattr(value, "shape") and hasattr(value, "dtype") and as_array(value).dtype.kind in "biufc"
