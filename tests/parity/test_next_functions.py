@@ -62,6 +62,12 @@ F.cross_entropy(q[0], c, label_smoothing=0.1, reduction='sum', weight=T.ones(4))
 F.cross_entropy(q[0], c, label_smoothing=0.1, reduction='none') | F.cross_entropy(q[0], q[1], reduction='none')
 F.cross_entropy(q[0], q[1], label_smoothing=0.1, reduction='sum') | F.cross_entropy(q, T.zeros(2, 4).long())
 F.cross_entropy(q, T.zeros(2, 4).long(), label_smoothing=0.1)
+T.einsum('ij,kj->ik', q[0], k[0]).mul_(2) | T.einsum('bij,bkj->bik', q, k).exp_()
+T.tensordot(w, b, ([0], [0])).mul_(2)
+T.einsum('i,i->', b, b).add_(1) | T.inner(q[0], k[0]).mul_(2) | F.linear(q, w[0], b[:4]).relu_()
+T.linalg.multi_dot([q[0], k[0].T, v[0]]).mul_(2) | F.bilinear(q[0], k[0, :3], w).mul_(2)
+F.linear(b[:4], w[0], b[:4]).neg_()
+F.instance_norm(q, weight=b[:3]).mul_(2) | T.linalg.cond(w).mul_(2)
 """
 
 

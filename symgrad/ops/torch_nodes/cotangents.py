@@ -333,6 +333,17 @@ def temporary(node: Any) -> str | None:
     return "UnsafeViewBackward0" if turned else None
 
 
+def within(node: Any, hidden: str) -> str:
+    """The label of the temporary tensor that torch gives a view of: its name, with the steps that lead to it."""
+    found = lowered(node, str(getattr(node.args, "label", None) or "TransposeBackward0"))
+    word = f"{hidden.removesuffix('Backward0')}("
+    if found is None or word not in found[0]:
+        return hidden
+    text, shapes = found
+    around = text[: text.index(word)]
+    return Steps.of(hidden, text[len(around) : len(text) - around.count("(")], *shapes)
+
+
 def _batched(node: Any, name: str) -> tuple[str, tuple[Any, ...]]:
     """A product of more than two axes: torch folds the batch into the rows where one factor is a matrix or vector."""
     shapes = _factors(node)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from symgrad.op import Op, lookup
-from symgrad.ops.torch_nodes.cotangents import temporary
+from symgrad.ops.torch_nodes.cotangents import temporary, within
 from symgrad.ops.torch_nodes.kinds import Steps
 from symgrad.tape.graph import Labelled, Node, sequence, twin
 from symgrad.tape.memory.mirrors import image_of, memory
@@ -301,7 +301,7 @@ def _uncover(tensor: Any) -> None:
     """Make the tensor that ``tensor`` is a view of in torch, and let its views be views of that."""
     base, old = blank(tensor), tensor._node
     node, hidden, before = twin(old), temporary(old), old.args
-    Labelled.on(node, hidden, *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
+    Labelled.on(node, within(old, str(hidden)), *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
     base._value, base._node, base._requires_grad, base._extra = tensor._array()[...], node, tensor._requires_grad, None
     extra = tensor.more()
     whole = extra.view = View(base, None, lookup("reshape"), {"shape": tensor._value.shape})
