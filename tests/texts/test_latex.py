@@ -12,7 +12,7 @@ from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.reading.unicode import from_unicode
-from symgrad.formula.term import as_term, evaluate, symbol, symbols
+from symgrad.formula.term import as_term, evaluate, size_letter, symbol, symbols
 from symgrad.op import lookup
 from symgrad.ops.rules.constants import PI
 
@@ -143,6 +143,26 @@ def test_constants_make_room_for_symbols_that_are_called_like_them():
     assert latex(shifted) == r"I + \operatorname{diag}\left(\mathbf{1}_{n}\right)"
     values = {"I": np.ones((3, 3))}
     np.testing.assert_array_equal(evaluate(from_latex(latex(shifted), [I]), values), 1 + np.eye(3))
+
+
+def test_signs_of_norms_are_as_high_as_fractions_in_them():
+    mean = op("div", total(v), size_letter("n"))
+    for made, text in (
+        (
+            op("norm", v - mean, p=2, dim=(0,), keepdim=False),
+            r"\left\lVert v - \frac{\mathbf{1}^{\top} v}{n} \right\rVert",
+        ),
+        (
+            op("norm", v - mean, p=3, dim=(0,), keepdim=False),
+            r"\left\lVert v - \frac{\mathbf{1}^{\top} v}{n} \right\rVert_{3}",
+        ),
+        (op("norm", A, p=2, dim=(0, 1), keepdim=False), r"\lVert A \rVert_{F}"),
+    ):
+        assert latex(made) == text
+        values = {"v": np.array([1.0, 3.0, -2.0]), "A": np.ones((2, 2))}
+        want = evaluate(made, values)
+        assert evaluate(from_latex(text, [v, A]), values) == pytest.approx(want)
+        assert evaluate(from_unicode(spelled(text, "unicode"), [v, A]), values) == pytest.approx(want)
 
 
 def test_bold():

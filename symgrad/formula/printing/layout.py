@@ -28,7 +28,7 @@ SIGNS = {
 PREFIXES = {r"\neg": "¬", r"\partial": "∂", r"\sum": "∑", r"\prod": "∏", r"\int": "∫"}
 PLAIN = {r"\infty": "∞", r"\top": "⊤", r"\ldots": "…", r"\vdots": "⋮", "'": "′", r"\nabla": "∇"}
 ACCENTS = {r"\hat": "\u0302", r"\bar": "\u0304", r"\tilde": "\u0303", r"\dot": "\u0307", r"\vec": "\u20d7"}
-_FENCES = {"(": "()", "[": "[]", "|": "||", r"\lfloor": "⌊⌋", r"\lceil": "⌈⌉"}
+_FENCES = {"(": "()", "[": "[]", "|": "||", r"\lVert": "‖‖", r"\lfloor": "⌊⌋", r"\lceil": "⌈⌉"}
 
 
 @dataclass(frozen=True)

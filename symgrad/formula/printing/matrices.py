@@ -322,9 +322,15 @@ def _norm(w: Writer, t: Term) -> Piece | None:
     w.closing(x)
     a = w.operand(x)
     if p == 2:
-        return Piece("s", rf"\lVert {text_of(a)} \rVert{'_{F}' if a.kind == 'm' else ''}")
+        return Piece("s", _between_bars(text_of(a)) + ("_{F}" if a.kind == "m" else ""))
     order = text_of(pieces.number_piece(int(p) if p == p // 1 and math.isfinite(p) else p))
-    return Piece("s", rf"\lVert {text_of(_vec(a) if a.kind == 'm' else a)} \rVert_{{{order}}}")
+    return Piece("s", rf"{_between_bars(text_of(_vec(a) if a.kind == 'm' else a))}_{{{order}}}")
+
+
+def _between_bars(text: str) -> str:
+    """The signs of a norm, as high as a fraction in it."""
+    left, right = (r"\left", r"\right") if r"\frac" in text else ("", "")
+    return rf"{left}\lVert {text} {right}\rVert"
 
 
 def _norms(w: Writer, t: Term) -> Piece | None:

@@ -59,7 +59,7 @@ TOKEN = re.compile(
     r"|(?P<begin>\\begin\{\w+\})|(?P<end>\\end\{\w+\})|(?P<name>\\operatorname\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm)\{(?:[^}\\]|\\_|\\Gamma)*\})|(?P<ones>\\mathbf\{1\})|(?P<zeros>\\mathbf\{0\})"
     r"|(?P<unit>\\mathbf\{e\}(?=_\{[^{},]+,[^{},]+\}))"
-    r"|(?P<bar>\\left\||\\right\||\\left\\[lr]\w+|\\right\\[lr]\w+)|(?P<fence>\\left|\\right)"
+    r"|(?P<bar>\\left\||\\right\||\\left\\[lr](?!Vert)\w+|\\right\\[lr](?!Vert)\w+)|(?P<fence>\\left|\\right)"
     r"|(?P<number>(?:\d+(?:\.\d+)?\s*\\cdot\s*)?10\^\{-?\d+\}|\d+\.\d+|\d+)|(?P<row>\\\\)|(?P<command>\\[a-zA-Z]+)|(?P<char>.)",
     re.DOTALL,
 )
