@@ -44,10 +44,20 @@ def _few_digits(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _whole(term: Term) -> bool:
-    """Whether an op that is one function of its own takes whole numbers, of which it makes floats first."""
+    """Whether an op that is one function of its own, or a product of matrices, makes floats of whole numbers first."""
     op = term.op
     alone = op.dtypes == "float" and op.kind == "primitive" and not op.together
-    return alone and any(a.dtype is not None and a.dtype.kind in "bui" for a in term.args)
+    return (alone or _is_product(term)) and any(a.dtype is not None and a.dtype.kind in "bui" for a in term.args)
+
+
+def _is_product(term: Term) -> bool:
+    """Whether a term is a product of matrices of floats."""
+    if term.dtype is None or term.dtype.kind not in "fc" or len(term.args) != 2:
+        return False
+    if term.op.name == "einsum":
+        first, second = map(set, term.params["inputs"])
+        return not (first & second).issubset(term.params["output"])
+    return term.op.name == "matmul"
 
 
 def _in_range(value: Any, term: Term) -> Any:

@@ -115,6 +115,11 @@ def robust(x, y):
     return sg.where(small, 0.5 * x**6, sg.abs(x**3) - 0.5).mean() + sg.logaddexp(0 * y, x).sum() + np.logaddexp(0, x)[0]
 
 
+def partial_likelihood(b, X, t):
+    at_risk = t[None, :] >= t[:, None]
+    return (sg.log(at_risk @ sg.exp(X @ b)) - X @ b).sum()
+
+
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [-1, 0]])
 CASES = {
     "arm": (sg.func.jacrev(arm), lambda k: (rng.random(3), rng.random((3, 2)))),
@@ -132,6 +137,10 @@ CASES = {
     "attention": (
         sg.func.grad(attention),
         lambda k: (rng.random((4 + k, 3)), rng.random((6 + k, 3)), rng.random((6 + k, 2))),
+    ),
+    "survival": (
+        sg.func.grad(partial_likelihood),
+        lambda k: (rng.random(3), rng.random((5 + k, 3)), rng.random(5 + k)),
     ),
     "stencil": (sg.func.grad(stencil), lambda k: (rng.random((5 + k, 7 + k)),)),
     "pieces": (sg.func.grad(pieces, argnums=(0, 1)), lambda k: (2 * rng.random(5 + k), 2 * rng.random(3 + k))),

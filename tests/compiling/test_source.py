@@ -571,3 +571,17 @@ def test_sums_of_rows_of_a_diagonal_are_the_diagonal(keepdim):
     assert ".sum(" not in compiled.source
     for got, want in zip(compiled(v, X), f(sg.tensor(v), sg.tensor(X)), strict=True):
         np.testing.assert_array_equal(got, want.numpy())
+
+
+def test_a_mask_in_products_of_matrices_is_made_of_numbers_once():
+    """NumPy would turn the truth values into numbers at every product, and torch multiplies none."""
+
+    def partial_likelihood(beta, X, t):
+        at_risk = t[None, :] >= t[:, None]
+        return -(X @ beta - sg.log(at_risk @ sg.exp(X @ beta))).sum()
+
+    rng = np.random.default_rng(5)
+    args = rng.normal(size=3), rng.normal(size=(6, 3)), rng.random(6)
+    program = sg.compile(sg.func.grad(partial_likelihood), *args)
+    assert program.source.count("astype") == 1
+    np.testing.assert_allclose(program(*args), sg.func.grad(partial_likelihood)(*args).numpy(), rtol=1e-12)
