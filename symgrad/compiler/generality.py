@@ -3,7 +3,8 @@
 A size that Python turned into a plain number (``len(x)``, ``math.sqrt(x.shape[0])``, a loop over the rows) looks like
 any other number in a trace.  Calls are safe all the same, as each shape is traced; but source text, the program alone
 and saved files are used at any size, so they ask here first.  Numbers that follow the sizes at three choices of them,
-such as ``0.5 * len(x)``, are written with letters; what follows no rule holds for one size.
+such as ``0.5 * len(x)``, are written with letters; what follows no rule holds for one size.  Fewer entries are tried,
+too, where the function may take another way; there it may also fail, and other operations give the same numbers.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from symgrad.compiler.trace import Output, Trace, is_array, trace
+from symgrad.errors import SymgradError
 from symgrad.formula.joined import joined
+from symgrad.formula.term import evaluate
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
@@ -39,12 +43,17 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     grown: Values = {}
     moves = _moves(found)
     letters = moves[0].keys()
-    if not letters or all(_same_at(function, args, found, sizes, grown) for sizes in moves):
+    fewer = _fewer(found)
+    if not letters:
+        return set(), grown
+    same = all(_same_at(function, args, found, sizes, grown) for sizes in moves)
+    if same and not _other_at(function, args, found, fewer):
         return set(), grown
     alone = {
         letter
         for letter in letters
         if not all(_same_at(function, args, found, {letter: sizes[letter]}, grown) for sizes in moves)
+        or (letter in fewer and _other_at(function, args, found, {letter: fewer[letter]}))
     }
     return {found.sizes[letter] for letter in alone or letters}, grown
 
@@ -52,15 +61,16 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
 def with_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
     """The trace with sizes for the numbers that Python made of them, ``0.5 * len(x)``; None where that is not all.
 
-    The traces at two more choices of sizes tell how the numbers follow them.
+    The traces at two more choices of sizes tell how the numbers follow them, and fewer entries have to agree.
     """
-    traces, letters = [found], _moves(found)[0].keys()
-    for sizes in _moves(found):
+    traces, moves = [found], _moves(found)
+    for sizes in moves:
         other = _trace_at(function, args, found, _followed(found, sizes))
         if other is None or not _same_surroundings(found, other, {}):
             return None
         traces.append(other)
-    return _joined(traces, [{s: t[s] for s in letters if s.isidentifier()} for t in (found.sizes, *_moves(found))])
+    whole = _joined(traces, [{s: t[s] for s in moves[0] if s.isidentifier()} for t in (found.sizes, *moves)])
+    return None if whole is None or _other_at(function, args, whole, _fewer(found)) else whole
 
 
 def _joined(traces: Sequence[Trace], sizes: Sequence[Mapping[str, int]]) -> Trace | None:
@@ -122,6 +132,20 @@ def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Tr
     return other if plain and not (other.guards or other.constants) else None
 
 
+def _fewer(found: Trace) -> dict[str, int]:
+    """About half of the size for each letter that has one: no size of another, and in the same order."""
+    letters = _moves(found)[0]
+    taken = {n for i in found.inputs for n in np.shape(i.value)}
+    fewer: dict[str, int] = {}
+    for letter in sorted(letters, key=found.sizes.__getitem__):
+        size = found.sizes[letter]
+        low = max([1, *fewer.values()]) + 1
+        free = [n for n in (*range(max(low, size // 2), size), *range(low, size // 2)) if n not in taken]
+        if free:
+            fewer[letter] = free[0]
+    return fewer
+
+
 def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
     """How many entries the largest input has at other sizes."""
     moved = _followed(found, sizes)
@@ -165,6 +189,21 @@ def _same_at(
     """Whether a trace at other sizes gives the same formulas."""
     other = _trace_at(function, args, found, _followed(found, sizes))
     return other is not None and _same_terms(found, other) and _same_surroundings(found, other, grown)
+
+
+def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
+    """Whether a function runs at fewer entries as well, and gives other numbers there: ``min(len(x), 10)``."""
+    other = _trace_at(function, args, found, _followed(found, sizes)) if sizes else None
+    if other is None or (_same_terms(found, other) and _same_surroundings(found, other, {})):
+        return False
+    values = {i.name: i.value for i in (*other.inputs, *other.constants)}
+    known = {**found.sizes, **_followed(found, sizes)}
+    for here, there in zip(found.outputs, other.outputs, strict=False):
+        with suppress(SymgradError, ValueError, TypeError, ArithmeticError, LookupError, np.linalg.LinAlgError):
+            given, exact = evaluate(here.term, values, known), evaluate(there.term, values, other.sizes)
+            if np.shape(given) != np.shape(exact) or not np.allclose(given, exact, rtol=1e-4, equal_nan=True):
+                return True
+    return False
 
 
 def _trace_at(

@@ -219,9 +219,9 @@ class Compiled:
                 elif letter != size:
                     raise ShapeError(
                         f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but "
-                        f"was compiled for size {letter} there. (A size that the function makes a plain number, by "
-                        "len(x), 0.5 * x.shape[0] or a loop over rows, is fixed; x.shape[0] and x.shape[0] * 0.5 stay "
-                        "sizes.)"
+                        f"was compiled for size {letter} there. (A size is fixed where the steps of the "
+                        "function depend on it, by a loop over rows or a condition, and where a number that it makes "
+                        "of it follows no simple rule.)"
                     )
         sizes = {letter: size for letter, (size, _) in letters.items()}
         for a, axis, letter, size in made:
