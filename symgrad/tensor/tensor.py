@@ -368,14 +368,14 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 part[...] = value
                 return
         value = value.tensor if isinstance(value, StandIn) else value
-        if not isinstance(value, Tensor):
+        if not (given := isinstance(value, Tensor)):
             number = value
             value = plain(Tensor, writable(number, self.dtype))
             if number.__class__ is float or number.__class__ is int:
                 value.more().recipe = ("number", {"value": number})
         value = fitted_to(self, chosen, value)
         name = written(self, chosen, value)
-        if self.dtype != value.dtype:
+        if self.dtype != value.dtype and (given or value.dtype.kind == "c" != self.dtype.kind):
             value = narrowed(self, chosen, places, value)
         if name == "IndexPutBackward0" and isinstance(value, record.Recorded):
             masks = any(str(getattr(p, "dtype", "")) == "bool" for p in (*chosen.parts, *places))

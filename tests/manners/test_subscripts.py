@@ -226,6 +226,11 @@ def test_places_take_values_of_their_dtype_alone(t, index, dtype):
     with pytest.raises(RuntimeError, match="requires the source and destination dtypes match, got Double"):
         x[index] = t.ones(2, 1, dtype=getattr(t, dtype))
     assert not x.any()
+    whole = t.zeros(4, 2, dtype=t.int64)
+    for number in (2.5, True, 7):  # numbers are of the dtype that they are written into
+        whole[index] = number
+        x[index] = number
+        assert (whole[0, 0].item(), x[0, 0].item()) == (int(number), number)
     x[index] = 1
     x[0:2] = t.ones(2, 2, dtype=t.float32)
     x[3] = t.ones((), dtype=t.int64)
