@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd import grad as tape_grad
+from symgrad.autograd.jacobians.rows import pulled_rows
 from symgrad.check.asking.arrays import as_array
 from symgrad.dtypes import is_floating, is_number
 from symgrad.errors import ArgumentError
@@ -132,10 +133,11 @@ def _jacobians(output: Any, leaves: Sequence[Any]) -> list[Any]:
     """By rows or by columns, whichever are fewer; shape ``(*output, *leaf)``."""
     shape = output._value.shape
     if output._value.size <= sum(leaf._value.size for leaf in leaves):
-        rows = [pulled(output, leaves, unit) for unit in units(shape)]
-        return [
-            np.array([row[i] for row in rows]).reshape(shape + np.shape(leaf._value)) for i, leaf in enumerate(leaves)
-        ]
+        rows = pulled_rows(output, leaves)
+        if rows is None:
+            each = [pulled(output, leaves, unit) for unit in units(shape)]
+            rows = [[row[i] for row in each] for i in range(len(leaves))]
+        return [np.array(row).reshape(shape + np.shape(leaf._value)) for row, leaf in zip(rows, leaves, strict=True)]
     found = []
     for leaf in leaves:
         columns = [pushed(output, [leaf], [unit]) for unit in units(np.shape(leaf._value))]

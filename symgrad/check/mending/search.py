@@ -224,10 +224,13 @@ class Search:
     def _right_elsewhere(self, texts: Texts) -> bool:
         """Whether texts that are right at the point are so close by, too, and leave the function itself as it is.
 
-        And farther away, where the derivative is known there: the sides of branches that entries take change.
+        And farther away, where that is known and takes little time: the sides of branches that entries take change.
         """
-        near, *far = (self._right_at(texts, low, high) for low, high in ((1, 1.1), (0.4, 1.6), (0.4, 1.6)))
-        return bool(near) and all(right is not False for right in far)
+        start = time.monotonic()
+        if not self._right_at(texts, 1, 1.1):
+            return False
+        again = MOST_FAR if time.monotonic() - start < SLOWEST else 0
+        return all(self._right_at(texts, 0.4, 1.6) is not False for _ in range(again))
 
     def _right_at(self, texts: Texts, low: float, high: float) -> bool | None:
         """The same where all arguments are multiplied by numbers between two; None where it is not known."""
@@ -253,6 +256,9 @@ class Search:
 
 _UNKNOWN, _PART = 2, 3
 """The ranks of an expression of which it is not known what it moves, and of one that moves too little."""
+
+MOST_FAR = 2
+"""Points farther away at which a change has to be right as well."""
 
 LARGEST = 3000
 """Entries of an argument: the product of two that were made a row and a column by a change still fits in memory."""
