@@ -13,6 +13,7 @@ from symgrad.errors import ArgumentError
 from symgrad.tape.folding import unfolded
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.names import name_of, site_name
+from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded
@@ -321,8 +322,11 @@ def _leaf_kind(leaf: Any) -> str:
 
 
 def _leaf_label(leaf: Any, backward: bool) -> str:
-    name = site_name(leaf.name, leaf.site) if isinstance(leaf, Source) else name_of(leaf)
-    label = f"{name or 'constant' if isinstance(leaf, Source) else name or 'leaf'} {_shape(leaf.raw_shape)}"
+    if isinstance(leaf, Source):
+        name = site_name(leaf.name, leaf.site) or held_alone(leaf) or "constant"
+    else:
+        name = name_of(leaf) or "leaf"
+    label = f"{name} {_shape(leaf.raw_shape)}"
     return f"AccumulateGrad {label}" if backward else label
 
 

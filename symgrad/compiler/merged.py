@@ -57,10 +57,13 @@ def masked(term: Term, args: tuple[Any, ...]) -> Term | None:
 def chosen(term: Term, args: tuple[Any, ...]) -> Term | None:
     """A choice in a branch of one by the same condition, where(c, a, where(c, b, d)), is where(c, a, d).
 
-    And one between the same is none.
+    And one between the same is none, nor is one by c ∨ ¬c.
     """
     keep, *branches = args
-    if branches[0] is branches[1] and branches[0].fits(term):
+    always = keep.op.name == "logical_or" and any(
+        y.op.name == "logical_not" and y.args[0] is x for x, y in (keep.args, keep.args[::-1])
+    )
+    if (always or branches[0] is branches[1]) and branches[0].fits(term):
         return branches[0]  # type: ignore[no-any-return]
     row = [x.args[k] if x.op is term.op and x.args[0] is keep else x for k, x in enumerate(branches, 1)]
     if row == branches or broadcast_shapes(keep.shape, *(x.shape for x in row)) != term.shape:

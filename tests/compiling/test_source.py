@@ -573,6 +573,18 @@ def test_sums_of_rows_of_a_diagonal_are_the_diagonal(keepdim):
         np.testing.assert_array_equal(got, want.numpy())
 
 
+def test_a_choice_by_what_always_holds_is_none():
+    def huber(w, X, y):
+        r = y - X @ w
+        return sg.where(sg.abs(r) <= 1, 0.5 * r**2, sg.abs(r) - 0.5).sum()
+
+    rng = np.random.default_rng(5)
+    args = rng.normal(size=3), rng.normal(size=(6, 3)), rng.normal(size=6)
+    program = sg.compile(sg.func.grad(huber), *args)
+    assert "logical_not" not in program.source
+    np.testing.assert_allclose(program(*args), sg.func.grad(huber)(*args).numpy(), rtol=1e-12)
+
+
 def test_a_mask_in_products_of_matrices_is_made_of_numbers_once():
     """NumPy would turn the truth values into numbers at every product, and torch multiplies none."""
 

@@ -178,3 +178,10 @@ def test_deep_graphs_fold_and_too_many_boxes_are_refused():
     found.boxes = found.boxes * 3
     with pytest.raises(ArgumentError, match="a page holds 5000 boxes, this drawing has 6003"):
         found.html()
+
+
+def test_arrays_of_numpy_are_called_like_the_variables_that_hold_them():
+    weights = np.array([0.5, 2.0])
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    assert "weights (2)" in sg.draw((weights * x).sum()).text()
+    assert "constant (2)" in sg.draw((np.cos(weights) * x).sum()).text()
