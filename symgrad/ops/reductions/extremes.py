@@ -140,15 +140,17 @@ argmax_of_pool_op: Op = _arg(
 def _arg_front(op: Op) -> Any:
     def call(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         input = readable(input)
+        ordered = input.dtype.kind not in "bc"  # others are refused first
         if dim is None:
-            if 0 in shape_of(input):
+            if ordered and 0 in shape_of(input):
                 raise IndexError(_EMPTY.format(op.name))
             found = op(reshape(input, -1), dim=0, keepdim=False)
             return reshape(found, (1,) * len(shape_of(input))) if keepdim else found
         axis = axis_of(dim, len(shape_of(input)))
         if not shape_of(input):
             return reshape_op(op(reshape_op(input, shape=(1,)), dim=0, keepdim=False), shape=())
-        check_entries(op.name, input, dim)
+        if ordered:
+            check_entries(op.name, input, dim)
         return op(input, dim=axis, keepdim=keepdim)
 
     call.__name__ = op.name
