@@ -133,16 +133,15 @@ def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Tr
 
 
 def _fewer(found: Trace) -> dict[str, int]:
-    """About half of the size for each letter that has one: no size of another, and in the same order."""
-    letters = _moves(found)[0]
+    """The smallest size for each letter, from 2 on, that is no size of another, and in the same order."""
     taken = {n for i in found.inputs for n in np.shape(i.value)}
     fewer: dict[str, int] = {}
-    for letter in sorted(letters, key=found.sizes.__getitem__):
-        size = found.sizes[letter]
-        low = max([1, *fewer.values()]) + 1
-        free = [n for n in (*range(max(low, size // 2), size), *range(low, size // 2)) if n not in taken]
-        if free:
-            fewer[letter] = free[0]
+    for letter in sorted(_moves(found)[0], key=found.sizes.__getitem__):
+        free = next(
+            (n for n in range(2, found.sizes[letter]) if n not in taken and n > max([1, *fewer.values()])), None
+        )
+        if free is not None:
+            fewer[letter] = free
     return fewer
 
 
