@@ -43,6 +43,14 @@ def test_jacobians_by_stacked_columns(text, of, wrt):
     assert f"the text is the Jacobian of vec f by vec {wrt}, where vec stacks columns." in verdict.notes
 
 
+@pytest.mark.parametrize("text", [r"(B \otimes A^T) \operatorname{vec}(I)", "(B ⊗ A^T) vec(I)"])
+def test_an_identity_in_brackets_has_the_size_that_fits(text):
+    verdict = sg.judge(text, of="tr(A@X@B)", wrt="X")
+    assert verdict
+    assert "I is read as I_n." in verdict.notes
+    assert not sg.judge(r"(B \otimes A) \operatorname{vec}(I)", of="tr(A@X@B)", wrt="X")
+
+
 @pytest.mark.parametrize(
     ("text", "of", "wrt", "mistake"),
     [

@@ -23,6 +23,7 @@ from symgrad.formula.reading.values import (
     product,
     transposed,
 )
+from symgrad.formula.term import Term
 from symgrad.op import lookup
 
 
@@ -144,17 +145,23 @@ class Products(_TexReader):
         return mixed and set(entries.letters) <= self.bound
 
     def crossed(self, a: Any, b: Any) -> Any:
-        r"""``a \otimes b``: the outer product of columns, else the Kronecker product.
-
-        An identity beside it has the size that the option ``eye`` says.
-        """
+        r"""``a \otimes b``: the outer product of columns, else the Kronecker product."""
         if a.kind == "v" and b.kind in ("v", "r"):
             return self.times(a, b if b.kind == "r" else transposed(b))
-        size = self.others.get("eye")
-        a, b = (Value("m", identity(x, size)) if x.kind == "eye" and size is not None else x for x in (a, b))
+        a, b = self._sized(a), self._sized(b)
         if isinstance(a, Value) and isinstance(b, Value) and {a.kind, b.kind} <= {"m", "v", "r"}:
             return kronecker_product(a, b)
         raise self.tokens.error(r"\otimes stands between vectors or matrices here", ProductMisfit)
+
+    def plain(self, value: Any) -> Term:
+        """The term of a value, for places where its own axes count: in brackets, ``vec(I)``."""
+        return super().plain(self._sized(value))
+
+    def _sized(self, value: Any) -> Any:
+        """An identity whose size nothing tells at the size that the option ``eye`` says."""
+        size = self.others.get("eye")
+        open_ = size is not None and isinstance(value, Value) and value.kind == "eye"
+        return Value("m", identity(value, size)) if open_ else value
 
     def across(self, a: Any, b: Any) -> Any:
         r"""``a \times b``: the cross product of columns; a column times a number."""
