@@ -21,7 +21,7 @@ from symgrad.tape import record
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.anew import read_again
 from symgrad.tape.memory.versions import Memory, kept, storage
-from symgrad.tape.memory.views import inferred
+from symgrad.tape.memory.views import inferred, show_temporary, view_of
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tensor.plain import NUMBERS
@@ -57,6 +57,7 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     label = label_of(name)
     if label is None:
         return function
+    hides = getattr(label, "hides", False)
     positions, operators = KEPT.get(name, ()), name in _OPERATORS
 
     @functools.wraps(function)
@@ -88,9 +89,21 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                             out._node.args.again = read_again(args, kwargs)  # type: ignore[attr-defined]
                         if name in SCALING:
                             _scaled_by_numbers(out._node, inputs)
+            elif hides and isinstance(out, Recorded) and _alone(out) and _hides(label(out, *args, **kwargs)):
+                show_temporary(out)
         return made
 
     return call
+
+
+def _alone(out: Any) -> bool:
+    """Whether a result was not recorded, and is no view that anybody knows of."""
+    return out._node is None and view_of(out) is None and not inferred(out)
+
+
+def _hides(text: Any) -> bool:
+    """Whether a label is that of a view of a temporary tensor."""
+    return getattr(text, "hidden", None) is not None
 
 
 _SETTINGS = frozenset((int, float, complex, bool, str, type(None)))

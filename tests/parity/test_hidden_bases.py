@@ -32,7 +32,16 @@ RESULTS = {
     "bilinear": lambda t, x, q: t.nn.functional.bilinear(q[0], q[1], q[:, :2]),
     "a layer of one example": lambda t, x, q: t.nn.functional.linear(x[0], x, x[1, :2]),
     "repeat_interleave": lambda t, x, q: x.repeat_interleave(2),
+    "the mean of a line": lambda t, x, q: t.nn.functional.adaptive_avg_pool1d(q, 1),
+    "a convolution of one example": lambda t, x, q: t.nn.functional.conv1d(q[0], q[..., :1]),
+    "a picture, pooled": lambda t, x, q: t.nn.functional.max_pool2d(q, 2),
 }
+
+UNRECORDED = {name: make for name, make in RESULTS.items() if name != "matrix and batch"} | {
+    "groups of channels": lambda t, x, q: t.nn.functional.group_norm(q, 3),
+    "differences": lambda t, x, q: t.gradient(x[0])[0],
+}
+"""Products of a matrix and a batch are left out: torch folds them, without grad, by which factor requires one."""
 
 CHANGES = {
     "in place": lambda t, v: v.mul_(0.5),
@@ -85,6 +94,30 @@ def test_the_base_of_an_einsum_is_a_tensor_of_its_own():
     w.mul_(3)
     assert v._base.grad_fn.name() == "torch::autograd::CopySlices"
     assert v.tolist() == v._base.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad"])
+@pytest.mark.parametrize("make", UNRECORDED.values(), ids=UNRECORDED)
+def test_without_gradient_the_same_results_are_views_of_a_hidden_base(make, mode):
+    def seen(t):
+        x = t.tensor([[0.5, -1.0, 2.0], [1.5, 3.0, -0.25]], dtype=t.float64, requires_grad=mode == "no_grad")
+        q = t.tensor(np.arange(12.0).reshape(2, 3, 2) / 4, requires_grad=mode == "no_grad")
+        w = t.tensor(2.0, dtype=t.float64, requires_grad=True)
+        with getattr(t, mode)():
+            v = (
+                make(t, x, q).detach()
+                if mode == "no_grad" and make is RESULTS["a recorded Jacobian"]
+                else make(t, x, q)
+            )
+        seen = [shown(v)]
+        try:
+            v.mul_(w)
+        except RuntimeError as error:
+            return [*seen, str(error)[:90]]
+        v.sum().backward()
+        return [*seen, shown(v), w.grad.tolist()]
+
+    assert seen(symgrad) == seen(torch)
 
 
 VIEWS = {

@@ -17,11 +17,10 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import float32, float64, result_type
-from symgrad.errors import ArgumentError, ShapeError
 from symgrad.kernels.arrays.index import _delta
 from symgrad.op import Labels, Op, Rule, Spec, front, multilinear, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import closed
-from symgrad.ops.linalg.subscripts import numbered, parsed, unequal
+from symgrad.ops.linalg.subscripts import fitted
 from symgrad.precision.adding import einsum_in_turn, matmul, summed
 
 
@@ -460,22 +459,6 @@ einsum_op: Op = multilinear(
 )
 
 
-def _given(equation: str, shapes: Sequence[Any]) -> str:
-    return f"({equation!r} of shapes {', '.join(str(tuple(s)) for s in shapes)})"
-
-
-def _check_diagonals(equation: str, inputs: Sequence[Labels], shapes: Sequence[Any]) -> None:
-    """Raise where one operand has axes of two sizes under one label: a diagonal does not spread an axis of size 1."""
-    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
-        if len(set(labels)) == len(labels):
-            continue
-        for axis, label in enumerate(labels):
-            first = labels.index(label)
-            if shape[axis] != shape[first]:
-                words = unequal(label, shape[axis], shape[first], k, labels)
-                raise ShapeError(f"{words} {_given(equation, shapes)}")
-
-
 @front(op=einsum_op, method=False)
 def einsum(equation: str, *operands: Any) -> Any:
     """Sum of products in Einstein's notation, as ``numpy.einsum`` and ``torch.einsum``.
@@ -489,44 +472,10 @@ def einsum(equation: str, *operands: Any) -> Any:
     >>> sg.einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    if not isinstance(equation, str):
-        equation, operands = numbered(equation, *operands)
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    shapes = [shape_of(x) for x in operands]
-    if not operands:
-        raise ArgumentError("einsum(): must specify the equation string and at least one operand")
-    try:
-        inputs, output = parsed(equation, tuple(map(len, shapes)))
-    except (ArgumentError, ShapeError) as wrong:
-        raise type(wrong)(f"{wrong} {_given(equation, shapes)}") from None
-    _check_diagonals(equation, inputs, shapes)
-    sizes: dict[int, Any] = {}
-    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
-        for label, size in zip(labels, shape, strict=True):
-            if sizes.get(label, 1) == 1:
-                sizes[label] = size
-            elif size not in (1, sizes[label]):
-                words = unequal(label, size, sizes[label], k, labels)
-                raise ShapeError(f"{words} {_given(equation, shapes)}")
-    # A size-1 axis that another operand has at full size broadcasts: it gets a label of its own and is summed out.
-    fresh = 2000
-    fitted = []
-    for labels, shape in zip(inputs, shapes, strict=True):
-        row = []
-        for label, size in zip(labels, shape, strict=True):
-            if size == 1 and sizes[label] != 1:
-                fresh += 1
-                row.append(fresh)
-            else:
-                row.append(label)
-        fitted.append(tuple(row))
-    if len(operands) == 1 and set(inputs[0]) == set(output):
-        return _rearranged(operands[0], list(inputs[0]), output)
-    numbers: dict[int, int] = {}
-    small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in fitted)
-    out = tuple(numbers[x] for x in output)
-    return einsum_op(*operands, inputs=small, output=out, shape=tuple(sizes[x] for x in output))
+    xs, inputs, output, shape = fitted(equation, *operands)
+    if len(xs) == 1 and set(inputs[0]) == set(output):
+        return _rearranged(xs[0], list(inputs[0]), output)
+    return einsum_op(*xs, inputs=inputs, output=output, shape=shape)
 
 
 def _rearranged(x: Any, labels: list[int], output: Labels) -> Any:

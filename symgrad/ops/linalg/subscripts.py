@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Labels
+from symgrad.op import Labels, shape_of
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 """A letter for each axis number, in torch's order: an output that is not stated is sorted by it."""
@@ -154,3 +154,61 @@ def numbered(*given: Any) -> tuple[str, tuple[Any, ...]]:
 
     equation = ",".join(map(word, rows[:count]))
     return equation + "".join("->" + word(row) for row in rows[count:]), given[: 2 * count : 2]
+
+
+def _given(equation: str, shapes: Sequence[Any]) -> str:
+    return f"({equation!r} of shapes {', '.join(str(tuple(s)) for s in shapes)})"
+
+
+def _check_diagonals(equation: str, inputs: Sequence[Labels], shapes: Sequence[Any]) -> None:
+    """Raise where one operand has axes of two sizes under one label: a diagonal does not spread an axis of size 1."""
+    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        if len(set(labels)) == len(labels):
+            continue
+        for axis, label in enumerate(labels):
+            first = labels.index(label)
+            if shape[axis] != shape[first]:
+                words = unequal(label, shape[axis], shape[first], k, labels)
+                raise ShapeError(f"{words} {_given(equation, shapes)}")
+
+
+def fitted(equation: Any, *operands: Any) -> tuple[tuple[Any, ...], tuple[Labels, ...], Labels, tuple[Any, ...]]:
+    """The operands of an einsum as it was called, the labels of their axes and of the result's, and its shape.
+
+    Raises ``ShapeError`` when sizes do not fit, and ``ArgumentError`` for a bad equation.
+    """
+    if not isinstance(equation, str):
+        equation, operands = numbered(equation, *operands)
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    shapes = [shape_of(x) for x in operands]
+    if not operands:
+        raise ArgumentError("einsum(): must specify the equation string and at least one operand")
+    try:
+        inputs, output = parsed(equation, tuple(map(len, shapes)))
+    except (ArgumentError, ShapeError) as wrong:
+        raise type(wrong)(f"{wrong} {_given(equation, shapes)}") from None
+    _check_diagonals(equation, inputs, shapes)
+    sizes: dict[int, Any] = {}
+    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        for label, size in zip(labels, shape, strict=True):
+            if sizes.get(label, 1) == 1:
+                sizes[label] = size
+            elif size not in (1, sizes[label]):
+                words = unequal(label, size, sizes[label], k, labels)
+                raise ShapeError(f"{words} {_given(equation, shapes)}")
+    # A size-1 axis that another operand has at full size broadcasts: it gets a label of its own and is summed out.
+    fresh = 2000
+    rows = []
+    for labels, shape in zip(inputs, shapes, strict=True):
+        row = []
+        for label, size in zip(labels, shape, strict=True):
+            if size == 1 and sizes[label] != 1:
+                fresh += 1
+                row.append(fresh)
+            else:
+                row.append(label)
+        rows.append(tuple(row))
+    numbers: dict[int, int] = {}
+    small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in rows)
+    return operands, small, tuple(numbers[x] for x in output), tuple(sizes[x] for x in output)

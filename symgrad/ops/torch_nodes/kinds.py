@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -18,6 +19,12 @@ class Temporary(str):
         made = cls(view)
         made.hidden = hidden
         return made
+
+
+def hiding(label: Callable[..., Any]) -> Callable[..., Any]:
+    """Say of what chooses a label that it may name a temporary tensor, which results without grad are views of, too."""
+    label.hides = True  # type: ignore[attr-defined]
+    return label
 
 
 class Steps(str):

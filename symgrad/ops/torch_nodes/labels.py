@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.op import shape_of, title
-from symgrad.ops.torch_nodes.kinds import Steps, Temporary
+from symgrad.ops.linalg.subscripts import fitted
+from symgrad.ops.torch_nodes.kinds import Steps, Temporary, hiding
 from symgrad.ops.torch_nodes.several import OF_SEVERAL, adaptive_avg
 
 
@@ -148,22 +149,22 @@ def _diag(out: Any, input: Any, diagonal: int = 0) -> str:
     return "DiagonalBackward0_copy" if len(shape_of(input)) == 2 else "DiagEmbedBackward0"
 
 
-def _einsum(out: Any, *_: Any, **__: Any) -> str | None:
+@hiding
+def _einsum(out: Any, *given: Any, **__: Any) -> str | None:
     """The last of the ops that torch makes of an einsum."""
-    if out._node.op.name != "einsum":
-        return None
-    inputs, output = out._node.params["inputs"], out._node.params["output"]
+    operands, inputs, output, _ = fitted(*given)
     summed = not set().union(*inputs) <= set(output)
     if len(inputs) == 1:
-        return "SumBackward1" if summed else "PermuteBackward0"
+        return "SumBackward1" if summed else None
     if not summed:
         return "MulBackward0"
-    sizes = [dict(zip(labels, x.raw_shape, strict=True)) for labels, x in zip(inputs, out._node.args, strict=True)]
+    sizes = [dict(zip(labels, shape_of(x), strict=True)) for labels, x in zip(inputs, operands, strict=True)]
     last = [label for label, size in sizes.pop().items() if size != 1 and label not in output]
     added = any(factor.get(label, 1) != 1 for factor in sizes for label in last)
     return Temporary.of("ViewBackward0", "BmmBackward0" if added else "MulBackward0")
 
 
+@hiding
 def _tensordot(out: Any, input: Any, other: Any, *_: Any, **__: Any) -> str | None:
     if not shape_of(input) or not shape_of(other):
         return None

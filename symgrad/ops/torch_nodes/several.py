@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from symgrad.op import shape_of, title
-from symgrad.ops.torch_nodes.kinds import Arranged, Steps, Temporary
+from symgrad.ops.torch_nodes.kinds import Arranged, Steps, Temporary, hiding
 
 _LETTERS = "xyzwv"
 
@@ -19,12 +19,14 @@ _LETTERS = "xyzwv"
 
 
 def _convolution(axes: int) -> Any:
+    @hiding
     def label(out: Any, input: Any, weight: Any, bias: Any = None, *_: Any, **__: Any) -> str:
         last = "_" if bias is None else "z"
         if len(shape_of(input)) == axes + 2:
             return Steps.of("ConvolutionBackward0", f"Convolution(x,y,{last})")
         shapes = ((1, *shape_of(input)), (1, *shape_of(out)))
-        return Steps.of("SqueezeBackward1", f"Squeeze:1(Convolution@1(Unsqueeze@0(x),y,{last}))", *shapes)
+        text = f"Squeeze:1(Convolution@1(Unsqueeze@0(x),y,{last}))"
+        return Steps.of("SqueezeBackward1", text, *shapes, hidden="ConvolutionBackward0")
 
     return label
 
@@ -32,9 +34,11 @@ def _convolution(axes: int) -> Any:
 def _line_pool(node: str) -> Any:
     """Pooling along one axis, which torch does in a picture of one row."""
 
+    @hiding
     def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
         shapes = tuple((*shape[:-1], 1, shape[-1]) for shape in (shape_of(input), shape_of(out)))
-        return Steps.of("SqueezeBackward1", f"Squeeze:1({node}@1(Unsqueeze@0(x)))", *shapes)
+        hidden = node.replace(":", "Backward") if ":" in node else f"{node}Backward0"
+        return Steps.of("SqueezeBackward1", f"Squeeze:1({node}@1(Unsqueeze@0(x)))", *shapes, hidden=hidden)
 
     return label
 
@@ -42,6 +46,7 @@ def _line_pool(node: str) -> Any:
 def adaptive_avg(axes: int) -> Any:
     """Means over cells, of which a single one is the mean of the whole picture."""
 
+    @hiding
     def label(out: Any, input: Any, *_: Any, **__: Any) -> str | None:
         single = all(size == 1 for size in shape_of(out)[-axes:])
         if axes == 1:
@@ -51,6 +56,7 @@ def adaptive_avg(axes: int) -> Any:
     return label
 
 
+@hiding
 def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
     rank = len(shape_of(input))
     if len(shape_of(weight)) == 1:
@@ -75,6 +81,7 @@ def _rms_norm(out: Any, input: Any, normalized_shape: Any, weight: Any = None, *
     return Steps.of("MulBackward0", text if weight is None else f"Mul({text},y)")
 
 
+@hiding
 def _instance_norm(
     out: Any, input: Any, mean: Any = None, var: Any = None, weight: Any = None, bias: Any = None, *_: Any, **__: Any
 ) -> str:
@@ -82,6 +89,7 @@ def _instance_norm(
     return _batch_of_one(weight, bias, _LETTERS[1 + (mean is not None) + (var is not None) :])
 
 
+@hiding
 def _plain_instance_norm(out: Any, input: Any, weight: Any, bias: Any, *_: Any, **__: Any) -> str:
     return _batch_of_one(weight, bias, _LETTERS[1:])
 
@@ -93,6 +101,7 @@ def _batch_of_one(weight: Any, bias: Any, letters: str) -> str:
     return Steps.of("ViewBackward0", text, hidden="NativeBatchNormBackward0")
 
 
+@hiding
 def _bilinear(out: Any, input1: Any, input2: Any, weight: Any, bias: Any = None) -> str:
     text = "View(Trilinear(View(x),z,View(y)))"
     if bias is None:
@@ -178,6 +187,7 @@ def _of_probabilities(weight: Any, reduction: str, label_smoothing: float) -> st
 # ---------------------------------------------------------------------------------------------- matrices
 
 
+@hiding
 def _multi_dot(out: Any, tensors: Any) -> str | None:
     """Products of two, in the order that takes the fewest multiplications."""
     count = len(tensors)
@@ -202,6 +212,7 @@ def _multi_dot(out: Any, tensors: Any) -> str | None:
     return Steps.of("ViewBackward0", f"View({best[0, count][1]})", hidden="MmBackward0")
 
 
+@hiding
 def _cond(out: Any, A: Any, p: Any = None) -> str | None:
     if 0 in shape_of(A)[-2:] or p == "nuc":
         return None

@@ -297,6 +297,13 @@ def shows_temporary(node: Any) -> bool:
     return node.__class__ is Node and temporary(node) is not None
 
 
+def show_temporary(made: Any) -> None:
+    """Let a result that was not recorded be a view of a temporary tensor, as torch makes it."""
+    base = blank(made)
+    base._value, base._node, base._requires_grad, base._extra = made._array()[...], None, False, None
+    note_view(base, made, lookup("reshape"), {"shape": made._value.shape})
+
+
 def _uncover(tensor: Any) -> None:
     """Make the tensor that ``tensor`` is a view of in torch, and let its views be views of that."""
     base, old = blank(tensor), tensor._node
