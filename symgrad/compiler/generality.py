@@ -3,8 +3,10 @@
 A size that Python turned into a plain number (``len(x)``, ``math.sqrt(x.shape[0])``, a loop over the rows) looks like
 any other number in a trace.  Calls are safe all the same, as each shape is traced; but source text, the program alone
 and saved files are used at any size, so they ask here first.  Numbers that follow the sizes at three choices of them,
-such as ``0.5 * len(x)``, are written with letters; what follows no rule holds for one size.  Fewer entries are tried,
-too, where the function may take another way; there it may also fail, and other operations give the same numbers.
+such as ``0.5 * len(x)``, are written with letters; what follows no rule holds for one size.  What the function asks of
+sizes is known, and the program says so: it holds where the answers are the same.  Where it asks NumPy or C, nobody
+tells; so fewer entries, many, and tall arrays for wide ones are tried, too.  There the function may take another way;
+it may also fail, and other operations give the same numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.program import OF_SIZES
 from symgrad.compiler.trace import Output, Trace, is_array, trace
 from symgrad.errors import SymgradError
 from symgrad.formula.joined import joined
-from symgrad.formula.term import evaluate
+from symgrad.formula.term import SIZE, evaluate, postorder
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
@@ -43,17 +46,17 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     grown: Values = {}
     moves = _moves(found)
     letters = moves[0].keys()
-    fewer = _fewer(found)
     if not letters:
         return set(), grown
     same = all(_same_at(function, args, found, sizes, grown) for sizes in moves)
-    if same and not _other_at(function, args, found, fewer):
+    far = _far(found)
+    if same and not any(_other_at(function, args, found, sizes) for sizes in far):
         return set(), grown
     alone = {
         letter
         for letter in letters
         if not all(_same_at(function, args, found, {letter: sizes[letter]}, grown) for sizes in moves)
-        or (letter in fewer and _other_at(function, args, found, {letter: fewer[letter]}))
+        or any(_other_at(function, args, found, {letter: sizes[letter]}) for sizes in far if letter in sizes)
     }
     return {found.sizes[letter] for letter in alone or letters}, grown
 
@@ -70,7 +73,9 @@ def with_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) 
             return None
         traces.append(other)
     whole = _joined(traces, [{s: t[s] for s in moves[0] if s.isidentifier()} for t in (found.sizes, *moves)])
-    return None if whole is None or _other_at(function, args, whole, _fewer(found)) else whole
+    if whole is None or any(_other_at(function, args, whole, sizes) for sizes in _far(found)):
+        return None
+    return whole
 
 
 def _joined(traces: Sequence[Trace], sizes: Sequence[Mapping[str, int]]) -> Trace | None:
@@ -109,7 +114,38 @@ def _moves(found: Trace) -> tuple[dict[str, int], dict[str, int]]:
     apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
     if _entries(found, apart) > LARGE:
         apart = _next_free(rising, {letter: 2 * n for letter, n in found.sizes.items()}, taken)
-    return others, apart
+    first = _same_way(found, others)
+    return first, _same_way(found, apart, first)
+
+
+def _same_way(found: Trace, sizes: dict[str, int], taken: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Sizes near these, or else near those of the trace, at which the function goes its way, where there are such."""
+    above = [{letter: n + k for letter, n in sizes.items()} for k in range(NEAR)]
+    close = [
+        {letter: found.sizes[letter] + k + step * place for place, letter in enumerate(sizes)}
+        for step, k in itertools.product((2, 1), range(1, NEAR))
+    ]
+    return next((s for s in (*above, *close) if s != taken and holds_at(found, s)), sizes)
+
+
+NEAR = 8
+"""Steps to sizes at which a function goes the same way: those that are divided by eight."""
+
+
+def holds_at(found: Trace, sizes: Mapping[str, int]) -> bool:
+    """Whether what the function asked of sizes has the same answers at other ones."""
+    known = {**found.sizes, **_followed(found, sizes)}
+    return all(evaluate(term, {}, known) for term in found.compared)
+
+
+def guarded(found: Trace) -> Trace:
+    """The trace with what was asked of sizes among what the function looked at: a program for more than one size."""
+    open_sizes = [term for term in found.compared if any(t.op is SIZE for t in postorder([term]))]
+    if not open_sizes:
+        return found
+    made = copy.copy(found)
+    made.guards = [*found.guards, *((term, np.array(True), OF_SIZES) for term in open_sizes)]
+    return made
 
 
 def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
@@ -143,6 +179,22 @@ def _fewer(found: Trace) -> dict[str, int]:
         if free is not None:
             fewer[letter] = free
     return fewer
+
+
+def _far(found: Trace) -> list[dict[str, int]]:
+    """Sizes at which the function may take another way: the smallest, the other way round, and as large as is cheap."""
+    letters = sorted(_moves(found)[0], key=found.sizes.__getitem__)
+    turned = {a: found.sizes[b] for a, b in zip(letters, reversed(letters), strict=True)}
+    times = ({s: k * found.sizes[s] + 1 for s in letters} for k in (1000, 300, 100, 30, 10))
+    many = next((sizes for sizes in times if _widest(found, sizes) <= LARGE), {})
+    return [sizes for sizes in (_fewer(found), turned if len(letters) > 1 else {}, many) if sizes]
+
+
+def _widest(found: Trace, sizes: Mapping[str, int]) -> int:
+    """How many entries the largest array of a program has at other sizes."""
+    known = {**found.sizes, **_followed(found, sizes)}
+    terms = postorder([o.term for o in (found.base or found).outputs])
+    return max((math.prod(size_value(s, known) for s in shape) for shape in {t.shape for t in terms}), default=0)
 
 
 def _entries(found: Trace, sizes: Mapping[str, int]) -> int:
@@ -191,8 +243,8 @@ def _same_at(
 
 
 def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
-    """Whether a function runs at fewer entries as well, and gives other numbers there: ``min(len(x), 10)``."""
-    other = _trace_at(function, args, found, _followed(found, sizes)) if sizes else None
+    """Whether a function runs at other sizes as well, and gives other numbers there: ``min(len(x), 10)``."""
+    other = _trace_at(function, args, found, _followed(found, sizes)) if sizes and holds_at(found, sizes) else None
     if other is None or (_same_terms(found, other) and _same_surroundings(found, other, {})):
         return False
     values = {i.name: i.value for i in (*other.inputs, *other.constants)}
@@ -242,7 +294,7 @@ def _same_surroundings(a: Trace, b: Trace, grown: Values) -> bool:
 
     A constant that has grown with an argument is noted with its values; the shapes of both tell.
     """
-    if len(a.guards) != len(b.guards):
+    if len(a.guards) != len(b.guards) or a.compared != b.compared:
         return False
     for (term, seen, _), (other, also, _) in zip(a.guards, b.guards, strict=True):
         if term is not other or not np.array_equal(seen, also, equal_nan=seen.dtype.kind in "fc"):

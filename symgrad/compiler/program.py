@@ -55,6 +55,10 @@ def shape_words(shape: Sequence[Any]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else "scalar"
 
 
+OF_SIZES = "a size"
+"""How a function looked at what it asked of sizes."""
+
+
 class Guards:
     """What a function looked at when it was traced: a program for those values, what they were, and how it looked."""
 
@@ -66,7 +70,11 @@ class Guards:
         self.how = how
 
     def words(self, k: int) -> str:
-        """The value number ``k`` as text: ``𝟏ᵀ x > 0``."""
+        """What holds of the value number ``k``, as text: ``𝟏ᵀ x > 0 is True``, or of sizes ``n > m``."""
+        text = self._value(k)
+        return text if self.how[k] == OF_SIZES else f"{text} is {self.seen[k]!s:.60}"
+
+    def _value(self, k: int) -> str:
         from symgrad.formula.printing.formats import spelled
         from symgrad.formula.printing.latex import latex
 
@@ -240,9 +248,8 @@ class Compiled:
         k = guards.broken([v for a, v in zip(self.arguments, row, strict=True) if a.default is None or a.name in live])
         if k is not None:
             raise ArgumentError(
-                f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)} "
-                f"is {guards.seen[k]!s:.60}, and here it is not. Call what compile() gave, which traces every way, or "
-                "use where(condition, a, b)."
+                f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)}, "
+                "and here it is not. Call what compile() gave, which traces every way, or use where(condition, a, b)."
             )
 
     # -------------------------------------------------------------------------------------- text

@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.generality import apart, filled, fixed_sizes, with_sizes
+from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, with_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
@@ -297,19 +297,21 @@ class Specialised:
             wider = self._wider(variant)
             if wider is not None:
                 return wider
-            sizes, grown = fixed_sizes(self.function, variant.example, program.trace)
+            found, name = program.trace, self.name if self.named else None
+            sizes, grown = fixed_sizes(self.function, variant.example, found)
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
-                return program
-            joined = with_sizes(self.function, variant.example, program.trace) if sizes else None
+                whole = guarded(found)
+                return program if whole is found else build(whole, name, stable=self.stable)
+            joined = with_sizes(self.function, variant.example, found) if sizes else None
             if joined is not None:
-                return build(joined, self.name if self.named else None, stable=self.stable)
-            args = filled(variant.example, [i.value for i in program.trace.inputs])
+                return build(guarded(joined), name, stable=self.stable)
+            args = filled(variant.example, [i.value for i in found.inputs])
             # Where no size is free, those of constants are not, either.
-            given = {n for i in program.trace.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}
+            given = {n for i in found.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}
             alone = None if given <= sizes else sizes
             with fixed(alone), made_as(recipes):
-                return build(trace(self.function, args), self.name if self.named else None, stable=self.stable)
+                return build(guarded(trace(self.function, args)), name, stable=self.stable)
 
     def _wider(self, variant: Variant) -> Compiled | None:
         """A program for sizes that are not made of each other, where it gives here what the variant's gives."""
@@ -318,7 +320,9 @@ class Specialised:
         other = apart(self.function, variant.example, program.trace)
         if other is None or program.guards is not None or fixed_sizes(self.function, variant.example, other)[0]:
             return None
-        made = build(other, self.name if self.named else None, stable=self.stable)
+        if not holds_at(other, program.trace.sizes):
+            return None
+        made = build(guarded(other), self.name if self.named else None, stable=self.stable)
         row = [i.value for i in program.trace.inputs]
         live = [a.default for a in program.arguments if a.default is not None]
         found, known = made.function(*row), program.function(*row, *live)

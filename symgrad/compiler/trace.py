@@ -24,9 +24,11 @@ from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
+from symgrad.op import lookup
 from symgrad.tape import containers
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
+from symgrad.tape.formulas.sizes import Comparison, comparisons_noted
 from symgrad.tape.graph import Source, sequence
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
@@ -79,6 +81,7 @@ class Trace:
     positions  which inputs belong to each positional argument
     guards     (term, value seen, how) for every value the function looked at
     sizes      the size every letter stood for
+    compared   the comparisons of sizes that the function made, or their opposites: they are true
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
     numbers    whether it made plain numbers of tensors, of which derivatives know nothing
@@ -97,6 +100,7 @@ class Trace:
         self.arguments: list[tuple[list[int], Any]] = []
         self.guards: list[tuple[Term, Any, str]] = []
         self.sizes: dict[str, int] = {}
+        self.compared: list[Term] = []
         self.base: Trace | None = None
         self.recorded = False
         self.plain = False
@@ -111,6 +115,7 @@ class Trace:
         made = Trace(name)
         made.inputs, made.constants, made.arguments = self.inputs, self.constants, self.arguments
         made.guards, made.sizes, made.exact, made.raw = self.guards, self.sizes, self.exact, self.raw
+        made.compared = self.compared
         made.outputs, made.structure = list(outputs), structure
         made.base = self
         return made
@@ -303,7 +308,8 @@ def _traced(
             row.append(tensor)
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
-    with watch, enable_grad(), changes_seen(note_unrepeatable if exact else arguments_kept(watch, function)):
+    watched = changes_seen(note_unrepeatable if exact else arguments_kept(watch, function))
+    with watch, enable_grad(), watched, comparisons_noted(not exact) as asked:
         result = function(*call_args) if call is None else call(function, call_args)
         note_rewritten(watch)
     if watch.problems:
@@ -311,8 +317,22 @@ def _traced(
     made.plain = values_read() > before and not leads_back(result)
     made.numbers = numbers_made() > count
     leaves, made.structure = containers.flatten(result)
-    _read(made, tensors, names, leaves, watch, start)
+    reading = _read(made, tensors, names, leaves, watch, start)
+    if isinstance(reading, Reading):
+        made.compared = _compared(reading, asked)
     return made, result
+
+
+def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
+    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
+    found: dict[Term, None] = {}
+    known = reading.sizes() if asked else {}
+    for name, left, right, answer in asked:
+        sides = reading.number(left, known), reading.number(right, known)
+        if sides[0] is not sides[1]:
+            op = lookup(name)
+            found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
+    return list(found)
 
 
 def note_rewritten(watch: Watch) -> None:
@@ -359,7 +379,7 @@ def _input_tensor(leaf: Any, name: str) -> Any:
 
 def _read(
     made: Trace, tensors: Sequence[Any], names: Sequence[str], results: Sequence[Any], watch: Watch, start: int
-) -> None:
+) -> Reading | Verbatim:
     results = [plain(Tensor, r) if isinstance(r, np.ndarray) else r for r in results]
     for r in results:
         if not isinstance(r, (Recorded, bool, int, float, complex, np.generic)):
@@ -390,6 +410,7 @@ def _read(
         made.given = [array_of(r) if isinstance(r, ARRAYS) else r for r in results]
     for read in watch.reads:
         made.guards.append((reading[read.edge], read.seen, read.how))
+    return reading
 
 
 def _output(reading: Reading | Verbatim, result: Any, out: Any) -> Output:

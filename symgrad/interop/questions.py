@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 
 from symgrad.interop.functions import bare, front_of, function_name, glanced, tensor
+from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.watching.watch import WATCH, note_read
+from symgrad.tensor.facts import Shape
 
 KINDS = {
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.may_share_memory,
     np.shares_memory, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.common_type, np.einsum_path,
 }  # fmt: skip
 """Questions about shapes, dtypes and memory, whatever the values are."""
+
+SIZES: dict[Any, Callable[..., Any]] = {
+    np.shape: lambda a: Shape(map(Size, np.shape(a))),
+    np.size: lambda a, axis=None: Shape(map(Size, np.shape(a))).numel() if axis is None else Size(np.size(a, axis)),
+}
+"""Questions whose answers know that they are sizes."""
 
 VALUES = {
     np.allclose, np.array_equal, np.array_equiv, np.isclose, np.array_repr, np.array_str, np.array2string, np.argsort,
@@ -51,7 +59,7 @@ ANSWERS: dict[Any, Callable[..., Any]] = {
 def answered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy says to a question."""
     if func in KINDS:
-        return func(*glanced(args), **glanced(kwargs))
+        return SIZES.get(func, func)(*glanced(args), **glanced(kwargs))
     if WATCH.count and func in ANSWERS:
         said = func(*glanced(args), **glanced(kwargs))
         try:

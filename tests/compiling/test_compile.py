@@ -1,5 +1,6 @@
 """Compiled programs: same values as the tape, readable source, checks, pickling, export."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -160,10 +161,16 @@ def test_constants_of_a_function_are_kept_alive():
 
 
 def test_a_size_in_a_python_number_serves_its_own_size_only():
-    f = sg.compile(lambda x: x.sum() / len(x))
-    assert f(np.ones(3)) == 1.0
-    assert f(np.ones(7)) == 1.0
+    f = sg.compile(lambda x: x.sum() * math.sin(len(x)))
+    assert f(np.ones(3)) == 3 * math.sin(3)
+    assert f(np.ones(7)) == 7 * math.sin(7)
     assert len(f.programs) == 2
+
+
+def test_the_length_of_an_argument_is_its_size():
+    f = sg.compile(lambda x: x.sum() / len(x))
+    assert f(np.ones(3)) == f(np.ones(7)) == 1.0
+    assert len(f.programs) == 1
 
 
 def test_equal_source_is_one_program():

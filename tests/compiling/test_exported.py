@@ -50,10 +50,7 @@ FIXED = {
     "reshape": lambda x: x.reshape(2, -1).prod(0).sum(),
     "chunk": lambda x: math.prod(x.chunk(2)).sum(),
     "no simple rule": lambda x: (x * x).sum() * math.sin(len(x)),
-    "at least": lambda x: (x * x).sum() * max(len(x), 3),
-    "at most": lambda x: (x * x).sum() * min(len(x), 3),
-    "a condition": lambda x: (x * x).sum() * (2 if x.shape[0] > 3 else 3),
-    "a condition and a number": lambda x: (x * x).sum() * (0.5 * x.shape[0] if x.shape[0] > 4 else 3),
+    "a condition that C asks": lambda x: (x * x).sum() * (2 if math.sqrt(len(x)) > 3 else 3),
 }
 
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import build, shape_words
+from symgrad.compiler.program import OF_SIZES, build, shape_words
 from symgrad.compiler.targets.literals import number_text
 from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import ArgumentError, CompileError, SymgradError
-from symgrad.formula.term import images, postorder
+from symgrad.formula.term import NUMBER, SIZE, images, postorder
 from symgrad.ops.shapes.sizes import LETTER, letters_of, size_value
+from symgrad.tape.formulas.sizes import IN_PYTHON
 
 _SMALL = 64
 """Arrays up to this many entries are written as numbers, larger ones as base64 of their bytes."""
@@ -53,7 +54,7 @@ _SAME_WAY = '''def _same_way({names}):
     found = {looked}({names})
     for value, seen, how in zip(found if isinstance(found, tuple) else (found,), _SEEN, _LOOKED):
         if not np.array_equal(value, seen):
-            raise ValueError(f"{name}() holds where {{how}} is {{seen}}; for these arguments it is {{value}}")
+            raise ValueError(f"{name}() holds where {{how}}; for these arguments it is {{value}}")
 
 
 '''
@@ -202,13 +203,14 @@ def _passes(text: str) -> bool:
 def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample: tuple[Any, ...]) -> str:
     arguments, results, loose = sample
     base = base if pairs else None
-    guards = program.guards
+    guards = _of_values(program)
     parts = [program, *([base] if base is not None else []), *([guards.program] if guards is not None else [])]
     body = "\n\n".join([_guarded(program), *(p.source for p in parts[1:])])
     body = _without_repeats(body.replace("from __future__ import annotations\n\n", ""))
     defaults = {a.name: a.default for p in parts for a in p.arguments if a.default is not None}
     lines = [f"{name} = {array_text(value)}\n" for name, value in defaults.items()]
-    lines.append(f"\n{body}\n\n{_layout(program)}{_CHECKED.format(name=program.name, made=_made(program))}")
+    made = _made(program) + of_sizes(program)
+    lines.append(f"\n{body}\n\n{_layout(program)}{_CHECKED.format(name=program.name, made=made)}")
     if guards is not None:
         seen = "".join(f"    {array_text(value)},\n" for value in guards.seen)
         lines.append(f"_SEEN = [\n{seen}]\n_LOOKED = {_looks(guards)!r}\n\n\n")
@@ -237,9 +239,14 @@ def _guarded(program: Any) -> str:
     names = [a.name for a in program.arguments]
     row = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
     checks = f"    {row} = _checked({', '.join(f'{n}={n}' for n in names)})\n"
-    if program.guards is not None:
+    if _of_values(program) is not None:
         checks += f"    _same_way({', '.join(a.name for a in program.guards.program.arguments)})\n"
     return f"{head}{found}{signature}\n{doc}\n{checks if names else ''}{body}"
+
+
+def _of_values(program: Any) -> Any:
+    """What a program looked at, if that was more than sizes."""
+    return None if program.guards is None or set(program.guards.how) == {OF_SIZES} else program.guards
 
 
 def _looks(guards: Any) -> list[str]:
@@ -262,11 +269,35 @@ def _made(program: Any) -> str:
         for axis, size in enumerate(a.shape):
             if not isinstance(size, str) or size.isidentifier() or not letters_of(size) <= letters:
                 continue
-            number = LETTER.sub(lambda m: f'sizes["{m[0]}"][0]' if m[0] in letters else m[0], size)
             lines.append(
-                f'    if arrays["{a.name}"].shape[{axis}] != {number}:\n'
+                f'    if arrays["{a.name}"].shape[{axis}] != {_known(size)}:\n'
                 f'        raise ValueError("{program.name}(): {a.name} must have size {size} in axis {axis}")\n'
             )
+    return "".join(lines)
+
+
+def _known(size: str) -> str:
+    """A size in a file that has found what the letters are."""
+    text = LETTER.sub(lambda m: f'sizes["{m[0]}"][0]' if m[0] in letters_of(size) else m[0], size)
+    return text if size.isidentifier() else f"({text})"
+
+
+def of_sizes(program: Any) -> str:
+    """The lines that refuse sizes for which the function would go another way."""
+    guards = program.guards
+    lines = []
+    for k, term in enumerate(guards.program.terms if guards is not None else ()):
+        if guards.how[k] != OF_SIZES:
+            continue
+        texts: dict[Any, str] = {}
+        for t in postorder([term]):
+            if t.op is SIZE:
+                texts[t] = _known(t.params["name"])
+            else:
+                texts[t] = repr(t.number) if t.op is NUMBER else IN_PYTHON[t.op.name].format(*map(texts.get, t.args))
+        lines.append(
+            f'    if not {texts[term]}:\n        raise ValueError("{program.name}() holds where {guards.words(k)}")\n'
+        )
     return "".join(lines)
 
 
@@ -318,8 +349,7 @@ def described(program: Any) -> list[str]:
     )
     lines += [f"    {what}{shape_words(shape)} {dtype}" for what, (shape, dtype) in _results(program)]
     if program.guards is not None:
-        pairs = zip(_looks(program.guards), program.guards.seen, strict=True)
-        lines.append(f"Holds where {'; '.join(f'{look} is {seen!s:.40}' for look, seen in pairs)}")
+        lines.append(f"Holds where {'; '.join(_looks(program.guards))}")
     formula = _formula(program)
     if formula:
         lines += ["Formula (LaTeX)", *(f"    {line}" for line in formula.splitlines())]

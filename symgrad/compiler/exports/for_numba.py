@@ -16,6 +16,7 @@ from symgrad.compiler.exports.alone import (
     _layout,
     _made,
     array_text,
+    of_sizes,
 )
 from symgrad.compiler.exports.frameworks import headed, run_before, run_file
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
@@ -70,7 +71,7 @@ def _text(program: Any, body: Rewritten, sample: tuple[Any, ...]) -> str:
     words = program.source.split('"""')[1] if '"""' in program.source else program.name
     inside = ", ".join(f'np.asarray({n}, order="C")[()]' for n in names)
     lines.append(_WRAPPER.format(name=program.name, signature=signature, words=words.strip(), check=check, row=inside))
-    lines += [_layout(program), _CHECKED.format(name=program.name, made=_made(program))]
+    lines += [_layout(program), _CHECKED.format(name=program.name, made=_made(program) + of_sizes(program))]
     dtypes = [dtype for _, dtype in program.results]
     lines.append(f"_DTYPES = {[str(d) for d in dtypes]!r}\n_PROGRAM = {program.name}\n")
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):

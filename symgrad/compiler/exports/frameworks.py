@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.exports.alone import _SMALL, _made, _nested, _shape_source, _steady, docstring, samples
+from symgrad.compiler.exports.alone import _SMALL, _made, _nested, _shape_source, _steady, docstring, of_sizes, samples
+from symgrad.compiler.program import OF_SIZES
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, Rewritten, rewritten
@@ -158,7 +159,7 @@ def run_before(
     ``needed`` is what pip calls the library; ``rewrite`` gives the program in its calls, ``written`` the file with a
     sample of its arguments and results.
     """
-    if program.guards is not None:
+    if program.guards is not None and set(program.guards.how) != {OF_SIZES}:
         raise CompileError(
             f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
             f"{target}. Use where(condition, a, b) in the function."
@@ -264,7 +265,8 @@ def _text(program: Any, framework: Framework, body: Any, sample: tuple[Any, ...]
     lines += [_guarded(program, body.source), "\n\n", _layout(program, torch)]
     shapes = _SHAPES.format(name=name)
     wide = _WIDE.format(name=name) if _is_wide(program) else ""
-    lines.append((_TORCH if torch else _JAX).format(name=name, shapes=shapes, made=_made(program), wide=wide))
+    made = _made(program) + of_sizes(program)
+    lines.append((_TORCH if torch else _JAX).format(name=name, shapes=shapes, made=made, wide=wide))
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):
         rows = "".join(f"    {_tensor(v) if torch else _pair(v)},\n" for v in values)
         lines.append(f"{title} = [\n{rows}]\n")

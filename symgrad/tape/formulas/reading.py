@@ -29,7 +29,7 @@ from symgrad.tape.formulas.hooked import marked, through_hooks
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
-from symgrad.tape.formulas.sizes import Measure, Size
+from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of
 from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
@@ -182,7 +182,7 @@ class Reading:
     def __getitem__(self, edge: Any) -> Term:
         if isinstance(edge, (Node, Recorded, Source)):
             return self.terms[id(edge)]
-        return self._number(edge)
+        return self.number(edge)
 
     def _letter_sizes(self, fixed: Collection[int], counts: bool) -> None:
         free = (x for x in itertools.chain(LETTERS, (f"n{k}" for k in itertools.count(1))) if x not in self._taken)
@@ -309,7 +309,7 @@ class Reading:
         """A constant as the ops that made it, with sizes as letters."""
         name, params = recipe
         if name == "number":
-            return self._number(params["value"])
+            return self.number(params["value"])
         if name == "constant":
             self._make([id(params["source"])])
             return self.terms[id(params["source"])]
@@ -331,16 +331,28 @@ class Reading:
 
     # -------------------------------------------------------------------------------------- nodes
 
-    def _number(self, value: Any) -> Term:
+    def number(self, value: Any, known: Mapping[int, str] | None = None) -> Term:
+        """A number of the program, with letters, or what is ``known``, for the sizes that it is made of."""
+        known = self.letters if known is None else known
         if not isinstance(value, (Size, Measure)):
             return as_term(value)
-        if not all(f in self.letters for f in value.factors):
+        if known.keys().isdisjoint(factors_of(value)):
             return number(int(value) if isinstance(value, Size) else float(value))
-        made = size_product([self.letters[f] for f in value.factors])
+        made = size_product([known.get(f, f) for f in value.factors])
         for name, other in value.steps:
-            sides = (made, self._number(other))
-            made = lookup(name.removeprefix("r"))(*(sides[::-1] if name.startswith("r") else sides))
+            sides = (made, self.number(other, known))
+            made = lookup(name.removeprefix(TURNED))(*(sides[::-1] if name.startswith(TURNED) else sides))
         return made
+
+    def sizes(self) -> dict[int, str]:
+        """The letters, and what is made of them for the sizes of arrays on the way."""
+        made = {
+            n: size
+            for node in self.nodes
+            for n, size in zip(node.shape, self.terms[id(node)].shape, strict=False)
+            if isinstance(size, str)
+        }
+        return {**made, **self.letters}
 
     def _term(self, node: Node) -> Term:
         op = node.op

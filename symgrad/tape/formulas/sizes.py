@@ -1,12 +1,22 @@
-"""Numbers that know they are sizes, or made of sizes, so that formulas show letters and not numbers."""
+"""Numbers that know they are sizes, or made of sizes, so that formulas show letters and not numbers.
+
+What a program asks of them (``if n > m``, ``min(n, 10)``, ``n in (2, 3)``) is noted while somebody wants to know: the
+steps that follow hold where the answers are the same.
+"""
 
 from __future__ import annotations
 
+import builtins
 import operator
-from collections.abc import Callable
-from typing import Any, Self
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+
+from symgrad.notices import is_of_user
 
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
@@ -17,13 +27,104 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "mul": operator.mul,
     "div": operator.truediv,
     "pow": operator.pow,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "bitwise_and": operator.and_,
 }
+
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "floor_divide": "//", "remainder": "%",
+    "bitwise_and": "&", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+IN_PYTHON = {"neg": "(-{})", **{name: f"({{}} {sign} {{}})" for name, sign in _SIGNS.items()}}
+"""How Python writes the ops of steps and comparisons."""
+
+TURNED = "turned "
+"""What stands before the name of a step of which the number made of sizes is the second operand."""
+
+
+class Comparison(NamedTuple):
+    """What a program asked of sizes, by the name of the op, and the answer."""
+
+    name: str
+    left: Any
+    right: Any
+    answer: bool
+
+
+class _Asked(threading.local):
+    """The comparisons of the runs that are watched in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.runs: list[list[Comparison]] = []
+
+
+_ASKED = _Asked()
+_LOCK = threading.Lock()
+_LENGTH = len
+_COUNT = [0]
+"""How many runs are watched in all threads."""
+
+
+@contextmanager
+def comparisons_noted(wanted: bool = True) -> Iterator[list[Comparison]]:
+    """Inside, what a program asks of sizes is noted, and ``len(x)`` of a tensor is a size as ``x.shape[0]`` is.
+
+    Python makes a plain number of what ``__len__`` gives, so the function itself is another one meanwhile.
+    """
+    found: list[Comparison] = []
+    if not wanted:
+        yield found
+        return
+    _ASKED.runs.append(found)
+    with _LOCK:
+        _COUNT[0] += 1
+        builtins.len = _length
+    try:
+        yield found
+    finally:
+        _ASKED.runs.pop()
+        with _LOCK:
+            _COUNT[0] -= 1
+            if not _COUNT[0]:
+                builtins.len = _LENGTH
+
+
+def _length(thing: Any, /) -> int:
+    """What stands for ``len`` meanwhile."""
+    found = _LENGTH(thing)
+    if _ASKED.runs and hasattr(thing, "raw_shape") and is_of_user(sys._getframe(1).f_code.co_filename):
+        return Size(found)
+    return found
+
+
+def _comparison(name: str) -> Any:
+    """The method of a comparison, which is noted where the user's program makes it."""
+    call = getattr(operator, name)
+    special = f"__{name}__"
+
+    def method(self: Any, other: Any) -> Any:
+        kind = self._plain
+        if not isinstance(other, (int, float, np.number)):
+            return getattr(kind, special)(kind(self), other)
+        answer = call(kind(self), other._plain(other) if isinstance(other, _Made) else other)
+        _note(name, self, other, bool(answer))
+        return answer
+
+    return method
+
+
+def _note(name: str, left: Any, right: Any, answer: bool) -> None:
+    """A comparison, where the user's program called the method that makes it."""
+    if _ASKED.runs and is_of_user(sys._getframe(2).f_code.co_filename):
+        for run in _ASKED.runs:
+            run.append(Comparison(name, left, right, answer))
 
 
 def _method(name: str, turned: bool = False) -> Any:
     """The method of an operator, with the number on the right when ``turned``."""
     call = _STEPS[name]
-    special = f"__{'r' if turned else ''}{call.__name__}__"
+    special = f"__{'r' if turned else ''}{call.__name__.rstrip('_')}__"
 
     def method(self: Any, other: Any) -> Any:
         kind = self._plain
@@ -39,7 +140,7 @@ def _method(name: str, turned: bool = False) -> Any:
         value = call(plain, kind(self)) if turned else call(kind(self), plain)
         if _count(self) + count > LONGEST:
             return value
-        steps = (*self.steps, ("r" + name if turned else name, other))
+        steps = (*self.steps, (TURNED + name if turned else name, other))
         made = {int: Size, float: Measure}.get(value.__class__)
         return value if made is None else made(value, self.factors, steps)
 
@@ -49,6 +150,11 @@ def _method(name: str, turned: bool = False) -> Any:
 def _count(made: Any) -> int:
     """How many steps of arithmetic a number remembers."""
     return sum(1 + (_count(other) if isinstance(other, _Made) else 0) for _, other in made.steps)
+
+
+def factors_of(made: Any) -> set[int]:
+    """The sizes of which a number is made, those of the numbers it met among them."""
+    return set(made.factors).union(*(factors_of(other) for _, other in made.steps if isinstance(other, _Made)))
 
 
 class _Made:
@@ -63,6 +169,29 @@ class _Made:
     __mul__, __rmul__ = _method("mul"), _method("mul", True)
     __truediv__, __rtruediv__ = _method("div"), _method("div", True)
     __pow__ = _method("pow")
+    __floordiv__, __rfloordiv__ = _method("floor_divide"), _method("floor_divide", True)
+    __mod__, __rmod__ = _method("remainder"), _method("remainder", True)
+
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, ("lt", "le", "gt", "ge"))
+    __eq__, __ne__ = _comparison("eq"), _comparison("ne")
+
+    def __bool__(self) -> bool:
+        answer = bool(self._plain(self))
+        _note("ne", self, 0, answer)
+        return answer
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __hash__(self) -> int:
+        plain = self._plain(self)
+        _note("eq", self, plain, True)  # a set or a table is asked, which compares no more than what it finds
+        return hash(plain)
+
+    def __abs__(self) -> Any:
+        negative = self._plain(self) < 0
+        _note("lt", self, 0, negative)
+        return -self if negative else self
 
     def __neg__(self) -> Any:
         return self * -1
@@ -82,6 +211,7 @@ class Size(_Made, int):
     """An int that is a size, a product of sizes or made of one: n, nm, n - 1."""
 
     _plain = int
+    __and__, __rand__ = _method("bitwise_and"), _method("bitwise_and", True)
 
     def __new__(cls, value: int, factors: tuple[int, ...] | None = None, steps: tuple[Any, ...] = ()) -> Self:
         """A size, or a number made of the sizes ``factors``."""

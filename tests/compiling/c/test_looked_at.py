@@ -61,3 +61,19 @@ def test_places_that_were_looked_at_are_compared_one_by_one(tmp_path):
     assert status == 0
     np.testing.assert_allclose(outs[0], np.interp(q + 0.1, grid, values), rtol=1e-12)
     assert called(built, program, text, values, grid, q[::-1].copy())[1] == 5
+
+
+@needs_cc
+def test_what_is_asked_of_sizes_is_asked_by_the_file(tmp_path):
+    def f(A):
+        return (A**2).sum() if len(A) > A.shape[1] // 2 + 1 else (A**3).sum()
+
+    program = sg.compile(sg.func.grad(f), rng.random((6, 3))).program
+    text = text_of(program, tmp_path)
+    built = library([text], tmp_path)
+    for shape, code in (((4, 5), 0), ((3, 5), 5), ((2, 1), 0), ((2, 3), 5)):
+        A = rng.random(shape)
+        outs, status = called(built, program, text, A)
+        assert status == code
+        if not code:
+            np.testing.assert_allclose(outs[0], 2 * A)
