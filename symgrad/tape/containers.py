@@ -14,6 +14,7 @@ from typing import Any, Self
 
 Structure = Any
 LEAF = "*"
+_PLAIN = frozenset((int, float, complex, bool, str, type(None)))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -24,6 +25,8 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     """
     kind: Any
     keys: tuple[Any, ...]
+    if tree.__class__ in _PLAIN or hasattr(tree, "dtype"):
+        return [tree], LEAF
     if isinstance(tree, dict):
         kind = OrderedDict if isinstance(tree, OrderedDict) else "dict"
         keys, children = tuple(tree), list(tree.values())
@@ -33,7 +36,7 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         if kind == "tuple" and type(tree) is not tuple and hasattr(tree, "_make"):
             kind = NamedParts(type(tree))
         keys, children = fields or tuple(range(len(tree))), list(tree)
-    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "dtype"):
+    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         kind, keys = type(tree), tuple(field.name for field in dataclasses.fields(tree))
         children = [_setting(field, getattr(tree, field.name)) for field in dataclasses.fields(tree)]
     else:

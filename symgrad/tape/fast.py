@@ -7,7 +7,6 @@ size a function call costs as much as the arithmetic.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,13 +16,13 @@ from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.op.partials import negated, same, times_first, times_second
-from symgrad.tape import record
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
+from symgrad.tape.ordinary import ordinary
 from symgrad.tape.products import is_product, product
 from symgrad.tape.record import apply, plain, traced
 from symgrad.tape.watching.watch import WATCH
@@ -103,20 +102,17 @@ def _unseen() -> bool:
 
 def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]:
     """How ops are applied to tensors of a class by whoever calls them, as rules and functions of several ops do."""
-    ways: dict[Op, tuple[Callable[..., Any] | None, int]] = {}
-
-    def careful(op: Op, *args: Any) -> Any:
-        return record.apply(cls, op, args, {})  # looked up each time: a profiler puts its own there
+    ways: dict[Op, tuple[Callable[..., Any] | None, int, Callable[..., Any]]] = {}
 
     def through(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not params:
-            try:
-                way, arity = ways[op]
-            except KeyError:
-                way, arity = ways[op] = way_of(cls, op, functools.partial(careful, op)), _arity(op)
-            if way is not None and len(args) == arity:
-                return way(*args)
-        return record.apply(cls, op, args, params)
+        try:
+            way, arity, common = ways[op]
+        except KeyError:
+            common = ordinary(cls, op)
+            way, arity, _ = ways[op] = way_of(cls, op, lambda *args: common(args, {})), _arity(op), common
+        if not params and way is not None and len(args) == arity:
+            return way(*args)
+        return common(args, params)
 
     return through
 

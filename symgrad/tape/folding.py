@@ -120,9 +120,12 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 RECORDER.append(_recorded)
 
 
+_COMMON = (Recorded, bool, int, float, complex, str, type(None), *KINDS, type)
+
+
 def _strange(leaf: Any) -> bool:
     """Whether an argument is neither a tensor nor plain data: a dual, a formula, an array."""
-    return not isinstance(leaf, (Recorded, bool, int, float, complex, str, type(None), *KINDS, type))
+    return not isinstance(leaf, _COMMON)
 
 
 def _pull(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:  # noqa: ARG001  (the rule's signature)

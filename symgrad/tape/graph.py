@@ -122,14 +122,15 @@ class Labelled(tuple[Any, ...]):
     kept: tuple[Any, ...]
 
     @classmethod
-    def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None, kept: tuple[Any, ...] = ()) -> None:
-        """Give ``node`` a label."""
+    def on(cls, node: Node, label: Any, inputs: tuple[Any, ...] | None = None, kept: tuple[Any, ...] = ()) -> Labelled:
+        """Give ``node`` a label; returns its arguments with that."""
         before = node.args
         node.args = made = cls(before)
-        if isinstance(before, cls):
+        if before.__class__ is cls:
             made.role, made.siblings, kept = before.role, before.siblings, before.kept + kept
             made.given, made.again = before.given, before.again
         made.label, made.inputs, made.kept = label, inputs, kept
+        return made
 
     @classmethod
     def cast(cls, node: Node, role: str) -> None:

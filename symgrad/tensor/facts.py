@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from typing import Any, SupportsIndex, overload
@@ -58,6 +59,12 @@ class Shape(tuple[int, ...]):
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
 
 
+@functools.lru_cache(maxsize=4096)
+def _sized(shape: tuple[int, ...]) -> Shape:
+    """The sizes of an array as those of a tensor."""
+    return Shape(map(Size, shape))
+
+
 class Facts(Recorded):
     """The part of a tensor that says what it is."""
 
@@ -71,7 +78,7 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).shape
         torch.Size([2, 3])
         """
-        return Shape(Size(n) for n in self._value.shape)
+        return _sized(self._value.shape)
 
     @property
     def raw_shape(self) -> tuple[int, ...]:
@@ -184,7 +191,7 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).size(), sg.ones(2, 3).size(0)
         (torch.Size([2, 3]), 2)
         """
-        return self.shape if dim is None else self.shape[dim]
+        return _sized(self._value.shape) if dim is None else _sized(self._value.shape)[dim]
 
     def numel(self) -> int:
         """Number of entries."""

@@ -59,6 +59,8 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     hides = getattr(label, "hides", False)
     positions, operators = KEPT.get(name, ()), name in _OPERATORS
+    computing, anew, scaling = name in COMPUTING, name in ANEW, name in SCALING
+    beside_number = scaling and name != "lerp"
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -71,24 +73,28 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         unchanged = args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace")
         if unchanged and (isinstance(label, str) or label(made, *args, **kwargs) is not None):
             made = _another(name, made)
+        given: Any = None  # the same for all results
         for out in made if isinstance(made, tuple) else (made,):
-            if isinstance(out, Recorded) and out._requires_grad and out._node.__class__ is Node:
-                whole = out._node.op.name == name and out._node.op.kind == "elementwise"
-                inputs = _inputs(args, kwargs, every=whole or name in COMPUTING)
-                if name in SCALING and name != "lerp" and args[1].__class__ in NUMBERS:
+            if isinstance(out, Recorded) and out._requires_grad and (node := out._node).__class__ is Node:
+                whole = computing or (node.op.name == name and node.op.kind == "elementwise")
+                inputs = _inputs(args, kwargs, every=whole)
+                if beside_number and args[1].__class__ in NUMBERS:
                     inputs = (*inputs, None)
-                if not [place for place in inputs if place is out._node]:
-                    text = label if isinstance(label, str) else label(out, *args, **kwargs)
-                    if text is not None:
-                        places = positions(*args, **kwargs) if callable(positions) else positions
-                        needed = tuple(_needed(k, args, out) for k in places if k is None or k < len(args))
-                        places_in_order = _arranged(text, out._node, inputs) if isinstance(text, Arranged) else inputs
-                        Labelled.on(out._node, text, places_in_order, needed)
-                        out._node.args.given = (function, *_settings(args, kwargs))  # type: ignore[attr-defined]
-                        if name in ANEW:
-                            out._node.args.again = read_again(args, kwargs)  # type: ignore[attr-defined]
-                        if name in SCALING:
-                            _scaled_by_numbers(out._node, inputs)
+                if [place for place in inputs if place is node]:
+                    continue
+                text = label if label.__class__ is str else label(out, *args, **kwargs)
+                if text is None:
+                    continue
+                places = positions(*args, **kwargs) if callable(positions) else positions
+                needed = tuple([_needed(k, args, out) for k in places if k is None or k < len(args)]) if places else ()
+                row = Labelled.on(
+                    node, text, _arranged(text, node, inputs) if text.__class__ is Arranged else inputs, needed
+                )
+                given = row.given = (function, *_settings(args, kwargs)) if given is None else given
+                if anew:
+                    row.again = read_again(args, kwargs)
+                if scaling:
+                    _scaled_by_numbers(node, inputs)
             elif hides and isinstance(out, Recorded) and _alone(out) and _hides(label(out, *args, **kwargs)):
                 show_temporary(out)
         return made
@@ -116,6 +122,8 @@ def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any,
 
 
 def _setting(given: Any) -> Any:
+    if isinstance(given, Recorded):
+        return ...
     if given.__class__ in _SETTINGS:
         return given
     return given if given.__class__ in (tuple, list) and all(a.__class__ in _SETTINGS for a in given) else ...
@@ -186,7 +194,7 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple
     found: list[Any] = []
     for given in (*args, *kwargs.values()) if kwargs else args:
         for x in given if given.__class__ is tuple or given.__class__ is list else (given,):
-            if isinstance(x, Recorded) and (every or x._value.dtype.kind in "fc" or is_floating(x._value.dtype)):
+            if isinstance(x, Recorded) and (every or is_floating(x._value.dtype)):
                 found.append((x if x._node is None else x._node) if x._requires_grad else None)  # noqa: PERF401
     return tuple(found)
 

@@ -58,8 +58,12 @@ def _along(combine: Any, out: Any, src: Any, index: Any, dim: int) -> None:
 
 def gather(x: Any, index: Any, dim: int) -> Any:
     """Entries along the axis ``dim`` at the places ``index``: long lines one by one, NumPy's grids take much longer."""
+    if index.ndim == 1:
+        return x[index]
     if dim != index.ndim - 1 or index.shape[dim] < 4096 or index.shape[:-1] != x.shape[:-1]:
-        return np.take_along_axis(x, index, dim)
+        places = [np.arange(n).reshape(-1, *(1,) * (x.ndim - k - 1)) for k, n in enumerate(x.shape)]
+        places[dim] = index
+        return x[tuple(places)]
     out = np.empty(index.shape, x.dtype)
     for k in np.ndindex(index.shape[:-1]):
         out[k] = x[k][index[k]]

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels.arrays.index import gather
+
 
 def argsort(x: Any, dim: int, descending: bool) -> Any:
     """The stable order along an axis, nan counting as largest."""
     if not descending:
-        return np.argsort(x, dim, kind="stable")
-    turned = np.argsort(np.flip(x, dim), dim, kind="stable")
-    return x.shape[dim] - 1 - np.flip(turned, dim)
+        return x.argsort(dim, kind="stable")
+    back = (..., slice(None, None, -1), *(slice(None),) * ((-dim - 1) % x.ndim))
+    return x.shape[dim] - 1 - x[back].argsort(dim, kind="stable")[back]
 
 
 def argcummax(x: Any, dim: int) -> Any:
@@ -193,15 +195,16 @@ def _selected(values: list[Any], k: int) -> int:
 
 def argtop(x: Any, dim: int, k: int, largest: bool) -> Any:
     """Places of the k largest (smallest) entries in order, nan counting as largest; among equal ones torch's choice."""
-    rows = np.moveaxis(x, dim, -1)
+    rows = x.swapaxes(dim, -1) if dim != x.ndim - 1 else x
     places = _first(rows, k + 1, largest)
-    chosen = np.take_along_axis(rows, places, -1)
-    tied = np.any((chosen[..., 1:] == chosen[..., :-1]) | np.isnan(chosen[..., 1:] + chosen[..., :-1]), -1)
-    places = places[..., :k]
     if 0 < k <= 16:
-        for row in zip(*np.nonzero(tied), strict=True) if tied.ndim else [()] * int(tied):
-            places[row] = _best(rows[row].tolist(), k, largest)
-    return np.moveaxis(places, -1, dim)
+        chosen = gather(rows, places, rows.ndim - 1)
+        apart = (np.greater if largest else np.less)(chosen[..., :-1], chosen[..., 1:]).all(-1)  # no equals, no nan
+        if not apart.all():
+            for row in zip(*np.nonzero(~apart), strict=True) if apart.ndim else [()]:
+                places[row][:k] = _best(rows[row].tolist(), k, largest)
+    places = places[..., :k]
+    return places.swapaxes(dim, -1) if dim != x.ndim - 1 else places
 
 
 def _first(rows: Any, count: int, descending: bool) -> Any:

@@ -139,7 +139,15 @@ class Generator:
 
     def normal_in_turn(self, shape: tuple[int, ...]) -> Any:
         """Standard normal doubles, two by two, however many there are."""
-        return np.array([self._next_normal() for _ in range(math.prod(shape))], np.float64).reshape(shape)
+        count = math.prod(shape)
+        made = [] if self._second_normal is None else [self._second_normal]
+        pairs = max(0, count - len(made) + 1) // 2
+        uniform = self._uniform(2 * pairs, np.dtype(np.float64)).tolist() if pairs else []
+        for angle, chance in zip(uniform[::2], uniform[1::2], strict=True):
+            radius = math.sqrt(-2 * math.log1p(-chance))
+            made += (radius * math.cos(2 * math.pi * angle), radius * math.sin(2 * math.pi * angle))
+        self._second_normal = made.pop() if len(made) > count else None
+        return np.array(made, np.float64).reshape(shape)
 
     def _normal(self, count: int, dtype: Any) -> Any:
         if count < _BLOCK:
@@ -152,15 +160,6 @@ class Generator:
         if whole < count:  # the last sixteen are drawn anew
             out[-_BLOCK:] = _box_muller(self._uniform(_BLOCK, kind))
         return out
-
-    def _next_normal(self) -> float:
-        if self._second_normal is not None:
-            value, self._second_normal = self._second_normal, None
-            return value
-        angle, chance = self._uniform(2, np.dtype(np.float64))
-        radius = math.sqrt(-2 * math.log1p(-chance))
-        self._second_normal = radius * math.sin(2 * math.pi * angle)
-        return radius * math.cos(2 * math.pi * angle)
 
     def bernoulli(self, chance: Any, shape: tuple[int, ...]) -> Any:
         """True with a probability, or with one of an array of probabilities for each entry."""

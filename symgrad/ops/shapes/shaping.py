@@ -20,6 +20,8 @@ from symgrad.ops.shapes.sizes import product_size
 
 def axis_of(dim: Any, ndim: int) -> int:
     """A non-negative axis.  Raises ``IndexError`` in torch's words when it is out of range."""
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return dim if dim >= 0 else dim + ndim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
@@ -153,6 +155,10 @@ def ravel(input: Any) -> Any:
     return reshape(input.contiguous() if spread else input, -1)
 
 
+def _axes(dim: Any, ndim: int) -> list[int]:
+    return [axis_of(d, ndim) for d in ((dim,) if isinstance(dim, int) else np.atleast_1d(dim))]
+
+
 @front(op=reshape_op)
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without the axes of size 1 (all of them, or those named).
@@ -164,7 +170,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     torch.Size([3])
     """
     shape = shape_of(input)
-    dims = range(len(shape)) if dim is None else [axis_of(d, len(shape)) for d in np.atleast_1d(dim)]
+    dims = range(len(shape)) if dim is None else _axes(dim, len(shape))
     fits.named_once(dims)
     drop = {d for d in dims if len(shape) and shape[d] == 1}
     return squeeze_op(input, dim=tuple(sorted(drop)))
@@ -195,7 +201,7 @@ def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
 
 squeeze_op: Op = multilinear(
     "squeeze",
-    lambda x, dim: np.squeeze(x, dim),
+    lambda x, dim: x.squeeze(dim),
     _squeeze_spec,
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
     code=lambda x, dim: (
