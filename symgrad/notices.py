@@ -6,6 +6,7 @@ in any case.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -65,10 +66,15 @@ def users_frames() -> Iterator[Any]:
         frame = frame.f_back
 
 
+@functools.cache
+def _is_ours(file: str) -> bool:
+    return file.startswith(_PACKAGE)
+
+
 def users_line() -> tuple[Any, int] | None:
     """Code object and line number of the innermost of them; None where a thread runs nothing but this library."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lineno)
 

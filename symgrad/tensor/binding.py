@@ -21,6 +21,7 @@ from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
+from symgrad.tape.memory.alone import written
 from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
@@ -447,13 +448,15 @@ def _bind_inplace(cls: Any) -> None:
     """The methods that change their tensor."""
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
-        call = FRONTS[name].call
+        call, op = FRONTS[name].call, FRONTS[name].op
         if isinstance(call, Op) and not FRONTS[name].words:
             call = of_operands(name, call)
         if name in _SHARING:
             call = _SHARING[name](call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
+        if op is not None and (FRONTS[name].call is op or name in ARITHMETIC.values()):
+            call.written = written(op)  # type: ignore[attr-defined]
         call = (_reshaping if name in _RESHAPE else _inplace)(labelling(own, call), f"{name}_")
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
@@ -501,6 +504,7 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
         setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
         if name != "matmul":
+            function.written = written(lookup(op_name))  # type: ignore[attr-defined]
             setattr(cls, f"__i{name}__", _assigning(function))
     for name in COMPARISONS:
         setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name)), _SWAPPED.get(name, "")))

@@ -99,6 +99,7 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 show_temporary(out)
         return made
 
+    call.unlabelled = function  # type: ignore[attr-defined]  # for arrays
     return call
 
 

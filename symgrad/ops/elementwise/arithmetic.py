@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import is_narrow, is_real_floating, promote
+from symgrad.dtypes import float32, float64, is_narrow, is_real_floating, promote
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, elementwise, front, is_complex, sampling
 from symgrad.op.partials import first, quotient, second
@@ -394,6 +394,13 @@ def _with_multiple(op: Op, input: Any, other: Any, alpha: Any) -> Any:
     """``op(input, alpha * other)``; real floats are added to the product before it is rounded."""
     from symgrad.ops.elementwise.fused import addcmul, plus_multiple
 
+    dtype = getattr(input, "dtype", None)
+    if (
+        (dtype is float64 or dtype is float32)
+        and dtype is getattr(other, "dtype", None)
+        and alpha.__class__ in (int, float)
+    ):
+        return addcmul(input, other, alpha if op is add else -alpha, 1)
     known = getattr(input, "dtype", None) is not None and getattr(other, "dtype", None) is not None
     common = promote(input, other) if known else None
     if common is not None and common.kind != "c" and isinstance(alpha, complex):

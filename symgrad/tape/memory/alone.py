@@ -5,12 +5,14 @@ They are most of the changes that are ever made, and need none of what :mod:`sym
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from symgrad.dtypes import float32, float64
+from symgrad.op import Op
 from symgrad.tape.memory.mirrors import mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import storage
@@ -53,11 +55,23 @@ def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
     return target
 
 
-def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+_INTO = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}
+
+
+def written(op: Op) -> tuple[np.ufunc, bool] | None:
+    """NumPy's function that does on arrays what an op does, and can write what it makes into one that there is.
+
+    And whether it is the op's kernel of single precision, too.
+    """
+    kernel = _INTO.get(op.kernel, op.kernel)
+    return (kernel, op.single is None) if isinstance(kernel, np.ufunc) and "f" not in op.refuses else None
+
+
+def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], target: Any) -> Any:
     """What a function of the table makes of the arrays of a tensor that changes alone, and of those beside it.
 
-    None where a tensor would be made in another way: recorded or looked at, of several dtypes, in other shapes, or with
-    an error, which is raised in words about tensors.
+    That is written into ``target`` on the spot where it can be.  None where a tensor would be made in another way:
+    recorded or looked at, of several dtypes, in other shapes, or with an error, which is raised in words about tensors.
     """
     old = tensor._value
     dtype, kind, open_ = old.dtype, tensor.__class__, recording()
@@ -70,8 +84,14 @@ def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs
                 return None
             arg = arg._value
         row.append(arg)
+    op = getattr(op, "unlabelled", op)
+    into = None if kwargs else getattr(op, "written", None)
     try:
-        value = op(old, *row[: len(args)], **dict(zip(kwargs, row[len(args) :], strict=True)))
+        if into is not None and old.ndim and (dtype is float64 or into[1]):
+            return into[0](old, *row, out=target)
+        value = (
+            op(old, *row[: len(args)], **dict(zip(kwargs, row[len(args) :], strict=True))) if kwargs else op(old, *row)
+        )
     except Exception:  # noqa: BLE001  (whatever it is, it is raised again)
         return None
     fits = isinstance(value, (np.ndarray, np.generic)) and value.dtype is dtype and value.shape == old.shape

@@ -61,7 +61,7 @@ def inplace(
     target = alone(tensor, others)
     if target is None:
         return _carefully(tensor, op, args, kwargs, even)
-    value = by_arrays(tensor, op, args, kwargs) if table else None
+    value = by_arrays(tensor, op, args, kwargs, target) if table else None
     if value is None:
         began, before = next(sequence), tensor._value
         new = op(tensor, *args, **kwargs)
@@ -70,7 +70,8 @@ def inplace(
         value = _fitting(tensor, new)
         if new._requires_grad and recording():
             return _take(tensor, new, value, tensor, target, Change(began, before, Others(), []))
-    target[...] = value
+    if value is not target:
+        target[...] = value
     note_change(target)
     return tensor
 

@@ -138,7 +138,7 @@ def _beneath(owner: Any) -> Any:
 
 def note_change(array: Any, seen: bool = True) -> None:
     """Remember that the memory of ``array`` changed now; ``seen``: by the line that the user is at."""
-    owner, now = counter(array), next(sequence)
+    owner, now = array if array.base is None else counter(array), next(sequence)
     _Latest.number = now
     if isinstance(owner, np.ndarray):
         note = _open_note(owner)
