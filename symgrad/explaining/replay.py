@@ -24,7 +24,8 @@ from symgrad.tape.graph import FREED, Masked, Node, Parts, Source, twin
 from symgrad.tape.memory.versions import renewed
 from symgrad.tape.observers import PackedRow, unpacked
 from symgrad.tape.operands import promoted, scalarised
-from symgrad.tape.record import Recorded, computed, select_saved, value_of
+from symgrad.tape.record import Recorded, computed, value_of
+from symgrad.tape.saved import select_saved
 
 Change = Callable[..., Any]
 """Changes a value at random; of the operands of a sum its second argument says how many terms that has."""

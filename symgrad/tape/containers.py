@@ -25,8 +25,6 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     """
     kind: Any
     keys: tuple[Any, ...]
-    if tree.__class__ in _PLAIN or hasattr(tree, "dtype"):
-        return [tree], LEAF
     if isinstance(tree, dict):
         kind = OrderedDict if isinstance(tree, OrderedDict) else "dict"
         keys, children = tuple(tree), list(tree.values())
@@ -36,14 +34,18 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         if kind == "tuple" and type(tree) is not tuple and hasattr(tree, "_make"):
             kind = NamedParts(type(tree))
         keys, children = fields or tuple(range(len(tree))), list(tree)
-    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+    elif not hasattr(tree, "dtype") and dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         kind, keys = type(tree), tuple(field.name for field in dataclasses.fields(tree))
         children = [_setting(field, getattr(tree, field.name)) for field in dataclasses.fields(tree)]
     else:
         return [tree], LEAF
     leaves: list[Any] = []
-    parts = []
+    parts: list[Any] = []
     for child in children:
+        if child.__class__ in _PLAIN:
+            leaves.append(child)
+            parts.append(LEAF)
+            continue
         if isinstance(child, Setting):
             parts.append(child)
             continue

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import NARROW, float32, float64, is_floating
+from symgrad.dtypes import NARROW, bool_, float32, float64, int64, is_floating
 from symgrad.op import Op
 from symgrad.tape import record
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.memory.views import note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
-from symgrad.tape.record import Recorded, chosen, finished, reads
+from symgrad.tape.record import Recorded, finished
+from symgrad.tape.saved import chosen, reads, select_saved
 from symgrad.tape.watching.watch import WATCH
 
 _FAILED = (ValueError, TypeError, IndexError, OverflowError, np.linalg.LinAlgError)
@@ -34,7 +35,7 @@ def _plan(op: Op, asked: int, count: int, numbered: bool) -> tuple[int, tuple[bo
     mask = sum(1 << i for i in wanted if op.differentiable(i))
     if any(op.apart(i) and not op.differentiable(i) for i in wanted):
         return None
-    return mask, reads(op, mask, count, numbered)
+    return mask, reads(op, mask, count, numbered) if mask else ()
 
 
 def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:  # noqa: C901
@@ -43,11 +44,12 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
     def careful(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return record.apply(cls, op, args, params)  # looked up each time: a profiler puts its own there
 
-    if "f" in op.refuses or op.scalar is not None or op.copies or op.decomposed:
+    if "f" in op.refuses or op.scalar is not None or op.decomposed:
         return careful
-    new, view, kernel, single = cls.__new__, op.view, op.kernel, op.single or op.kernel
+    new, view, copies, kernel, single = cls.__new__, op.view, op.copies, op.kernel, op.single or op.kernel
     # Where operands are not brought to one dtype, places and truth values may stand behind the first.
     alone, aside = op.kind == "primitive" and not op.together and "?" not in op.refuses, op.condition
+    whole = op.kind != "elementwise" and op.dtypes is None and not {"i", "b", "?"} & op.refuses.keys()
     plans: dict[tuple[int, int, bool], Any] = {}
     expected: Any = Recorded
 
@@ -60,25 +62,27 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             return careful(args, params)
         values, edges = [], []
         plan: Any = None
-        asked, bit, dtype, noticed, numbered = 0, 1, None, False, False
+        asked, bit, dtype, keep, noticed, numbered = 0, 1, None, False, False, False
         for i, arg in enumerate(args):
             if isinstance(arg, expected):
                 value, edge, own = arg._value, arg._node, arg._value.dtype
                 if own is not dtype and i != aside:
-                    if dtype is None and (own is float64 or own is float32):
+                    if dtype is None and (
+                        own is float64 or own is float32 or (whole and (own is int64 or own is bool_))
+                    ):
                         dtype = own
                     elif dtype is None or not alone or own.char in NARROW:
                         return careful(args, params)
-                if arg._requires_grad:
-                    asked |= bit
-                    if edge is None:
-                        edge = arg
-                    elif edge.__class__ is not Node:
+                if edge is not None:
+                    if edge.__class__ is not Node:
                         return careful(args, params)
-                elif edge is not None:
-                    return careful(args, params)
+                    keep = True
                 elif arg._extra is not None:
                     noticed = True
+                if arg._requires_grad:
+                    asked |= bit
+                    keep = True
+                    edge = arg if edge is None else edge
                 values.append(value)
                 edges.append(edge)
             elif arg.__class__ is float or arg.__class__ is int:
@@ -88,8 +92,8 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             else:
                 return careful(args, params)
             bit <<= 1
-        recording = asked and (not MODE.exceptional or MODE.local.enabled)
-        if dtype is None or (noticed and not recording):
+        recording = keep and (not MODE.exceptional or MODE.local.enabled)
+        if dtype is None or (noticed and not keep) or (numbered and dtype.kind != "f"):
             return careful(args, params)
         if recording:
             key = (asked, len(args), numbered)
@@ -101,7 +105,7 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
                 values[0] = args[0]._array()
                 out = view(*values, **params)
             else:
-                out = kernel(*values, **params) if dtype is float64 else single(*values, **params)
+                out = single(*values, **params) if dtype is float32 else kernel(*values, **params)
         except _FAILED:
             out = None
         if out is None or (op.copy and not out.size):
@@ -121,7 +125,9 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
                 mask = 0
             node.args = tuple([args[i].source() if edge is None else edge for i, edge in enumerate(edges)])
             node.mask = mask
-            node.saved = chosen(flags, out, values) if mask else ()
+            node.saved = (
+                () if not mask else chosen(flags, out, values) if not copies else select_saved(op, mask, out, values)
+            )
             node.sequence_nr = next(sequence)
             node.extra = node.rules = None
             made._requires_grad = mask != 0

@@ -23,8 +23,7 @@ from symgrad.dtypes import (
 )
 from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
-from symgrad.op import FROM, Op, lookup, shape_of
-from symgrad.ops.linalg.sharing import copy_of, parts_of
+from symgrad.op import Op, lookup, shape_of
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
@@ -38,6 +37,7 @@ from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.operands import as_operand, promoted, reject_strangers
+from symgrad.tape.saved import select_saved
 from symgrad.tape.watching.numbers import as_numbers
 from symgrad.tape.watching.watch import WATCH, note_constant, watches_everything
 
@@ -464,6 +464,10 @@ def _shared(out: Any, values: list[Any]) -> bool:
             if out is v:
                 return True
         return False
+    base = out.base
+    for v in values:
+        if v is base or (v.__class__ is np.ndarray and v.base is base):
+            return True
     owner = storage(out)
     for v in values:  # noqa: SIM110
         if v.__class__ is np.ndarray and storage(v) is owner:
@@ -569,39 +573,3 @@ def recorded(cls: Any, op: Op, out: Any, edges: Any, values: Any, params: Any, m
     made._requires_grad = mask != 0
     made._extra = None
     return made
-
-
-def reads(op: Op, mask: int, count: int, numbered: bool) -> tuple[bool, ...]:
-    """Which of ``(out, *inputs)`` the rules of the inputs in ``mask`` read; ``numbered``: a number is among these."""
-    flags = [False] * (count + 1)
-    for position in op.needs(mask, op.saves is not None and numbered)[0]:
-        if position >= -1:
-            flags[position + 1] = True
-        elif position <= FROM:
-            flags[FROM - position + 1 :] = [True] * (count - (FROM - position))
-        else:
-            flags[1:] = [-3 - position != i for i in range(count)]
-    return tuple(flags)
-
-
-def chosen(flags: tuple[bool, ...], out: Any, values: Any) -> tuple[Any, ...]:
-    """``(out, *inputs)`` with None for what is not flagged."""
-    if len(flags) == 2:
-        return (out if flags[0] else None, values[0] if flags[1] else None)
-    return tuple([value if flag else None for flag, value in zip(flags, (out, *values), strict=True)])
-
-
-def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
-    """``(out, *inputs)`` with None for what no rule of the tracked inputs reads."""
-    if not mask:
-        return ()
-    numbered = any(not hasattr(v, "dtype") for v in values) if op.saves is not None else False
-    saved = chosen(reads(op, mask, len(values), numbered), out, values)
-    if not op.copies:
-        return saved
-    row = list(saved)
-    for k in range(len(values)) if op.copies is True else op.copies(mask, *values):
-        value = row[k + 1]
-        if isinstance(value, np.ndarray):
-            row[k + 1] = copy_of(value) if parts_of(op.kernel) else value.copy()
-    return tuple(row)

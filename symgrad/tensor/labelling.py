@@ -73,13 +73,15 @@ def labelling(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         unchanged = args and made is args[0] and isinstance(made, Recorded) and not kwargs.get("inplace")
         if unchanged and (isinstance(label, str) or label(made, *args, **kwargs) is not None):
             made = _another(name, made)
-        given: Any = None  # the same for all results
+        given: Any = None
+        inputs: Any = None  # the same for all results
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and out._requires_grad and (node := out._node).__class__ is Node:
                 whole = computing or (node.op.name == name and node.op.kind == "elementwise")
-                inputs = _inputs(args, kwargs, every=whole)
-                if beside_number and args[1].__class__ in NUMBERS:
-                    inputs = (*inputs, None)
+                if inputs is None:
+                    inputs = _inputs(args, kwargs, every=whole)
+                    if beside_number and args[1].__class__ in NUMBERS:
+                        inputs = (*inputs, None)
                 if [place for place in inputs if place is node]:
                     continue
                 text = label if label.__class__ is str else label(out, *args, **kwargs)

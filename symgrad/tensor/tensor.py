@@ -25,7 +25,7 @@ from symgrad.tape.graph import sequence
 from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
-from symgrad.tape.memory.subscripts import parted, plain_index, writable
+from symgrad.tape.memory.subscripts import part_of, parted, plain_index, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_formed, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import (
@@ -339,9 +339,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     # -------------------------------------------------------------------------------------- indexing and in-place
 
     def __getitem__(self, index: Index) -> Any:
-        index = plain_index(self, index)
-        first, rest = parted(index)
-        return getitem(self, index) if first is None else getitem(getitem(self, first), rest)
+        return part_of(self, index)
 
     def __setitem__(self, index: Index, value: Any) -> None:
         if WATCH.count and fills(self, index, value):

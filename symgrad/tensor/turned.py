@@ -12,7 +12,7 @@ from symgrad.dtypes import torch_name
 from symgrad.errors import DtypeError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import lookup
-from symgrad.ops.shapes.shaping import permute
+from symgrad.ops.shapes.shaping import permute_op
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 
@@ -40,7 +40,7 @@ class Turned(Recorded):
         """
         if self._value.ndim != 2:
             notice_once(_REVERSED if self._value.ndim else _IDENTITY)
-        return permute(self, *reversed(range(self._value.ndim)))
+        return permute_op(self, dims=tuple(range(self._value.ndim))[::-1])
 
     @property
     def mT(self) -> Any:

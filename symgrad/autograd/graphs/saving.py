@@ -22,7 +22,8 @@ from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.operands import scalarised
-from symgrad.tape.record import Recorded, plain, select_saved
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.saved import select_saved
 from symgrad.tape.threads import ThreadState
 from symgrad.tensor import Tensor
 

@@ -21,7 +21,8 @@ from symgrad.tape.formulas.names import site_name
 from symgrad.tape.graph import Node, sequence
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.operands import scalarised
-from symgrad.tape.record import Recorded, plain, select_saved
+from symgrad.tape.record import Recorded, plain
+from symgrad.tape.saved import select_saved
 from symgrad.tensor import Tensor
 
 _UNTRACKED = ()

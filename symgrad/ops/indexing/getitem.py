@@ -263,9 +263,10 @@ def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
         found = np.asarray(_taken(x, index.filled(places)))
         # NumPy may leave any stride to an axis of one entry, even of a result of its own.
         return found if found.flags.c_contiguous and 1 not in found.shape else found.copy(order="C")
-    found = x[index.value] if any(p is Ellipsis for p in parts) else x[(*parts, ...)]
-    new = next((k for k, p in enumerate(parts) if p is None), len(parts))
-    cut = any(not (p is None or p is Ellipsis or p == _ALL) for p in parts[new:])
+    found = x[index.value] if Ellipsis in parts else x[(*parts, ...)]
+    if None not in parts:
+        return found
+    cut = any(not (p is None or p is Ellipsis or p == _ALL) for p in parts[parts.index(None) :])
     return _with_steps_of_new_axes(found, x, parts) if cut and found.size else found
 
 

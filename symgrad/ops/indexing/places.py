@@ -33,7 +33,9 @@ def outside(index: Any, count: Any) -> bool:
     if not hasattr(index, "__array__") and not isinstance(index, (int, list, tuple)):
         return False  # a formula has no values
     values = np.asarray(index)
-    return bool(values.size and (values.min() < 0 or values.max() >= count))
+    if values.dtype.kind == "i":
+        values = values.view(f"u{values.itemsize}")  # in which negative numbers are the largest
+    return bool(values.size and values.max() >= count)
 
 
 def place_outside(index: Any, x: Any, dim: int) -> int | None:

@@ -17,7 +17,7 @@ from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import logsigmoid
 from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
-from symgrad.ops.indexing.places import check_places, place_outside
+from symgrad.ops.indexing.places import check_places, outside, place_outside
 from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
 from symgrad.ops.reductions.predicates import any_
@@ -64,7 +64,7 @@ def _nll(
     target = _one_label(input, target)
     axis = _class_axis(input)
     reduction = reduction_of(reduction, size_average, reduce)
-    if _plainly(target, weight, ignore_index):
+    if _plainly(target, weight, ignore_index, shape_of(input)[axis]):
         _check_classes(target, input, axis)
         last = len(shape_of(input)) - 1
         return reduced(-chosen_op(input if axis == last else movedim(input, axis, last), target), reduction)
@@ -81,13 +81,16 @@ def _nll(
     return sum_(value) / sum_(weights) if reduction == "mean" else reduced(value, reduction)
 
 
-def _plainly(target: Any, weight: Any, ignore_index: int) -> bool:
+def _plainly(target: Any, weight: Any, ignore_index: int, classes: Any) -> bool:
     """Whether every label counts, all of them alike."""
     if weight is not None or target.dtype.kind not in "ui":
         return False
     if getattr(target, "_watched", True):  # one value is looked at, so that programs serve other targets
         return not values_of(any_(eq(target, ignore_index)))
-    return ignore_index not in values_of(target)
+    values = values_of(target)
+    if isinstance(classes, int) and not 0 <= ignore_index < classes and not outside(values, classes):
+        return True
+    return ignore_index not in values
 
 
 def _of_class(weight: Any, labels: Any) -> Any:
@@ -214,7 +217,11 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = _class_axis(input)
-    if not label_smoothing and axis == len(shape_of(input)) - 1 and _plainly(target, weight, ignore_index):
+    if (
+        not label_smoothing
+        and axis == len(shape_of(input)) - 1
+        and _plainly(target, weight, ignore_index, shape_of(input)[axis])
+    ):
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
         _check_classes(target, input, axis)

@@ -15,7 +15,7 @@ from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import eq, tied, where
 from symgrad.ops.reductions.sums import axes_of, cast, keep, reduce_code, reduced_shape, sum_op
 from symgrad.ops.rules.kinks import no_kink
-from symgrad.ops.shapes.shaping import axis_of, reshape, reshape_op, squeeze
+from symgrad.ops.shapes.shaping import axis_of, reshape, reshape_op, squeeze_op
 
 _EMPTY = "{}(): Expected reduction dim to be specified for input.numel() == 0."
 
@@ -179,7 +179,8 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
         indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
         values = take_along(input, indices, dim)
         if not keepdim:
-            values, indices = squeeze(values, dim), squeeze(indices, dim)
+            axis = (axis_of(dim, len(shape_of(input))),)
+            values, indices = squeeze_op(values, dim=axis), squeeze_op(indices, dim=axis)
         return named(name)((values, indices))
 
     call.__name__ = name

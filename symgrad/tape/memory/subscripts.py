@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import torch_name
-from symgrad.ops.indexing.getitem import byte_mask
+from symgrad.ops.indexing.getitem import Index, byte_mask, getitem, getitem_op
 from symgrad.ops.indexing.places import fitted
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import WATCH, note_read
@@ -22,6 +22,29 @@ _LONGEST = 32
 """A list of as many parts is an array of places, whatever stands in it."""
 _SHORT = 8
 """Places in a list up to which formulas write them out."""
+
+
+def part_of(x: Any, index: Any) -> Any:
+    """``x[index]``."""
+    if _is_static(index) and x._value.ndim:
+        return getitem_op(x, index=Index(index))
+    index = plain_index(x, index)
+    first, rest = parted(index)
+    return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
+
+
+def _is_static(index: Any) -> bool:
+    """Whether an index is made of Python's whole numbers, and slices between such: as it stands it is plain data."""
+    for part in index if index.__class__ is tuple else (index,):
+        if part.__class__ is slice:
+            for end in (part.start, part.stop, part.step):
+                if end is not None and end.__class__ is not int:
+                    return False
+            if part.step == 0:
+                return False
+        elif part.__class__ is not int:
+            return False
+    return True
 
 
 def plain_index(x: Any, index: Any) -> Any:
