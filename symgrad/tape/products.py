@@ -20,6 +20,7 @@ from symgrad.tape.graph import Node, sequence
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
+from symgrad.tape.ordinary import ordinary
 from symgrad.tape.record import apply
 
 
@@ -34,7 +35,7 @@ def is_product(op: Op) -> bool:
 def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The fast path of a product of two tensors without batches, at least one of which requires grad."""
     new, array = cls.__new__, np.ndarray
-    kernel, single = op.kernel, op.single or op.kernel
+    kernel, single, common = op.kernel, op.single or op.kernel, ordinary(cls, op)
     expected = cls
 
     def switch(fast: bool) -> None:
@@ -47,10 +48,10 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
         x, y = input._value, other._value
         mask = (1 if input._requires_grad else 0) | (2 if other._requires_grad else 0)
         if not mask or x.__class__ is not array or y.__class__ is not array or MODE.exceptional:
-            return apply(cls, op, (input, other), {})
+            return common((input, other), {})
         dtype = x.dtype
         if x.ndim > 2 or y.ndim > 2 or dtype is not y.dtype or (dtype is not float64 and dtype is not float32):
-            return apply(cls, op, (input, other), {})
+            return common((input, other), {})
         try:
             v = kernel(x, y) if dtype is float64 else single(x, y)
         except (ValueError, TypeError) as error:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
 from symgrad.op import lookup
 from symgrad.op.fronts import by_place, names_in_order
@@ -121,12 +120,10 @@ _SETTINGS = frozenset((int, float, complex, bool, str, type(None)))
 def _settings(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a function was given besides tensors, which stand as ``...``."""
     named = {key: _setting(a) for key, a in kwargs.items()} if kwargs else kwargs
-    return tuple([a if a.__class__ in _SETTINGS else _setting(a) for a in args]), named
+    return tuple([... if isinstance(a, Recorded) else _setting(a) for a in args]), named
 
 
 def _setting(given: Any) -> Any:
-    if isinstance(given, Recorded):
-        return ...
     if given.__class__ in _SETTINGS:
         return given
     return given if given.__class__ in (tuple, list) and all(a.__class__ in _SETTINGS for a in given) else ...
@@ -197,7 +194,7 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> tuple
     found: list[Any] = []
     for given in (*args, *kwargs.values()) if kwargs else args:
         for x in given if given.__class__ is tuple or given.__class__ is list else (given,):
-            if isinstance(x, Recorded) and (every or is_floating(x._value.dtype)):
+            if isinstance(x, Recorded) and (every or x._value.dtype.kind in "fVc"):
                 found.append((x if x._node is None else x._node) if x._requires_grad else None)  # noqa: PERF401
     return tuple(found)
 

@@ -34,9 +34,15 @@ def in_rows(x: Any) -> Any:
 
 
 def spread(x: Any, shape: tuple[int, ...]) -> Any:
-    """``np.broadcast_to``; of a single number, as the gradient of a sum is, at a fifth of its price."""
-    if getattr(x, "ndim", 1) or x.dtype.kind not in "fc":
+    """``np.broadcast_to`` at a fifth of its price for what lies row by row, as single numbers do."""
+    new = len(shape) - getattr(x, "ndim", len(shape) + 1)
+    if new < 0 or x.dtype.kind not in "fc" or not x.flags.c_contiguous:
         return np.broadcast_to(x, shape)
-    made: Any = np.ndarray(shape, x.dtype, np.asarray(x), 0, (0,) * len(shape))
+    steps = [0] * new
+    for have, wanted, step in zip(x.shape, shape[new:], x.strides, strict=True):
+        if have not in (1, wanted):
+            return np.broadcast_to(x, shape)  # which refuses
+        steps.append(step if have == wanted != 1 else 0)
+    made: Any = np.ndarray(shape, x.dtype, np.asarray(x), 0, tuple(steps))
     made.flags.writeable = False
     return made

@@ -43,7 +43,7 @@ def values_of(x: Any) -> Any:
 
 def glanced(x: Any) -> Any:
     """The array of a tensor for a warning: nothing is computed by it, so a tracer need not hear of it."""
-    return getattr(still(x), "_value", x)
+    return x._value if hasattr(x, "_watched") else getattr(still(x), "_value", x)
 
 
 def wrapped_like(like: Any, value: Any) -> Any:

@@ -503,9 +503,9 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     fits.gathered(shape, shape_of(index), axis_of(dim, len(shape)))
     axis = axis_of(dim, len(shape))
     check_places(index, input, axis)
-    cut = tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(shape_of(index)))
-    if any(k != axis and n != shape[k] for k, n in enumerate(shape_of(index))):
-        input = getitem(input, cut)
+    sizes = shape_of(index)
+    if [*sizes[:axis], *sizes[axis + 1 :]] != [*shape[:axis], *shape[axis + 1 :]]:
+        input = getitem(input, tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(sizes)))
     return gather_op(input, index, dim=axis)
 
 

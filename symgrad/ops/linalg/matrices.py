@@ -103,8 +103,10 @@ def _copied(mask: int, a: Any, b: Any) -> tuple[int, ...]:
         copied = _has_to_copy(x, (math.prod(x.shape[:-1]), x.shape[-1]))
         if mask >> small & 1 or not (copied or factors[0].ndim == 2):
             return (large,) if copied else ()
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors))
-    spread = [np.broadcast_to(x, (*batch, *x.shape[-2:])) if x.ndim > 1 else x for x in factors]
+    batch, spread = a.shape[:-2], factors
+    if batch != b.shape[:-2]:
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors))
+        spread = [np.broadcast_to(x, (*batch, *x.shape[-2:])) if x.ndim > 1 else x for x in factors]
     return tuple(k for k, x in enumerate(spread) if _has_to_copy(x, (math.prod(batch), *x.shape[-2:])))
 
 

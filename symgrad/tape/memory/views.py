@@ -115,7 +115,7 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     parent = None if source._extra is None else source._extra.view
     root = source if parent is None else parent.base
     view = made.more().view = View(root, parent, op, params)
-    if not recording():
+    if MODE.exceptional and not recording():
         view.marked("inference" if MODE.local.inference else "no_grad")
         made._requires_grad = root._requires_grad  # though no gradient can reach it: see `out_of_reach`
     more = root.more()
