@@ -500,12 +500,12 @@ def _words(place: Any, value: Any, note: Change, number: int) -> str:
     expected = note.version - since
     made = word_of(place) if isinstance(place, Node) else None
     operand = not (isinstance(place, Node) and place.sequence_nr >= number)
-    cut = isinstance(place, Node) and place.op.view is not None and counter(value) is not value
+    cut = isinstance(place, Node) and place.op.view is not None
     if operand and note.history is not None:
         array, word = note.history
-        whole = counter(value) is value or (_laid_alike(array(), value) and (array() is value or not cut))
+        whole = array() is value or (not cut and (counter(value) is value or _laid_alike(array(), value)))
         made = word if whole else "AsStrided"
-    elif operand and made is not None and cut:
+    elif operand and made is not None and cut and counter(value) is not value:
         made = "AsStrided"  # of views of what changed, torch takes another one by strides
     which = "" if made is None else f", which is output 0 of {made},"
     known = str(expected) if since < len(note.times) or since == note.version else f"{expected} or earlier"

@@ -300,8 +300,7 @@ def shows_temporary(node: Any) -> bool:
 def show_temporary(made: Any) -> None:
     """Let a result that was not recorded be a view of a temporary tensor, as torch makes it."""
     base = blank(made)
-    base._value, base._node, base._requires_grad, base._extra = made._array(), None, False, None
-    made._value = base._value[...]
+    base._value, base._node, base._requires_grad, base._extra = made._array()[...], None, False, None
     note_view(base, made, lookup("reshape"), {"shape": made._value.shape})
 
 
@@ -310,8 +309,7 @@ def _uncover(tensor: Any) -> None:
     base, old = blank(tensor), tensor._node
     node, hidden, before = twin(old), temporary(old), old.args
     Labelled.on(node, within(old, str(hidden)), *((before.inputs, before.kept) if before.__class__ is Labelled else ()))
-    base._value, base._node, base._requires_grad, base._extra = tensor._array(), node, tensor._requires_grad, None
-    tensor._value = base._value[...]
+    base._value, base._node, base._requires_grad, base._extra = tensor._array()[...], node, tensor._requires_grad, None
     extra = tensor.more()
     whole = extra.view = View(base, None, lookup("reshape"), {"shape": tensor._value.shape})
     _rest_on(old, node, str(hidden))
