@@ -295,6 +295,27 @@ m.data = {data}
     alike(program, "x.grad.tolist()")
 
 
+@pytest.mark.parametrize(
+    "change", ["q.detach().mul_(3)", "k.data.mul_(3)", "t.no_grad()(k.mul_)(3)", "v.detach().mul_(3)"]
+)
+@pytest.mark.parametrize("cut", ["", "[None]"])
+@pytest.mark.parametrize("scale", [None, -0.5])
+def test_attention_keeps_scaled_copies_of_queries_and_keys(change, cut, scale):
+    """Those may change before backward; what the weights are multiplied by may not."""
+    program = f"""
+q, k, v = (x * c for c in (1, 0.5, -2))
+a = t.nn.functional.scaled_dot_product_attention(q{cut}, k{cut}, v{cut}, scale={scale})
+{change}
+(a * a).sum().backward()
+"""
+    x = np.array([[1.0, 2.0], [-0.5, 0.25]])
+    alike(
+        program,
+        "None if x.grad is None else x.grad.round(decimals=9).tolist()",
+        x=lambda t: t.tensor(x, requires_grad=True),
+    )
+
+
 @pytest.mark.parametrize("change", ["v = v.conj_physical()", "v.conj_physical_()", "v.adjoint().mul_(1j)"])
 def test_names_of_conjugates(change):
     program = f"v = x * 1; {change}\n(g,) = t.autograd.grad((v * v).real.sum(), x, create_graph=True)"

@@ -431,14 +431,19 @@ def scaled_dot_product_attention(
 
         key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
     factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
+    dtype, turned = query.dtype, scale is not None and scale < 0
+    if len(shape_of(query)) != 4:  # torch has no kernel for them: it computes with scaled copies, and keeps those
+        query, key, value = cast_wide(query), cast_wide(key), cast_wide(value)
+        root = (-factor if turned else factor) ** 0.5
+        query, key, factor = query * (-root if turned else root), key * root, None
     if dropout_p:  # which draws other numbers when it is run again
-        return _attended(query, key, value, attn_mask, is_causal, factor, dropout_p)
-    return _attended_at_once(query, key, value, attn_mask, is_causal, factor)
+        return cast_back(_attended(query, key, value, attn_mask, is_causal, factor, dropout_p), dtype)
+    return cast_back(_attended_at_once(query, key, value, attn_mask, is_causal, factor), dtype)
 
 
 def _attended(query: Any, key: Any, value: Any, mask: Any, causal: bool, factor: Any, dropped: float = 0.0) -> Any:
     dtype, query, key, value = query.dtype, cast_wide(query), cast_wide(key), cast_wide(value)
-    scores = matmul(query * factor, mT(key))
+    scores = matmul(query if factor is None else query * factor, mT(key))
     if causal:
         mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
     if mask is not None:
