@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -388,17 +389,23 @@ def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
     return rebuilt(roots, change)
 
 
-def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None) -> Any:
+def evaluate(
+    root: Term,
+    values: dict[str, Any],
+    sizes: dict[str, int] | None = None,
+    known: Mapping[Term, Any] = MappingProxyType({}),
+) -> Any:
     """The number a formula has for given arrays by symbol name; letters are read from their shapes.
 
-    ``sizes`` gives the letters that stand in no symbol of the formula (the gradient of a mean holds only a size).
+    ``sizes`` gives the letters that stand in no symbol of the formula (the gradient of a mean holds only a size), and
+    ``known`` the numbers of parts that need not be found again.
 
     >>> x = symbol("x", ("n",))
     >>> evaluate(lookup("sum")(x * 2, dim=(0,), keepdim=False), {"x": np.array([1.0, 2.0])})
     np.float64(6.0)
     """
     letters: dict[str, int] = dict(sizes or {})
-    out = images([root], values, letters)[root]
+    out = images([root], values, letters, known)[root]
     return (
         np.broadcast_to(out, tuple(size_value(s, letters) for s in root.shape))
         if shape_of(out) == () != root.shape
@@ -406,7 +413,12 @@ def evaluate(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = 
     )
 
 
-def images(roots: Iterable[Term], values: dict[str, Any], letters: dict[str, int]) -> dict[Term, Any]:
+def images(
+    roots: Iterable[Term],
+    values: dict[str, Any],
+    letters: dict[str, int],
+    known: Mapping[Term, Any] = MappingProxyType({}),
+) -> dict[Term, Any]:
     """The number of every term below the roots; the letters of the symbols' shapes go into ``letters``."""
     terms = postorder(roots)
     for t in terms:
@@ -428,7 +440,7 @@ def images(roots: Iterable[Term], values: dict[str, Any], letters: dict[str, int
     image: dict[Term, Any] = {}
     with np.errstate(all="ignore"):
         for t in terms:
-            image[t] = _value(t, [image[a] for a in t.args], values, letters)
+            image[t] = known[t] if t in known else _value(t, [image[a] for a in t.args], values, letters)
     return image
 
 

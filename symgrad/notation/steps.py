@@ -7,29 +7,29 @@ checked by numbers before it is shown: values against the program, derivatives a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, FormulaError, LineFailed, SymgradError
+from symgrad.errors import ArgumentError, FormulaError, LineFailed
+from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.derive import depends_on, directional, gradient
 from symgrad.formula.printing.formats import spelled
-from symgrad.formula.printing.latex import written
+from symgrad.formula.printing.latex import INLINE_SIZE, is_long, written
 from symgrad.formula.printing.names import name_latex, texts
 from symgrad.formula.printing.naming import PREFIXES, Names, chosen_parts
-from symgrad.formula.printing.wherelist import canonical_or_raw
+from symgrad.formula.printing.wherelist import Statements, canonical_or_raw
 from symgrad.formula.printing.width import COLUMN, broken, width
-from symgrad.formula.term import SYMBOL, Term, evaluate, postorder, substitute, symbol
+from symgrad.formula.term import SYMBOL, Term, postorder, substitute, symbol
+from symgrad.notation.checked import Point, direction, largest, points_of, slope_error, tangent_error, value_error
 from symgrad.op import lookup
 from symgrad.sources import Source, source
 from symgrad.sources.asked import names_of
 from symgrad.sources.running import head_latex
 from symgrad.tape.watching.conditions import Conditions, conditions
 
-CHECKS = 3
-"""Random points at which every line is checked."""
 TOLERANCE = 1e-5
 """The relative error at which a line is wrong: it is compared with differences of the function."""
 
@@ -195,9 +195,10 @@ class _Board:
         self.named: list[tuple[Term, Term]] = []
         self.bodies: dict[Term, Term] = {}
         self._name_values()
-        self.points = _Points(about, self.root, target)
+        self.points = points_of(about, self.root, target)
+        for point in self.points:
+            point.values.update((str(z.name), point.known[t]) for t, z in self.named)
         self.valid_when = Conditions([]) if about.reading is None else conditions(about.reading, False)
-        self.slope: tuple[str, Term] | None = None
         self.lines: list[Line] = []
         self.lefts: dict[str, str] = {}
         plain = texts([str(s.name) for s in (*about.symbols, *(z for _, z in self.named))])
@@ -248,24 +249,27 @@ class _Board:
 
     # -------------------------------------------------------------------------------------- lines
 
-    def add(self, left: str, tex: str, right: Term, kind: str, reason: str, error: float) -> None:
-        """Write a line down; one that failed its check is an error instead."""
-        if not error <= TOLERANCE:
-            raise LineFailed(f"the line {left} = … of this derivation failed its numerical check (error {error:.1e})")
+    def add(
+        self, left: str, tex: str, right: Term, kind: str, reason: str, error: Callable[[Term, Point], float]
+    ) -> None:
+        """Write a line down; one that fails its check is an error instead."""
+        worst = largest(error, right, self.points)
+        if not worst <= TOLERANCE:
+            raise LineFailed(f"the line {left} = … of this derivation failed its numerical check (error {worst:.1e})")
         self.lefts[left] = tex
-        self.lines.append(Line(left, right, kind, reason, error))
+        self.lines.append(Line(left, right, kind, reason, worst))
+
+    def know(self, name: str, right: Term) -> None:
+        """From here on a name stands in lines, and has the number of its formula at every point."""
+        for point in self.points:
+            point.values[name] = point.number(right)
 
     def forward(self) -> None:
         """The named values."""
         for original, z in self.named:
             right = canonical_or_raw(self.bodies[z])
-            error = self.points.largest(
-                lambda v, s, r=right, o=original: _off(evaluate(r, v, s), evaluate(o, v, s)), self
-            )
-            self.add(str(z.name), self.names[str(z.name)], right, "value", "", error)
-        right = canonical_or_raw(self.body)
-        error = self.points.largest(lambda v, s: _off(evaluate(right, v, s), evaluate(self.root, v, s)), self)
-        self.add(self.f, self.f_tex, right, "value", "", error)
+            self.add(str(z.name), self.names[str(z.name)], right, "value", "", value_error(original))
+        self.add(self.f, self.f_tex, canonical_or_raw(self.body), "value", "", value_error(self.root))
 
     @property
     def f_tex(self) -> str:
@@ -275,7 +279,6 @@ class _Board:
     def reverse(self) -> Derivation:
         """Values, then adjoints from the last to the variable."""
         self.forward()
-        adjoint: dict[Term, Term] = {}
         parts: dict[Term, list[tuple[Term, str]]] = {}
         self._pull(self.body, None, self.f, parts)
         for original, z in reversed(self.named):
@@ -290,8 +293,8 @@ class _Board:
                 bar = symbol(name, z.shape, z.dtype)
                 tex = name_latex(f"{z.name}_bar")
                 self.names[name] = tex
-                self.add(name, tex, right, "adjoint", reason, self._slope(original, right, adjoint))
-                adjoint[bar] = right
+                self.add(name, tex, right, "adjoint", reason, slope_error(self.root, original))
+                self.know(name, right)
             self._pull(self.bodies[z], bar, str(z.name), parts)
         found = self._total(parts.pop(self.target, []))
         left, tex = (
@@ -300,21 +303,32 @@ class _Board:
         )
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
         if found is not None and found[0] is not result:
-            self.add(left, tex, found[0], "result", found[1], self._slope(self.target, found[0], adjoint))
+            self.add(left, tex, found[0], "result", found[1], slope_error(self.root, self.target))
             left, tex = "", ""
-        shown = self._in_names(result)
-        if not self.lines or shown is not self.lines[-1].right:
-            self.add(left, tex, shown, "result", "", self._slope(self.target, shown, adjoint))
+        if left or not exceeds(result, INLINE_SIZE):
+            shown = self._in_names(result)
+            if left or not (shown is self.lines[-1].right or is_long(shown)):
+                self.add(left, tex, self._cut(shown), "result", "", slope_error(self.root, self.target))
         return Derivation(self.lines, self.names, self.lefts, result, self.valid_when)
 
     def _in_names(self, term: Term) -> Term:
         """A formula that is too wide for a line, with the named values in it by their names."""
-        text = written(term, self.names)
-        if width(text) <= COLUMN:
+        if not is_long(term) and width(written(term, self.names)) <= COLUMN:
             return term
         for original, z in reversed(self.named):
             (term,) = substitute([term], {canonical_or_raw(original): z})
         return term
+
+    def _cut(self, term: Term) -> Term:
+        """A formula that is too long for a line, over parts of it that get lines of their own."""
+        if not is_long(term):
+            return term
+        statements = Statements(term)
+        for whole, (name, part) in zip(statements.named, statements.parts[:-1], strict=False):
+            self.names[name] = name_latex(name)
+            self.add(name, self.names[name], part, "value", "", value_error(whole))
+            self.know(name, part)
+        return statements.parts[-1][1]
 
     def _pull(self, body: Term, seed: Term | None, name: str, parts: dict[Term, list[tuple[Term, str]]]) -> None:
         """What one named value sends to the values it is made of."""
@@ -339,25 +353,14 @@ class _Board:
         (found,) = substitute([term], named)
         return found  # type: ignore[no-any-return]
 
-    def _slope(self, at: Term, right: Term, adjoint: dict[Term, Term]) -> float:
-        """The error of a line for the derivative by ``at``, against differences of the function."""
-        free = symbol("_value", at.shape, at.dtype or np.dtype(float))
-        (outer,) = substitute([self.root], {at: free})
-
-        def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
-            base = np.asarray(evaluate(at, values, sizes))
-            g = np.asarray(evaluate(right, values, sizes))
-            slope = np.sum(np.conj(g) * _direction(base)).real
-            return _against(slope, outer, "_value", base, values, sizes)
-
-        return self.points.largest(error, self, adjoint)
-
     # -------------------------------------------------------------------------------------- differentials
 
     def differential(self) -> Derivation:
         """Values, then differentials from the variable to the result."""
         self.forward()
         moved: dict[Term, Term] = {self.target: self._d(self.target)}
+        for point in self.points:
+            point.values[f"d{self.target.name}"] = direction(point.values[str(self.target.name)])
         for original, z in self.named:
             below = [t for t in postorder([self.bodies[z]]) if t in moved]
             right = self._recognised(canonical_or_raw(directional(self.bodies[z], below, [moved[t] for t in below])))
@@ -365,65 +368,37 @@ class _Board:
                 moved[z] = right
                 continue
             moved[z] = self._d(z)
-            self.add(
-                f"d{z.name}",
-                self.names[f"d{z.name}"],
-                right,
-                "differential",
-                f"d of {z.name}",
-                self._tangent(original, right),
-            )
+            name = f"d{z.name}"
+            error = tangent_error(original, self.target)
+            self.add(name, self.names[name], right, "differential", f"d of {z.name}", error)
+            self.know(name, right)
         below = [t for t in postorder([self.body]) if t in moved]
         right = canonical_or_raw(directional(self.body, below, [moved[t] for t in below]))
         left, tex = f"d{self.f}", rf"\mathrm{{d}}{self.f_tex}"
-        self.add(left, tex, right, "differential", f"d of {self.f}", self._tangent(self.root, right))
+        error = tangent_error(self.root, self.target)
+        self.add(left, tex, right, "differential", f"d of {self.f}", error)
         result = canonical_or_raw(gradient(self.root, [self.target])[0])
         slope = rf"\frac{{\partial {self.f_tex}}}{{\partial {self.names[str(self.target.name)]}}}"
         paired = self._in_names(_paired(result, moved[self.target]))
-        if width(written(paired, self.names)) > COLUMN - width(tex):
+        if is_long(paired) or width(written(paired, self.names)) > COLUMN - width(tex):
             # The gradient is too long for a factor, and stands in the next line.
-            whole = symbol(f"d{self.f}/d{self.target.name}", result.shape, result.dtype or np.dtype(float))
+            whole = symbol(f"(d{self.f}/d{self.target.name})", result.shape, result.dtype or np.dtype(float))
             self.names[str(whole.name)] = rf"\left({slope}\right)"
-            self.slope = (str(whole.name), result)
+            self.know(str(whole.name), result)
             paired = _paired(whole, moved[self.target])
         form = {0: "… d{0}", 1: "(…)ᵀ d{0}", 2: "tr((…)ᵀ d{0})"}.get(result.ndim, "sum of … d{0}").format(
             self.target.name
         )
-        self.add("", "", paired, "differential", form, self._tangent(self.root, paired))
-        shown = self._in_names(result)
-        self.add(f"d{self.f}/d{self.target.name}", slope, shown, "result", "", self._slope(self.target, shown, {}))
+        self.add("", "", paired, "differential", form, error)
+        shown = self._cut(self._in_names(result))
+        name = f"d{self.f}/d{self.target.name}"
+        self.add(name, slope, shown, "result", "", slope_error(self.root, self.target))
         return Derivation(self.lines, self.names, self.lefts, result, self.valid_when)
 
     def _d(self, t: Term) -> Term:
         name = f"d{t.name}"
         self.names[name] = rf"\mathrm{{d}}{self.names[str(t.name)]}"
         return symbol(name, t.shape, t.dtype or np.dtype(float))
-
-    def _tangent(self, original: Term, right: Term) -> float:
-        """The error of a line for a differential, against differences along a direction."""
-
-        def error(values: dict[str, Any], sizes: dict[str, int]) -> float:
-            base = np.asarray(values[str(self.target.name)])
-            return _against(evaluate(right, values, sizes), original, str(self.target.name), base, values, sizes)
-
-        return self.points.largest(error, self)
-
-    def complete(self, values: dict[str, Any], sizes: dict[str, int], adjoint: dict[Term, Term]) -> dict[str, Any]:
-        """Values of all names of the board at a point: named values, differentials, and adjoints so far."""
-        out = dict(values)
-        for original, z in self.named:
-            out[str(z.name)] = evaluate(original, values, sizes)
-        out[f"d{self.target.name}"] = _direction(np.asarray(values[str(self.target.name)]))[()]
-        moved = symbol(f"d{self.target.name}", self.target.shape, self.target.dtype or np.dtype(float))
-        for original, z in self.named:
-            tangent = directional(original, [self.target], [moved])
-            out[f"d{z.name}"] = evaluate(tangent, out, sizes)
-        if self.slope is not None:
-            out[self.slope[0]] = evaluate(self.slope[1], out, sizes)
-        for bar, right in adjoint.items():
-            if bar.op is SYMBOL and str(bar.name) not in out:
-                out[str(bar.name)] = evaluate(right, out, sizes)
-        return out
 
 
 def _under(t: Term) -> Term:
@@ -472,87 +447,3 @@ def _paired(g: Term, d: Term) -> Term:
 
 def _turned(g: Term) -> Term:
     return canonical_or_raw(g.T)
-
-
-def _off(found: Any, exact: Any) -> float:
-    found, exact = 1 * np.asarray(found), 1 * np.asarray(exact)
-    if found.shape != exact.shape:
-        return float("inf")
-    scale = 1.0 + float(np.max(np.abs(exact), initial=0.0))
-    return float(np.max(np.abs(found - exact), initial=0.0)) / scale
-
-
-def _direction(base: Any) -> Any:
-    """A direction in which an array is moved."""
-    turns = 1.0 + np.arange(base.size)
-    made = np.cos(turns) + (1j * np.sin(turns) if base.dtype.kind == "c" else 0)
-    return made.reshape(base.shape)
-
-
-def _difference(term: Term, name: str, base: Any, direction: Any, values: Any, sizes: Any, h: float = 1e-3) -> Any:
-    """The derivative of a term along a direction by differences of fourth order."""
-    rows = [np.asarray(evaluate(term, {**values, name: (base + k * h * direction)[()]}, sizes)) for k in (-2, -1, 1, 2)]
-    return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
-
-
-def _against(found: Any, term: Term, name: str, base: Any, values: Any, sizes: Any) -> float:
-    """The error of a slope, less what the differences that it is compared with may be off themselves."""
-    coarse, fine = (_difference(term, name, base, _direction(base), values, sizes, h) for h in (1e-3, 3e-4))
-    return max(0.0, _off(found, fine) - min(1e-3, 20 * _off(coarse, fine)))
-
-
-def _uncertain(root: Term, slope: Term, target: Term, values: dict[str, Any], sizes: dict[str, int]) -> float:
-    """How far differences with two steps are from each other; infinite where the derivative has no value."""
-    from symgrad.formula.sampling import value
-
-    name = str(target.name)
-    base = np.asarray(values[name])
-    exact = value(slope, values, sizes)
-    if exact is None or not np.all(np.isfinite(exact)):
-        return float("inf")
-    try:
-        with np.errstate(all="ignore"):
-            coarse, fine = (_difference(root, name, base, _direction(base), values, sizes, h) for h in (1e-3, 5e-4))
-    except (SymgradError, ArithmeticError, ValueError, np.linalg.LinAlgError):
-        return float("inf")
-    off = _off(coarse, fine)
-    return off if np.isfinite(off) else float("inf")
-
-
-class _Points:
-    """Random points at which the function is smooth and has a value, and differences tell its slope."""
-
-    def __init__(self, about: Source, root: Term, target: Term):
-        from symgrad.formula.sampling import KINDS, letters_of, sample, value
-
-        rng = np.random.default_rng(11)
-        letters = letters_of(*about.symbols, root)
-        slope = canonical_or_raw(gradient(root, [target])[0])
-        self.found: list[tuple[dict[str, Any], dict[str, int]]] = []
-        rough: list[tuple[float, dict[str, Any], dict[str, int]]] = []
-        for k in range(8 * len(KINDS)):
-            sizes = {letter: 2 + (k + 2 * j) % 4 for j, letter in enumerate(letters)}
-            values = sample(about.symbols, sizes, ("definite", "unit", "positive", "normal", "mixed")[k % 5], rng)
-            at = value(root, values, sizes)
-            if at is not None and np.all(np.isfinite(at)) and float(np.max(np.abs(at), initial=0.0)) < 1e6:
-                uncertain = _uncertain(root, slope, target, values, sizes)
-                if uncertain < 1e-8:
-                    self.found.append((values, sizes))
-                rough.append((uncertain, values, sizes))
-            if len(self.found) == CHECKS:
-                break
-        if not self.found:
-            rough.sort(key=lambda entry: entry[0])
-            self.found = [(values, sizes) for _, values, sizes in rough[:1]]
-        if not self.found:
-            raise FormulaError(
-                "no point was found at which the function has a finite value, so its lines cannot be checked"
-            )
-
-    def largest(self, error: Any, board: _Board, adjoint: dict[Term, Term] | None = None) -> float:
-        """The largest error over the points; infinite where a line has no value."""
-        worst = 0.0
-        for values, sizes in self.found:
-            found = error(board.complete(values, sizes, adjoint or {}), sizes)
-            worst = max(worst, found if np.isfinite(found) else float("inf"))
-        return worst

@@ -105,3 +105,24 @@ def test_a_linear_system_with_a_vector_has_no_axes_of_size_1():
     text = str(sg.derive("b @ solve(exp(A), b)", wrt="A", shapes="A=n,n b=n"))
     assert "squeeze" not in text
     assert "z2 = inv(z1) @ b" in text
+
+
+def gated(xs, Wf, Wi, Wo, Wc, h, c):
+    """A recurrent network with gates: each value is used several times in the next step."""
+    for t in range(5):
+        z = sg.cat([h, xs[t]])
+        c = sg.sigmoid(Wf @ z) * c + sg.sigmoid(Wi @ z) * sg.tanh(Wc @ z)
+        h = sg.sigmoid(Wo @ z) * sg.tanh(c)
+    return (h * h).sum()
+
+
+@pytest.mark.parametrize("style", ["reverse", "differential"])
+def test_the_derivation_of_a_loop_grows_with_its_steps_and_not_with_the_tree_of_its_formula(style):
+    found = sg.derive(gated, (5, 3), (4, 7), (4, 7), (4, 7), (4, 7), (4,), (4,), wrt="Wf", style=style)
+    assert found.checked
+    result = next(line for line in found.lines if line.left == "dgated/dWf")
+    assert result.kind == "result"
+    assert len(str(found)) < 20_000
+    assert len(found.latex()) < 20_000
+    # The gradient in one formula would be longer than all lines together: it is left out, or stands over parts.
+    assert found.lines[-1] is result

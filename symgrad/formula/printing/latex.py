@@ -319,7 +319,7 @@ class _Lines:
             spelled = _names(shown, lettered, *(symbol(n) for d in found for n in names_of([d])))
             lines = [(written(d.matrix, spelled, self.bold), line(d, spelled, self.bold)) for d in found]
             return lines + self.rows(lettered, where, name, names)
-        if not where and (where is False or not _is_long(shown)):
+        if not where and (where is False or not is_long(shown)):
             spelled = _names(shown)
             text = written(shown, spelled, self.bold)
             if where is False or self.fits(name or "", text):
@@ -409,7 +409,8 @@ def _names(*roots: Term) -> dict[str, str]:
     return texts(t.params["name"] for t in postorder(roots) if t.op is SYMBOL)
 
 
-def _is_long(term: Term) -> bool:
+def is_long(term: Term) -> bool:
+    """Whether a formula has more operations than one line takes, shared parts counted every time."""
     if exceeds(term, INLINE_SIZE):
         return True
     size: dict[Term, int] = {}
