@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import FormulaError, SymgradError
-from symgrad.formula.derive import gradient
+from symgrad.formula.derive import directional, gradient
 from symgrad.formula.printing.wherelist import canonical_or_raw
 from symgrad.formula.sampling import KINDS, letters_of, sample, value
 from symgrad.formula.term import Term, evaluate, images, substitute, symbol
@@ -16,6 +16,10 @@ from symgrad.sources import Source
 
 CHECKS = 3
 """Random points at which every line is checked."""
+
+
+UNCLEAR = 1e-4
+"""How far two differences are apart when no difference tells a slope."""
 
 
 class Point:
@@ -30,9 +34,9 @@ class Point:
         """The number of a formula over the names."""
         return evaluate(term, self.values, self.sizes, self.known)
 
-    def moved(self, term: Term, name: str, value: Any) -> Any:
-        """The number of a formula in which one more name has a value."""
-        return np.asarray(evaluate(term, {**self.values, name: value}, self.sizes, self.known))
+    def moved(self, term: Term, values: dict[str, Any]) -> Any:
+        """The number of a formula in which more names have values."""
+        return np.asarray(evaluate(term, {**self.values, **values}, self.sizes, self.known))
 
 
 def largest(error: Callable[[Term, Point], float], line: Term, points: Sequence[Point]) -> float:
@@ -48,29 +52,56 @@ def value_error(original: Term) -> Callable[[Term, Point], float]:
 
 def slope_error(root: Term, at: Term) -> Callable[[Term, Point], float]:
     """The error of a line for the derivative by a value, against differences of the function of that value."""
-    outer, free = _freed(root, at)
+    moving = _Moving(root, at)
 
     def error(line: Term, point: Point) -> float:
         base = np.asarray(point.number(at))
         slope = np.sum(np.conj(point.number(line)) * direction(base)).real
-        return _against(slope, outer, free, base, point)
+        return moving.error(slope, base, point)
 
     return error
 
 
 def tangent_error(original: Term, target: Term) -> Callable[[Term, Point], float]:
     """The error of a line for a differential, against differences along the direction in which the variable moves."""
-    outer, free = _freed(original, target)
-    return lambda line, point: _against(
-        point.number(line), outer, free, np.asarray(point.values[str(target.name)]), point
-    )
+    moving = _Moving(original, target)
+    return lambda line, point: moving.error(point.number(line), np.asarray(point.values[str(target.name)]), point)
 
 
-def _freed(term: Term, at: Term) -> tuple[Term, str]:
-    """A formula with one value in it as a variable of its own, and the name of that."""
-    free = symbol("_value", at.shape, at.dtype or np.dtype(float))
-    (outer,) = substitute([term], {at: free})
-    return outer, str(free.name)
+class _Moving:
+    """A formula as a function of one value in it, which moves along its direction."""
+
+    def __init__(self, term: Term, at: Term):
+        self.free = symbol("_value", at.shape, at.dtype or np.dtype(float))
+        (self.term,) = substitute([term], {at: self.free})
+
+    def difference(self, base: Any, point: Point, h: float) -> Any:
+        """The derivative by differences of fourth order."""
+        along = direction(base)
+        rows = [point.moved(self.term, {"_value": (base + k * h * along)[()]}) for k in (-2, -1, 1, 2)]
+        return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
+
+    def error(self, found: Any, base: Any, point: Point) -> float:
+        """The error of a slope, less what the differences that it is compared with may be off themselves."""
+        coarse, fine = (self.difference(base, point, h) for h in (1e-3, 3e-4))
+        off = _off(coarse, fine)
+        wrong = max(0.0, _off(found, fine) - min(1e-3, 20 * off))
+        if wrong and (off > UNCLEAR or self.sides(base, point) > wrong):
+            return _off(found, self.derivative(base, point))
+        return wrong
+
+    def sides(self, base: Any, point: Point, h: float = 6e-4) -> float:
+        """How far the slopes of the two sides are apart."""
+        before, at, after = (
+            point.moved(self.term, {"_value": (base + k * h * direction(base))[()]}) for k in (-1, 0, 1)
+        )
+        return _off((after - at) / h, (at - before) / h)
+
+    def derivative(self, base: Any, point: Point) -> Any:
+        """The derivative by the rules of the ops, as the program is written: next to a kink no difference tells it."""
+        along = symbol("_along", self.free.shape, self.free.dtype or np.dtype(float))
+        slope = directional(self.term, [self.free], [along])
+        return point.moved(slope, {"_value": base[()], "_along": direction(base)})
 
 
 def direction(base: Any) -> Any:
@@ -89,29 +120,15 @@ def _off(found: Any, exact: Any) -> float:
     return float(np.max(np.abs(found - exact), initial=0.0)) / scale
 
 
-def _difference(term: Term, name: str, base: Any, point: Point, h: float) -> Any:
-    """The derivative of a term along a direction by differences of fourth order."""
-    along = direction(base)
-    rows = [point.moved(term, name, (base + k * h * along)[()]) for k in (-2, -1, 1, 2)]
-    return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
-
-
-def _against(found: Any, term: Term, name: str, base: Any, point: Point) -> float:
-    """The error of a slope, less what the differences that it is compared with may be off themselves."""
-    coarse, fine = (_difference(term, name, base, point, h) for h in (1e-3, 3e-4))
-    return max(0.0, _off(found, fine) - min(1e-3, 20 * _off(coarse, fine)))
-
-
 def _uncertain(root: Term, slope: Term, target: Term, point: Point) -> float:
     """How far differences with two steps are from each other; infinite where the derivative has no value."""
     exact = value(slope, point.values, point.sizes)
     if exact is None or not np.all(np.isfinite(exact)):
         return float("inf")
-    outer, free = _freed(root, target)
-    base = np.asarray(point.values[str(target.name)])
+    moving, base = _Moving(root, target), np.asarray(point.values[str(target.name)])
     try:
         with np.errstate(all="ignore"):
-            coarse, fine = (_difference(outer, free, base, point, h) for h in (1e-3, 5e-4))
+            coarse, fine = (moving.difference(base, point, h) for h in (1e-3, 5e-4))
     except (SymgradError, ArithmeticError, ValueError, np.linalg.LinAlgError):
         return float("inf")
     off = _off(coarse, fine)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, FormulaError, NameProblem
+from symgrad.errors import ArgumentError, FormulaError, FormulaTooDeep, NameProblem
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.printing.names import name_latex, texts
@@ -419,3 +419,14 @@ def test_the_gradient_of_a_median_of_a_matrix_is_a_matrix():
     X = sg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True, name="X")
     X.median().backward()
     assert X.grad.latex().endswith(r"\left[X = \operatorname{median}\left(X\right)\right]")
+
+
+def test_a_formula_that_would_outgrow_its_page_is_not_written_out():
+    def squared(x):
+        for _ in range(40):
+            x = sg.sin(x) * x + x
+        return x.sum()
+
+    with pytest.raises(FormulaTooDeep, match="leave where=False away"):
+        sg.latex(squared, np.ones(3), wrt="x", where=False)
+    assert "aligned" in sg.latex(squared, np.ones(3), wrt="x", where=True)

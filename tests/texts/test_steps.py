@@ -126,3 +126,14 @@ def test_the_derivation_of_a_loop_grows_with_its_steps_and_not_with_the_tree_of_
     assert len(found.latex()) < 20_000
     # The gradient in one formula would be longer than all lines together: it is left out, or stands over parts.
     assert found.lines[-1] is result
+
+
+def test_a_line_next_to_a_kink_is_compared_with_the_rules_since_no_difference_tells_its_slope():
+    def settling(x):
+        for _ in range(20):  # x goes to the kink at 0: after 20 steps it is 1e-7 away from it
+            x = sg.where(x > 0, x * x - 0.3, x / 2 + x * x / 10)
+        return x.sum()
+
+    found = sg.derive(settling, np.array([0.4, -0.2]), wrt="x")
+    assert found.checked
+    assert max(line.checked for line in found.lines) < 1e-5

@@ -11,7 +11,7 @@ from typing import Any
 
 from symgrad.formula.canonical.chains import is_transpose, matmul, turned
 from symgrad.formula.canonical.entries.slices import new_axes
-from symgrad.formula.term import Term, remade
+from symgrad.formula.term import Term, postorder, remade
 from symgrad.op import lookup
 
 STEPS = 14_000
@@ -35,6 +35,9 @@ LARGEST = 10**12
 TERMS = 24
 """Sums with more terms than this enter others as one opaque term."""
 
+WRITTEN_OUT = 20_000
+"""Operations of a formula, shared parts counted every time, up to which it is written as one expression."""
+
 SMALL = 400
 """In formulas with more distinct terms than this, parts that are used twice are written once."""
 
@@ -53,6 +56,18 @@ def exceeds(root: Term, limit: int) -> bool:
         seen.update(new)
         waiting += new
     return len(seen) > limit
+
+
+def outgrows(root: Term, limit: int) -> bool:
+    """Whether a formula has more than ``limit`` operations when every shared part is written out."""
+    if exceeds(root, limit):
+        return True
+    size: dict[Term, int] = {}
+    for t in postorder([root]):
+        size[t] = 1 + sum(size[a] for a in t.args)
+        if size[t] > limit:
+            return True
+    return False
 
 
 def shared_terms(order: Sequence[Term]) -> set[Term]:

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from symgrad.errors import FormulaError
-from symgrad.formula.canonical.budget import exceeds
+from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.formula.canonical.budget import WRITTEN_OUT, exceeds, outgrows
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.decompositions import decomposed, line, names_of
 from symgrad.formula.printing.kronecker import kronecker_latex
@@ -26,7 +26,7 @@ from symgrad.formula.printing.wherelist import CANONICAL_BUDGET, Statements, can
 from symgrad.formula.printing.width import COLUMN, broken, within
 from symgrad.formula.printing.width import width as width_of
 from symgrad.formula.structures import declared
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, make, postorder, rebuilt, symbol, symbols
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, count, make, postorder, rebuilt, symbol, symbols
 from symgrad.timing import timed
 
 INLINE_SIZE = 150
@@ -319,6 +319,11 @@ class _Lines:
             spelled = _names(shown, lettered, *(symbol(n) for d in found for n in names_of([d])))
             lines = [(written(d.matrix, spelled, self.bold), line(d, spelled, self.bold)) for d in found]
             return lines + self.rows(lettered, where, name, names)
+        if where is False and outgrows(shown, WRITTEN_OUT):
+            raise FormulaTooDeep(
+                f"this formula has {count(shown)} distinct parts and would have more than {WRITTEN_OUT} with all "
+                "of them written out; leave where=False away, and shared parts get names."
+            )
         if not where and (where is False or not is_long(shown)):
             spelled = _names(shown)
             text = written(shown, spelled, self.bold)
@@ -410,15 +415,8 @@ def _names(*roots: Term) -> dict[str, str]:
 
 
 def is_long(term: Term) -> bool:
-    """Whether a formula has more operations than one line takes, shared parts counted every time."""
-    if exceeds(term, INLINE_SIZE):
-        return True
-    size: dict[Term, int] = {}
-    for t in postorder([term]):
-        size[t] = 1 + sum(size[a] for a in t.args)
-        if size[t] > INLINE_SIZE:
-            return True
-    return False
+    """Whether a formula has more operations than stand in one line, shared parts counted every time."""
+    return outgrows(term, INLINE_SIZE)
 
 
 def _where_rows(

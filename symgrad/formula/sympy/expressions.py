@@ -18,6 +18,7 @@ import sympy as sp
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.formula.canonical.budget import WRITTEN_OUT
 from symgrad.formula.canonical.chains import is_transpose
 from symgrad.formula.printing.wherelist import canonical_or_raw
 from symgrad.formula.sympy.columns import in_columns
@@ -28,13 +29,10 @@ from symgrad.formula.unknown import constant_text, constants
 from symgrad.op import TABLE, Op, lookup
 from symgrad.timing import timed
 
-__all__ = ["DEPTH_BUDGET", "TREE_BUDGET", "shape_of", "to_sympy"]
+__all__ = ["DEPTH_BUDGET", "shape_of", "to_sympy"]
 
 DEPTH_BUDGET = 150
 """Levels of nested operations an expression may have (a chain of sums or of products is one level)."""
-
-TREE_BUDGET = 20_000
-"""Nodes an expression may have when every shared part is written out."""
 
 _CACHE: weakref.WeakKeyDictionary[Term, dict[Any, Any]] = weakref.WeakKeyDictionary()
 _PLAIN = ("exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
@@ -50,7 +48,7 @@ def to_sympy(term: Term, canonicalise: bool = True, symbols: Sequence[Term] = ()
     """The SymPy expression of a term, canonical form first unless ``canonicalise=False``.
 
     ``symbols`` are further symbols of the computation, from whose axes size letters can be read where the formula
-    itself has none (``ones(n)``).  Raises ``FormulaTooDeep`` past ``DEPTH_BUDGET`` levels or ``TREE_BUDGET`` nodes.
+    itself has none (``ones(n)``).  Raises ``FormulaTooDeep`` past ``DEPTH_BUDGET`` levels or ``WRITTEN_OUT`` nodes.
 
     >>> x = symbol("x")
     >>> to_sympy(lookup("tanh")(x) * 2)
@@ -78,8 +76,8 @@ def _check_size(order: Sequence[Term]) -> None:
         family = _family(t)
         depth[t] = max((depth[a] + (family is None or _family(a) != family) for a in t.args), default=0)
         size[t] = 1 + sum(size[a] for a in t.args)
-        if depth[t] > DEPTH_BUDGET or size[t] > TREE_BUDGET:
-            measure = f"{DEPTH_BUDGET} levels" if depth[t] > DEPTH_BUDGET else f"{TREE_BUDGET} nodes written out"
+        if depth[t] > DEPTH_BUDGET or size[t] > WRITTEN_OUT:
+            measure = f"{DEPTH_BUDGET} levels" if depth[t] > DEPTH_BUDGET else f"{WRITTEN_OUT} nodes written out"
             raise FormulaTooDeep(
                 f"this formula has {len(order)} distinct parts and passes the budget of {measure} for one expression; "
                 "symgrad.where_list(t) gives it as short statements with named parts, at any size."
