@@ -98,6 +98,12 @@ def load_bfloat16() -> np.dtype[Any]:
     return found
 
 
+@functools.cache
+def name_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's name of a dtype, which NumPy makes anew whenever it is asked for."""
+    return dtype.name
+
+
 def as_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype from whatever names one: a NumPy or torch dtype, a class, a Python type, or text, also ``"bfloat16"``.
 

@@ -380,8 +380,10 @@ def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _caster(name: str, dtype: str) -> Callable[..., Any]:
+    kind = as_dtype(dtype) if dtype != "bfloat16" else dtype  # which is loaded when it is used
+
     def call(self: Any, *, memory_format: Any = None) -> Any:
-        return self.to(dtype, memory_format=memory_format)
+        return self.to(kind, memory_format=memory_format)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The tensor in {dtype}."

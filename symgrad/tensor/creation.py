@@ -262,7 +262,11 @@ def _constant(array: Any, value: Any) -> Any:
     """How formulas make a constant array; None for values that are data."""
     if value.__class__ is int and value < 0 and array.dtype.kind == "u":
         value += 1 << 8 * array.dtype.itemsize
-    return None if value is None else ("full", {"shape": array.shape, "value": value, "dtype": array.dtype.name})
+    return (
+        None
+        if value is None
+        else ("full", {"shape": array.shape, "value": value, "dtype": dtypes.name_of(array.dtype)})
+    )
 
 
 _IN_ITS_SHAPE = ("arange", "linspace", "logspace", "range")

@@ -25,7 +25,7 @@ from symgrad.tape.graph import sequence
 from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
-from symgrad.tape.memory.subscripts import part_of, parted, plain_index, writable
+from symgrad.tape.memory.subscripts import part_of, parted, plain_index, set_number, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_formed, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import (
@@ -345,8 +345,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         if WATCH.count and fills(self, index, value):
             inplace(self, lambda x: filled(x, index, value), (), {}, even=True)
             return
-        if index is False:
-            return  # nothing is chosen, and torch records nothing
+        if index is False or (value.__class__ in (float, int) and set_number(self, index, value)):
+            return  # of False: nothing is chosen, and torch records nothing
         origin = None
         if isinstance(index, Tensor) and writes_by_cases(self, index, value):
             # Formulas show where the mask holds by what it came from: they do not hold for these entries alone.

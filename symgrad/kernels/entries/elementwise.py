@@ -136,7 +136,8 @@ def masked(x: Any, keep: Any) -> Any:
 def either(c: Any, x: Any, y: Any) -> Any:
     """x where ``c`` holds, and y elsewhere: of many floats by their bits, as in ``masked``, if ``c`` often turns."""
     if getattr(c, "size", 0) < 32768:
-        return np.where(c, x, y)[()]
+        out = np.where(c, x, y)
+        return out if out.ndim else out[()]
     x, y = (first(p, by) if p.__class__ is float else p for p, by in ((x, y), (y, x)))
     parts = (c, x, y)
     dtype: Any = getattr(x, "dtype", None)

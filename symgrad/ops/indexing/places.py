@@ -5,6 +5,7 @@ NumPy counts negative places from the end and casts what is written; torch refus
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,11 @@ _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "
 _C_NAMES |= {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double"}
 
 
+@functools.cache
+def _largest(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).max)
+
+
 def fitted(number: Any, dtype: np.dtype[Any]) -> Any:
     """A number that a dtype has, real for one of real numbers; raises torch's errors for others.
 
@@ -145,7 +151,7 @@ def fitted(number: Any, dtype: np.dtype[Any]) -> Any:
         whole = isinstance(number, (int, np.integer, np.bool_))
         lost = lost or not (-ends.max if whole and kind == "u" else ends.min) <= number <= ends.max
     elif kind == "f" and not lost:
-        lost = float(np.finfo(dtype).max) < abs(number) < np.inf
+        lost = _largest(dtype) < abs(number) < np.inf
     if lost:
         shown = _C_NAMES.get(dtype.name, dtype.name)
         raise DtypeError(f"value cannot be converted to type {shown} without overflow: it is {given}")

@@ -119,13 +119,13 @@ def _arg(name: str, kernel: Any, code: Any, samples: list[Any]) -> Op:
 
 argmax_op: Op = _arg(
     "argmax",
-    lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim),
+    lambda x, dim, keepdim: x.argmax(dim, keepdims=keepdim),
     reduce_code("np.argmax"),
     samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
 )
 argmin_op: Op = _arg(
     "argmin",
-    lambda x, dim, keepdim: np.argmin(x, dim, keepdims=keepdim),
+    lambda x, dim, keepdim: x.argmin(dim, keepdims=keepdim),
     reduce_code("np.argmin"),
     samples=[sampling.one("real", "n", "m", dim=0, keepdim=False), sampling.one("real", "n", "m", dim=1, keepdim=True)],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import as_dtype, is_narrow, real_part, torch_name
+from symgrad.dtypes import as_dtype, is_narrow, name_of, real_part, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.notices import notice, notice_once
 from symgrad.op import Op, Spec, front, inexact, multilinear, primitive, sampling, shape_of
@@ -174,7 +174,7 @@ def cast(x: Any, dtype: Any) -> Any:
     wanted = as_dtype(dtype)
     if wanted.kind not in "bc" and kind_of(x) == "c":
         notice_once("Casting complex values to real discards the imaginary part")
-    return cast_op(x, dtype=wanted.name)
+    return cast_op(x, dtype=name_of(wanted))
 
 
 def cast_wide(x: Any) -> Any:

@@ -56,6 +56,10 @@ def adaptive_avg(axes: int) -> Any:
     return label
 
 
+_MM = Arranged.of("MmBackward0", (0, 1), {1: ((1,), "TBackward0")})
+_ADDMM = Arranged.of("AddmmBackward0", (2, 0, 1), {1: ((0, 1), "TBackward0")})
+
+
 @hiding
 def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
     rank = len(shape_of(input))
@@ -68,9 +72,9 @@ def _linear(out: Any, input: Any, weight: Any, bias: Any = None) -> str | None:
     if rank == 1:
         return Steps.of("ViewBackward0", "View(Addmm(z,View(x),T(y)))", hidden="AddmmBackward0")
     if rank == 2 and bias is None:
-        return Arranged.of("MmBackward0", (0, 1), {1: ((1,), "TBackward0")})
+        return _MM
     if rank == 2:
-        return Arranged.of("AddmmBackward0", (2, 0, 1), {1: ((0, 1), "TBackward0")})
+        return _ADDMM
     if bias is None:
         return Steps.of("UnsafeViewBackward0", "UnsafeView(Mm(View(x),T(y)))")
     return Temporary.of("ViewBackward0", "AddmmBackward0")

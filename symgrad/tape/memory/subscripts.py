@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import torch_name
+from symgrad.dtypes import float32, float64, torch_name
+from symgrad.errors import AutogradError
 from symgrad.ops.indexing.getitem import Index, byte_mask, getitem, getitem_op
 from symgrad.ops.indexing.places import fitted
+from symgrad.tape.memory.inplace import overwrite
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import WATCH, note_read
 
@@ -20,6 +22,8 @@ _SEQUENCE = (
 )
 _LONGEST = 32
 """A list of as many parts is an array of places, whatever stands in it."""
+_LARGE = 1e38
+"""Numbers below this are numbers of single precision."""
 _SHORT = 8
 """Places in a list up to which formulas write them out."""
 
@@ -31,6 +35,17 @@ def part_of(x: Any, index: Any) -> Any:
     index = plain_index(x, index)
     first, rest = parted(index)
     return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
+
+
+def set_number(x: Any, index: Any, value: Any) -> bool:
+    """``x[index] = value`` of one number, if nothing has to follow; whether it is done."""
+    if WATCH.count or not _is_static(index) or not x._value.ndim:
+        return False
+    alike = x._value.dtype is float64 or (x._value.dtype is float32 and abs(value) < _LARGE)
+    try:
+        return alike and overwrite(x, value, index)
+    except AutogradError:
+        return False  # the long way says it in its own words
 
 
 def _is_static(index: Any) -> bool:
