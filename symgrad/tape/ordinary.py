@@ -19,7 +19,7 @@ from symgrad.tape.graph import Node, sequence
 from symgrad.tape.memory.views import note_view
 from symgrad.tape.modes import MODE
 from symgrad.tape.observers import may_step_aside
-from symgrad.tape.record import Recorded, finished
+from symgrad.tape.record import Recorded, finished, given
 from symgrad.tape.saved import chosen, reads, select_saved
 from symgrad.tape.watching.watch import WATCH
 
@@ -52,6 +52,13 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
     whole = op.kind != "elementwise" and op.dtypes is None and not {"i", "b", "?"} & op.refuses.keys()
     plans: dict[tuple[int, int, bool], Any] = {}
     expected: Any = Recorded
+
+    def constant(args: tuple[Any, ...], values: list[Any], i: int, read: bool) -> Any:
+        tensor = args[i]
+        if not isinstance(tensor, Recorded):
+            tensor = given(cls, tensor, read)
+            values[i] = tensor._value
+        return tensor.source()
 
     def switch(fast: bool) -> None:
         nonlocal expected
@@ -89,6 +96,9 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
                 numbered = True
                 values.append(arg)
                 edges.append(arg)
+            elif arg.__class__ is np.ndarray and arg.dtype is dtype:
+                values.append(arg)
+                edges.append(None)
             else:
                 return careful(args, params)
             bit <<= 1
@@ -123,7 +133,9 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             node.dtype = dtype = out.dtype
             if dtype is not float64 and dtype is not float32 and not is_floating(dtype):
                 mask = 0
-            node.args = tuple([args[i].source() if edge is None else edge for i, edge in enumerate(edges)])
+            node.args = tuple(
+                [constant(args, values, i, mask != 0) if edge is None else edge for i, edge in enumerate(edges)]
+            )
             node.mask = mask
             node.saved = (
                 () if not mask else chosen(flags, out, values) if not copies else select_saved(op, mask, out, values)

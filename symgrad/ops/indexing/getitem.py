@@ -427,6 +427,8 @@ def static_index(index: Any) -> Index:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` with NumPy's rules for basic, fancy and boolean indices."""
+    if _flows(index) and hasattr(index, "__array__") and getattr(index.dtype, "kind", "") == "i" and shape_of(index):
+        return getitem_op(x, index, index=Index(HOLE, data=(0,)))  # the commonest, as it comes out below
     parted, places = static_index(index).parted()
     return getitem_op(x, *places, index=parted)
 

@@ -76,8 +76,8 @@ def _extreme(name: str, kernel: Any, numpy_name: str) -> Op:
     )
 
 
-amax_op: Op = _extreme("amax", np.max, "np.max")
-amin_op: Op = _extreme("amin", np.min, "np.min")
+amax_op: Op = _extreme("amax", np.maximum.reduce, "np.max")
+amin_op: Op = _extreme("amin", np.minimum.reduce, "np.min")
 
 
 @front(op=amax_op)

@@ -191,7 +191,7 @@ arange_op: Op = primitive(
 )
 prod_op: Op = primitive(
     "prod",
-    lambda x, dim, keepdim: np.prod(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim),
+    lambda x, dim, keepdim: np.multiply.reduce(x, dim, np.int64 if x.dtype.kind in "bui" else None, keepdims=keepdim),
     (
         lambda g, out, x, *, dim, keepdim: (
             keep(g, (dim,), keepdim) * conj(prod_divided_op(out, x, dim=dim, keepdim=keepdim))

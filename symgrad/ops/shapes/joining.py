@@ -70,10 +70,6 @@ def _padded(t: Any, likes: Sequence[Any], i: int, dim: int) -> Any:
     return concat_op(*(t if k == i else zeros_like(x) for k, x in enumerate(likes)), dim=dim)
 
 
-def _narrow_index(ndim: int, dim: int, start: Any, length: Any) -> tuple[slice, ...]:
-    return tuple(slice(start, start + length) if k == dim else slice(None) for k in range(ndim))
-
-
 def _with_part(whole: Any, part: Any, dim: int, at: int | slice) -> Any:
     """A whole with another part at a place, or range, of an axis."""
     from symgrad.ops.indexing.getitem import Index, index_put_op
@@ -92,7 +88,7 @@ def _slice_text(start: Any, length: Any) -> str:
 
 narrow_op: Op = primitive(
     "narrow",
-    lambda x, dim, start, length: x[_narrow_index(x.ndim, dim, start, length)],
+    lambda x, dim, start, length: x[(*(slice(None),) * dim, slice(start, start + length))],
     (lambda g, out, like, *, dim, start, length: embed_op(g, dim=dim, start=start, size=shape_of(like)[dim]),),
     linear=True,
     infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),

@@ -70,7 +70,7 @@ reshape_op: Op = primitive(
     node="View",
     code=lambda x, shape: f"{closed(x)}.reshape({', '.join(map(str, shape)) or '()'})",
     boxed=True,
-    view=True,
+    view=lambda x, shape: x.reshape(shape),
     example=("matrix", {"shape": (4,)}),
     samples=[
         sampling.one("real", "n", "m", shape=lambda make: (make.size("n") * make.size("m"),)),
@@ -201,14 +201,14 @@ def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
 
 squeeze_op: Op = multilinear(
     "squeeze",
-    lambda x, dim: x.squeeze(dim),
+    lambda x, dim: np.squeeze(x, dim),
     _squeeze_spec,
     infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
     code=lambda x, dim: (
         f"{closed(x)}[{', '.join('0' if k in dim else ':' for k in range(max(dim) + 1))}]" if dim else x
     ),
     boxed=True,
-    view=True,
+    view=lambda x, dim: x.squeeze(dim),
     example=([[1.0, 2.0]], {"dim": (0,)}),
     samples=[
         sampling.one("real", "n", 1, "m", dim=(1,)),
