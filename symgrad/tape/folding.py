@@ -22,7 +22,7 @@ from symgrad.op.folds import ADDED, FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import apart
-from symgrad.tape.modes import MODE, enable_grad, no_grad
+from symgrad.tape.modes import MODE, enable_grad, without_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tape.watching.watch import WATCH
@@ -95,18 +95,25 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a folded function gives, recorded as one node where it would be recorded at all."""
     function = FOLDED[name]
     leaves, structure = containers.flatten((args, kwargs))
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Recorded)]
+    tensors: list[Recorded] = []
+    places: list[Any] = []
+    plain = True
+    for leaf in leaves:
+        if isinstance(leaf, Recorded):
+            tensors.append(leaf)
+            leaf = _PLACE
+        elif leaf.__class__ not in _PLAIN:
+            plain = plain and isinstance(leaf, _COMMON)
+        places.append(leaf)
     wanted = [k for k, t in enumerate(tensors) if t._requires_grad]
     open_to_view = WATCH.count or met_functions() is not None
-    if not wanted or not MODE.local.enabled or open_to_view or any(map(_strange, leaves)):
+    if not wanted or not MODE.local.enabled or open_to_view or not plain:
         return function(*args, **kwargs)
-    with no_grad():
-        made = function(*args, **kwargs)
-    if not is_floating(made._value.dtype) or any(made is t for t in tensors):
+    made = without_grad(function, args, kwargs)
+    if not is_floating(made._value.dtype) or [t for t in tensors if t is made]:
         return function(*args, **kwargs)
     # What is not differentiated may decide what the function does: it stays with the call.
     constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
-    places = [_PLACE if isinstance(leaf, Recorded) else leaf for leaf in leaves]
     cls = type(tensors[wanted[0]])
     params = {"call": Call(cls, name, places, structure, wanted, constants)}
     position, word = ADDED.get(name, (len(args), ""))
@@ -120,12 +127,9 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 RECORDER.append(_recorded)
 
 
-_COMMON = (Recorded, bool, int, float, complex, str, type(None), *KINDS, type)
-
-
-def _strange(leaf: Any) -> bool:
-    """Whether an argument is neither a tensor nor plain data: a dual, a formula, an array."""
-    return not isinstance(leaf, _COMMON)
+_PLAIN: tuple[type, ...] = (bool, int, float, complex, str, type(None))
+_COMMON = (*_PLAIN, *KINDS, type)
+"""Arguments beside tensors that are plain data: no dual, no formula, no array."""
 
 
 def _pull(i: int, g: Any, out: Any, *inputs: Any, call: Call) -> Any:  # noqa: ARG001  (the rule's signature)

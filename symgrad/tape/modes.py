@@ -87,6 +87,15 @@ def _switch(enabled: bool) -> bool:
     return before
 
 
+def without_grad(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function gives under :class:`no_grad`."""
+    before = _switch(False)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _switch(before)
+
+
 class _Context:
     """Base of the mode contexts: as context, as decorator (functions and generators), nested in any order."""
 
