@@ -42,13 +42,15 @@ def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
     if twins(tensor):
         return None
     target = tensor._array()
-    if overlaps(target) or not target.flags.writeable:
+    flags = target.flags
+    if not flags.writeable or (not flags.c_contiguous and overlaps(target)):
         return None
-    owner = storage(target)
+    owner = target if target.base is None else storage(target)
     for other in others:
         kind = other.__class__
         if kind is tensor.__class__:
-            if isinstance(other._value, np.ndarray) and storage(other._value) is owner:
+            value = other._value
+            if value is owner or (value.base is not None and storage(value) is owner):
                 return None
         elif kind is not float and kind is not int:
             return None

@@ -146,7 +146,7 @@ def note_change(array: Any, seen: bool = True) -> None:
         note.version += 1
         note.times = (*note.times[1 - _REMEMBERED :], now)
         note.site = users_line() if seen else None
-    while (beneath := _beneath(owner)) is not None:
+    while owner.base is not None and (beneath := _beneath(owner)) is not None:
         owner = counter(beneath)
         _open_note(owner).latest = now
 
