@@ -14,7 +14,7 @@ def largest(x: Any, dim: Any) -> Any:
     """The maximum along axes that stay; -inf where there are no entries.  Integers have no such value."""
     if not x.size:
         return np.full(np.sum(x, dim, keepdims=True).shape, -np.inf if x.dtype.kind == "f" else 0, x.dtype)
-    if dim in (-1, x.ndim - 1, (x.ndim - 1,)) and x.shape[-1] < 24 and x.size > 2048:
+    if x.size > 2048 and x.shape[-1] < 24 and dim in (-1, x.ndim - 1, (x.ndim - 1,)):
         # Of many short rows NumPy compares columns several times faster.
         return np.maximum.reduce(np.ascontiguousarray(np.moveaxis(x, -1, 0)), 0)[..., None]
     return np.maximum.reduce(x, dim, keepdims=True)

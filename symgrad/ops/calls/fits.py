@@ -248,7 +248,7 @@ def reshaped(sizes: Any, new: list[int], total: int) -> None:
             f"cannot reshape tensor of 0 elements into shape {new} because the unspecified dimension size -1 can be "
             "any value and is ambiguous"
         )
-    if math.prod(new) != total or any(s < 0 for s in new):
+    if math.prod(new) != total or min(new, default=0) < 0:
         raise ShapeError(f"shape '{list(sizes)}' is invalid for input of size {total}")
 
 
