@@ -312,3 +312,36 @@ def test_second_gradients_of_pools(call):
         (second,) = t.autograd.grad(g.sum(), x, create_graph=True)
         seen.append((g._version, g.grad_fn.name(), second._version, second.grad_fn, second.tolist()))
     assert seen[0] == seen[1]
+
+
+TAKEN = {
+    "a layer": lambda t, F, x, m: F.linear(x.outer(x), m),
+    "a layer with bias": lambda t, F, x, m: F.linear(x.outer(x).detach(), m, m[:, 0].detach()),
+    "a layer, twice": lambda t, F, x, m: F.linear(x.outer(x), m) * F.linear(x.outer(x).detach(), m),
+    "columns, added": lambda t, F, x, m: t.addmm(x[:2].detach(), x.outer(x).detach(), m.t()),
+    "columns": lambda t, F, x, m: x[None] @ m.t(),
+    "rows": lambda t, F, x, m: m @ x[:, None],
+    "turned, then changed entry by entry": lambda t, F, x, m: m.t().cos() * m.T,
+    "turned twice": lambda t, F, x, m: m.t().t() * 2,
+    "axes in another order": lambda t, F, x, m: m.permute(1, 0) * m.permute(1, 0).exp(),
+    "logits": lambda t, F, x, m: F.binary_cross_entropy_with_logits(m, m.detach().sigmoid()),
+    "logits, summed": lambda t, F, x, m: F.binary_cross_entropy_with_logits(m, x.expand(2, 3), reduction="sum"),
+    "logits, weighed": lambda t, F, x, m: F.binary_cross_entropy_with_logits(m, x.expand(2, 3), x.detach()),
+    "logits of few": lambda t, F, x, m: F.binary_cross_entropy_with_logits(m, x.expand(2, 3), pos_weight=x.detach()),
+}
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("program", TAKEN.values(), ids=TAKEN)
+def test_what_leaves_take_as_it_is(program, create):
+    """A leaf takes what nobody else holds and what lies as it does; of anything else it takes a copy, changed once."""
+    seen = []
+    for t in (symgrad, torch):
+        x = t.tensor([0.5, 1.0, 1.5], requires_grad=True)
+        m = t.tensor([[0.75, 1.25, -1.5], [1.25, 1.5, -0.75]], requires_grad=True)
+        for _ in range(2):
+            program(t, t.nn.functional, x, m).sum().backward(create_graph=create)
+            seen.append([None if leaf.grad is None else leaf.grad._version for leaf in (x, m)])
+        found = t.autograd.grad(program(t, t.nn.functional, x, m).sum(), (x, m), create_graph=create, allow_unused=True)
+        seen.append([None if g is None else g._version for g in found])
+    assert seen[:3] == seen[3:]

@@ -16,10 +16,12 @@ import numpy as np
 
 from symgrad.autograd.graph import inputs
 from symgrad.dtypes import is_real_floating
+from symgrad.op import TABLE
 from symgrad.ops.torch_nodes.answers import IN_ORDER, KEEPING, ROWS, SHAPED, VIEWS, Part, Row, full_name, parsed
 from symgrad.ops.torch_nodes.cotangents import UNKNOWN, exponent, lowered, product, row
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.graph import Node, Slices
+from symgrad.tape.layout import arranged
 from symgrad.tape.naming import node_name
 from symgrad.tape.record import Recorded
 
@@ -184,8 +186,7 @@ class Answering:
             return args[0]  # type: ignore[no-any-return]
         if part.word == "Unsqueeze" and not part.shape and self._has_axes(args[0]):
             return args[0]  # type: ignore[no-any-return]
-        changes = part.changes if self.recorded or not part.recorded else 0
-        made = self.step(part.word, args, self._shape(part, args), changes)
+        made = self.step(part.word, args, self._shape(part, args), part.changes[self.recorded])
         if not args:
             made.dtype = self.letters.get(part.shape, self.target).dtype
         if part.shape == "a" and not is_complex(made.dtype):
@@ -212,14 +213,27 @@ class Answering:
             # The strides of an expanded number are 0, be it to one entry: no leaf takes that as it is.
             number = word == "Expand" and not args[0].shape and len(shape) > 0
             made.owner, made.view = args[0].owner, True
-            made.dense = not shape or (args[0].dense and (word in IN_ORDER or in_order) and not number)
+            turned_back = in_order and args[0].spread is not None
+            whole = turned_back or (args[0].dense and (word in IN_ORDER or in_order))
+            made.dense = not shape or (whole and not number)
             made.count, made.empty = args[0].count + count, args[0].empty
             made.spread = None if in_order else layout
             if word == "ViewAsComplex" and not made.dense:  # of a copy
                 made.owner, made.dense, made.count, made.spread = None, True, count, None
         elif word in ("Mul", "Mul:1", "Div") and name_of(self.node) != "MvBackward0":
             made.empty = any(arg.empty for arg in args)
+        if word not in VIEWS and len(shape) == 2 and is_entrywise(word):
+            made.spread = self._laid_alike(args, shape)
         return made
+
+    def _laid_alike(self, args: list[Value], shape: Any) -> Any:
+        """The layout of what is made of matrices entry by entry; None where that is row by row."""
+        known = [arg.spread if arg.node is None or arg.spread is not None else turned(arg) for arg in args]
+        shown = [
+            np.empty(arg.shape, bool) if layout is None else layout for arg, layout in zip(args, known, strict=True)
+        ]
+        made = arranged(np.empty(shape, bool), shown)
+        return None if made.flags.c_contiguous else made
 
     def _reshaped(self, given: Value, shape: Any, count: int) -> Value:
         """Another shape of expanded memory: an alias where strides can say it, else of a copy."""
@@ -267,6 +281,10 @@ class Answering:
                 return np.broadcast_to(False, shape_of(self.node))[index.filled(places)].shape
         if part.shape in self.letters:
             return self.letters[part.shape].shape
+        if part.word == "T" and len(args[0].shape) == 2:
+            return args[0].shape[::-1]
+        if part.word == "Mm" and any(len(arg.shape) == 2 for arg in args):
+            return self._of_product(*(arg.shape for arg in args))
         if self.target is not None:
             whole = tuple(self.target.raw_shape)
             if part.shape == "t":
@@ -279,6 +297,14 @@ class Answering:
         if part.word == "Sum":
             return ()
         return broadcast([arg.shape for arg in args])
+
+    def _of_product(self, a: Any, b: Any) -> Any:
+        """The shape of a matrix product; of a factor without gradient that is not known, but the target's is."""
+        if len(a) == len(b) == 2 or self.target is None:
+            return (*a[:1], *b[1:])
+        known, whole = a[0] if len(a) == 2 else b[1], tuple(self.target.raw_shape)
+        other = whole[-1] if known == whole[0] else whole[0]
+        return (known, other) if len(a) == 2 else (other, known)
 
     def fitted(self, value: Value, target: Any) -> Value:
         """The answer in the shape and dtype of the input: what torch does to it in the end."""
@@ -383,6 +409,19 @@ def rule(node: Any, edges: Any) -> Row:
     if name == "ExpandBackward0" and not shape_of(edges[0][0]):
         return parsed("Sum(g)")  # torch sums to a number even what is one
     return node.row if node.__class__ is Step else row(node, name)
+
+
+def is_entrywise(word: str) -> bool:
+    """Whether a word is that of an op that works entry by entry."""
+    op = TABLE.get(word.partition(":")[0].lower())
+    return op is not None and bool(op.entrywise)
+
+
+def turned(value: Value) -> Any:
+    """The layout of a matrix that stands in memory column by column; else None."""
+    place = value.node
+    columns = len(value.shape) == 2 and place is not None and by_columns(place)
+    return np.empty(value.shape[::-1], bool).T if columns else None
 
 
 def by_columns(place: Any) -> bool:

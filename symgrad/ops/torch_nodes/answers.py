@@ -10,7 +10,7 @@ are the inputs, ``r`` is the result, ``_`` has no history); ``Div:1`` is ``DivBa
 
 ``g`` alone      the gradient itself is passed on
 ``0``, ``e``     zeros without history; the same where torch stores no entries of them
-``Scatter()+2``  torch's rule changed its answer in place, twice; ``*2`` where the pass is recorded
+``Scatter()+2``  torch's rule changed its answer in place, twice; ``*2`` where the pass is recorded, ``-2`` where not
 ``y'``           conjugated where complex
 ``Pow#2(x)``     a power by that number; ``#n`` is the node's own exponent less one
 ``Mul@g(x,y)``   of the shape of ``g``; ``@0`` of the first that comes with the answer, ``@t`` of the input's,
@@ -179,8 +179,7 @@ class Part(NamedTuple):
     swapped   the second argument comes into being before the first
     number    the exponent of a power, or "n"
     shape     which shape it has, where that does not follow from its arguments
-    changes   in-place changes made to it
-    recorded  whether only a recorded pass makes them
+    changes   in-place changes that a pass makes to it, and a recorded one
     name      what other answers of the row call it
     """
 
@@ -189,9 +188,8 @@ class Part(NamedTuple):
     swapped: bool = False
     number: str = ""
     shape: str = ""
-    changes: int = 0
+    changes: tuple[int, int] = (0, 0)
     name: str = ""
-    recorded: bool = False
 
 
 class Row(NamedTuple):
@@ -202,7 +200,7 @@ class Row(NamedTuple):
     named: dict[str, Part]
 
 
-_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\d+|\w))?(~?)\(|([a-z0_])|([+*]\d)|([,)'])")
+_TOKEN = re.compile(r"([a-z])=|([A-Z]\w*(?::\d)?)(?:#(\w))?(?:@(\d+|\w))?(~?)\(|([a-z0_])|([+*-]\d)|([,)'])")
 
 
 def _parse(text: str, named: dict[str, Part]) -> Any:
@@ -214,13 +212,15 @@ def _parse(text: str, named: dict[str, Part]) -> Any:
         if label:
             name = label
         elif word:
-            heads.append(Part(word, (), bool(swapped), number, shape, 0, name))
+            heads.append(Part(word, (), bool(swapped), number, shape, name=name))
             stack.append([])
             name = ""
         elif letter:
             stack[-1].append(letter)
         elif changes:
-            stack[-1][-1] = stack[-1][-1]._replace(changes=int(changes[1]), recorded=changes[0] == "*")
+            (plain, recorded), more = stack[-1][-1].changes, int(changes[1])
+            changed = (plain + more * (changes[0] != "*"), recorded + more * (changes[0] != "-"))
+            stack[-1][-1] = stack[-1][-1]._replace(changes=changed)
         elif mark == "'":
             stack[-1][-1] = Part("Conj", (stack[-1][-1],))
         elif mark == ")":

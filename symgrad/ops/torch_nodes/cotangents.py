@@ -173,16 +173,19 @@ def _running_product_with_zeros(size: int) -> str:
     return f"{made}*{size + 1}"
 
 
-_ENTROPY: tuple[str, str, int] = ("", "Neg(Logit(x))", 2)
-_OF_LOGITS: tuple[str, str, int] = ("Sub(Sigmoid(x),y)", "Neg(x)", 0)
-_WEIGHED = ("Sub(Mul(Sub(Add:1(Mul(y,_)),y),Sigmoid(x)),Mul(y,_))", "Sub(LogSigmoid(Neg(x)),Mul(LogSigmoid(x),_))", 2)
-"""What the gradients of binary cross-entropies are of input and target, and how often the latter is changed."""
+_ENTROPY: tuple[str, str, int, int] = ("", "Neg(Logit(x))", 0, 2)
+_OF_LOGITS: tuple[str, str, int, int] = ("Sub(Sigmoid(x),y)", "Neg(x)", 2, 0)
+_WEIGHED = (
+    "Sub(Mul(Sub(Add:1(Mul(y,_)),y),Sigmoid(x)),Mul(y,_))", "Sub(LogSigmoid(Neg(x)),Mul(LogSigmoid(x),_))", 4, 2,
+)  # fmt: skip
+"""What the gradients of binary cross-entropies are of input and target, and how often they are changed in place: that
+of the input only where the pass is not recorded."""
 
 
-def _entropy(node: Any, answers: tuple[str, str, int]) -> str | None:
+def _entropy(node: Any, answers: tuple[str, str, int, int]) -> str | None:
     """A binary cross-entropy, by its weights and what is made of its entries: a mean is divided last, in place.
 
-    ``answers`` are what the gradients of input and target are before, and how often the latter was changed by then.
+    ``answers`` are what the gradients of input and target are before, and how often they were changed by then.
     """
     given = getattr(node.args, "given", None)
     if given is None:
@@ -190,16 +193,15 @@ def _entropy(node: Any, answers: tuple[str, str, int]) -> str | None:
     _, args, named = given
     weighted = "weight" in named or args[2:3] == (...,)
     mean = not {"sum", "none"} & {value for value in (*args, *named.values()) if isinstance(value, str)}
-    of_input, of_target, changes = _WEIGHED if "pos_weight" in named or args[6:] == (...,) else answers
+    of_input, of_target, first, second = _WEIGHED if "pos_weight" in named or args[6:] == (...,) else answers
 
-    def scaled(text: str, changed: int, in_place: bool) -> str:
+    def scaled(text: str, mark: str, changed: int) -> str:
         text = f"Mul({text},g)"
-        if weighted:
-            text, changed = f"Mul({text},_)", changed + in_place
-        return f"Div:1({text})+{changed + 1}" if mean else f"{text}+{changed}"
+        text = f"Mul({text},_)" if weighted else text
+        return f"{f'Div:1({text})+1' if mean else text}{mark}{changed + weighted}"
 
-    first = scaled(of_input, 0, False) if of_input else "BinaryCrossEntropyBackward(g,x,y)"
-    return f"{first} {scaled(of_target, changes, True)}"
+    slope = scaled(of_input, "-", first) if of_input else "BinaryCrossEntropyBackward(g,x,y)"
+    return f"{slope} {scaled(of_target, '+', second)}"
 
 
 def _repeated(node: Any) -> str:
