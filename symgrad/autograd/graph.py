@@ -96,10 +96,10 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this node's gradients: ``(node, output number)``; ``(None, 0)`` for constants."""
-        from symgrad.autograd.graphs.torch_graph import lower
+        from symgrad.autograd.graphs.shown import resolved
 
-        last = lower(self.node)
-        return _edges(places(self.node) if last is self.node else last.places)
+        last = resolved(self.node)
+        return _edges(places(self.node) if last.__class__ is tape.Node else last.places)
 
     @property
     def metadata(self) -> dict[str, Any]:

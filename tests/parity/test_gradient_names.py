@@ -169,3 +169,64 @@ def test_second_gradients_of_products_whose_parts_lie_turned(shapes: tuple[tuple
         return [type(g.grad_fn).__name__ for g in (*first, *second)]
 
     assert names(sg) == names(torch)
+
+
+def _penalty(t, F, x, W, b):
+    y = F.linear(F.leaky_relu(F.linear(x, W, b), 0.2), b[None])
+    (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    return ((g.norm(2, dim=1) - 1) ** 2).mean() + y.mean()
+
+
+def _equation(t, F, x, W, b):
+    u = t.tanh(F.linear(x, W, b)) @ b[:, None]
+    (slope,) = t.autograd.grad(u, x, t.ones_like(u), create_graph=True)
+    (second,) = t.autograd.grad(slope[:, 0].sum(), x, create_graph=True)
+    return (second + u * slope).pow(2).mean()
+
+
+def _adapted(t, F, x, W, b):
+    for _ in range(2):
+        (g,) = t.autograd.grad((x @ W.t()).pow(2).mean(), W, create_graph=True)
+        W = W - 0.1 * g
+    return W.sum()
+
+
+def _squared(make):
+    def program(t, F, x, W, b):
+        found = t.autograd.grad(make(t, F, x, W, b), (x, W, b), create_graph=True, allow_unused=True)
+        return sum(g.pow(2).sum() for g in found if g is not None)
+
+    return program
+
+
+WALKED = {
+    "a gradient penalty": _penalty,
+    "a differential equation": _equation,
+    "two steps of descent": _adapted,
+    "classes": _squared(lambda t, F, x, W, b: F.cross_entropy(F.linear(x, W, b), t.tensor([0, 2]))),
+    "softmax": _squared(lambda t, F, x, W, b: (x @ W.t()).softmax(1).pow(2).sum()),
+    "einsum": _squared(lambda t, F, x, W, b: t.einsum("ij,kj->ik", x, W).sin().sum()),
+    "entries": _squared(lambda t, F, x, W, b: (x[0] * W[1]).sum() + t.cat([x, W * 2]).pow(3).sum()),
+    "branches": _squared(lambda t, F, x, W, b: t.where(x > 0, x * x, x).sum() + (W * W).max()),
+    "quotients and roots": _squared(lambda t, F, x, W, b: (x / (W[:2] + 1)).sum() + b.add(1).sqrt().sum()),
+}
+
+
+@pytest.mark.parametrize("program", WALKED.values(), ids=WALKED)
+def test_a_walk_through_the_graph_of_a_gradient_meets_the_nodes_of_torch(program):
+    """How many of each name there are, and how many edges."""
+    seen = []
+    for t in (sg, torch):
+        x = t.ones(2, 4, requires_grad=True)
+        W = t.arange(1.0, 13.0).view(3, 4).div(9).requires_grad_()
+        b = t.tensor([0.5, -1.0, 0.25], requires_grad=True)
+        names, edges, stack = {}, 0, [program(t, t.nn.functional, x, W, b).grad_fn]
+        while stack:
+            node = stack.pop()
+            if node not in names:
+                names[node] = node.name()
+                below = [n for n, _ in node.next_functions if n is not None]
+                edges += len(below)
+                stack += below
+        seen.append((sorted(names.values()), edges))
+    assert seen[0] == seen[1]
