@@ -181,9 +181,14 @@ def fitted(equation: Any, *operands: Any) -> tuple[tuple[Any, ...], tuple[Labels
         equation, operands = numbered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    shapes = [shape_of(x) for x in operands]
     if not operands:
         raise ArgumentError("einsum(): must specify the equation string and at least one operand")
+    return operands, *_fitted(equation, tuple([tuple(shape_of(x)) for x in operands]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _fitted(equation: str, shapes: tuple[Any, ...]) -> tuple[tuple[Labels, ...], Labels, tuple[Any, ...]]:
+    """The labels of the operands' axes and of the result's, and its shape: looked up by the operands' shapes."""
     try:
         inputs, output = parsed(equation, tuple(map(len, shapes)))
     except (ArgumentError, ShapeError) as wrong:
@@ -211,4 +216,4 @@ def fitted(equation: Any, *operands: Any) -> tuple[tuple[Any, ...], tuple[Labels
         rows.append(tuple(row))
     numbers: dict[int, int] = {}
     small = tuple(tuple(numbers.setdefault(x, len(numbers)) for x in row) for row in rows)
-    return operands, small, tuple(numbers[x] for x in output), tuple(sizes[x] for x in output)
+    return small, tuple(numbers[x] for x in output), tuple(sizes[x] for x in output)
