@@ -37,8 +37,8 @@ def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
         return error
     shapes = [tuple(shape_of(a)) for a in args]
     named = ", ".join(described(a) for a in args)
-    if op.kind == "elementwise" and "broadcast" in str(error):
-        words = fits.apart(shapes[0], shapes[-1])
+    if op.entrywise and "broadcast" in str(error):
+        words = fits.together(shapes)
         if words is not None:
             return ShapeError(
                 f"{words}: {op.name}({named}). Reshape, unsqueeze or transpose one of them so that the axes line up."

@@ -269,6 +269,9 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
         self.enabled = bool(mode)
         self._first: bool | None = _switch(self.enabled)
 
+    def __repr__(self) -> str:
+        return f"symgrad.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
+
     def __enter__(self) -> None:
         self._before.append(_switch(self.enabled) if self._first is None else self._first)
         self._first = None

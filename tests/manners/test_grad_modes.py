@@ -287,3 +287,8 @@ def test_set_grad_coroutines_exit(t, outer):
         assert t.is_grad_enabled() is outer
         running.close()
     assert log == [1, "closed"]
+
+
+def test_a_switch_says_what_it_switched_to(t):
+    with t.enable_grad():
+        assert repr(t.set_grad_enabled(True)).endswith("autograd.grad_mode.set_grad_enabled(mode=True)")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
@@ -266,6 +269,16 @@ def apart(first: tuple[int, ...], second: tuple[int, ...]) -> str | None:
         if a != b and 1 not in (a, b):
             dim = max(len(first), len(second)) - axis
             return f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+    return None
+
+
+def together(shapes: Sequence[tuple[int, ...]]) -> str | None:
+    """torch's words for the first shape that does not broadcast against those before it; None where all do."""
+    whole: tuple[int, ...] = ()
+    for shape in shapes:
+        if (words := apart(whole, shape)) is not None:
+            return words
+        whole = np.broadcast_shapes(whole, shape)
     return None
 
 

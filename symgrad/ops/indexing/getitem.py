@@ -539,7 +539,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if not shape[axis_of(dim, len(shape))] and picks != (0,) and len(shape) > 1:
         raise ShapeError("index_select(): self indexing axis dim should be positive")
     axis = axis_of(dim, len(shape))
-    check_places(index, input, axis, "index_select(): ")
+    check_places(index, input, axis, "index out of range in self: index_select(): ")
     return getitem(input, (slice(None),) * axis + (index if picks else reshape(index, 1),))
 
 
@@ -547,7 +547,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in one axis."""
     check_mask("masked_select", mask)
-    shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
+    shape = broadcast_shapes(tuple(shape_of(mask)), tuple(shape_of(input)))
     return getitem(spread(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 

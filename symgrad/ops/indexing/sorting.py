@@ -156,7 +156,9 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         return named("topk")(sort(input))
     axis = axis_of(dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
-        raise ShapeError(f"topk: selected index k out of range: k = {k} for an axis of size {shape_of(input)[axis]}")
+        raise ShapeError(
+            f"selected index k out of range: topk() of k = {k} for an axis of size {shape_of(input)[axis]}"
+        )
     indices = argtop_op(input, dim=axis, k=k, largest=largest)
     return named("topk")((gather_op(input, indices, dim=axis), indices))
 
