@@ -314,6 +314,18 @@ def test_second_gradients_of_pools(call):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("program", ["x * z", "x / z", "z / x", "z * x - z", "(x * z) ** 2"])
+def test_a_complex_number_leaves_the_precision_of_arrays(program):
+    """What comes back to the array is cast no more, and what comes back to the number is."""
+    seen = []
+    for t in (symgrad, torch):
+        x = t.tensor([0.5, 1.0, 1.5], requires_grad=True)
+        z = t.tensor(0.646 - 1.097j, dtype=t.complex128, requires_grad=True)
+        found = t.autograd.grad(eval(program, {"x": x, "z": z}).abs().sum(), (x, z), create_graph=True)  # noqa: S307
+        seen.append([(type(g.grad_fn).__name__, g._version) for g in found])
+    assert seen[0] == seen[1]
+
+
 TAKEN = {
     "a layer": lambda t, F, x, m: F.linear(x.outer(x), m),
     "a layer with bias": lambda t, F, x, m: F.linear(x.outer(x).detach(), m, m[:, 0].detach()),

@@ -281,6 +281,8 @@ class Answering:
                 return np.broadcast_to(False, shape_of(self.node))[index.filled(places)].shape
         if part.shape in self.letters:
             return self.letters[part.shape].shape
+        if part.word == "Conj":
+            return args[0].shape
         if part.word == "T" and len(args[0].shape) == 2:
             return args[0].shape[::-1]
         if part.word == "Mm" and any(len(arg.shape) == 2 for arg in args):
@@ -326,7 +328,8 @@ class Answering:
         return self._cast(value, wanted)
 
     def _cast(self, value: Value, wanted: Any) -> Value:
-        if is_real_floating(value.dtype) and value.dtype != wanted and (is_complex(wanted) or is_real_floating(wanted)):
+        known = is_real_floating(value.dtype) or (is_complex(value.dtype) and is_complex(wanted))
+        if known and value.dtype != wanted and (is_complex(wanted) or is_real_floating(wanted)):
             value = self.step("ToCopy", [value], value.shape)
             value.dtype = wanted
         return value
@@ -367,12 +370,20 @@ def _dtype(word: str, args: list[Value]) -> Any:
     known = [arg for arg in args if is_complex(arg.dtype) or (arg.dtype is not None and is_real_floating(arg.dtype))]
     if not known:
         return None
-    found = max(known, key=lambda arg: (is_complex(arg.dtype), arg.shape != (), arg.dtype.itemsize)).dtype
+    chief = max(known, key=lambda arg: (is_complex(arg.dtype), arg.shape != (), arg.dtype.itemsize))
+    found, arrays = chief.dtype, [arg.dtype for arg in known if arg.shape != ()]
     if word in ("ViewAsReal", "Abs", "Angle"):
         return _REAL.get(found, found)
     if word == "ViewAsComplex":
-        return next((c for c, real in _REAL.items() if real == found), found)
+        return _complex(found)
+    if is_complex(found) and chief.shape == () and arrays:  # a number makes complex, and leaves the precision
+        return _complex(max(arrays, key=lambda dtype: dtype.itemsize))
     return found
+
+
+def _complex(dtype: Any) -> Any:
+    """The complex dtype of a real one; itself where there is none."""
+    return next((c for c, real in _REAL.items() if real == dtype), dtype)
 
 
 # ---------------------------------------------------------------------------------------------- one here, several there
