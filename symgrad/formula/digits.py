@@ -5,6 +5,8 @@ What is computed is the formula itself, without rounding on the way: symbols sta
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -26,6 +28,8 @@ _DEEP = 360
 """Digits at which what is 0 is taken for that."""
 _HELD = 20
 """Digits of which floats hold 17."""
+_PRECISIONS = 32
+"""Precisions whose contexts are kept."""
 _FAINT = 1e-330
 """Below the smallest float: what cancels down to here after four rounds is taken for the zero that it may be."""
 
@@ -55,7 +59,7 @@ def all_in_mpmath(roots: Sequence[Term], values: dict[str, Any], sizes: dict[str
     def walk(digits: int, rounding: str) -> list[Any]:
         numbers = Digits(digits, rounding)
         out = numbers.values(roots, values, sizes or {})
-        numbers.mode[1] = "n"  # what is done with the results is rounded as usual
+        numbers.end()
         return out
 
     digits = n + 10
@@ -216,19 +220,39 @@ def in_digits(op: Op) -> Callable[..., Any] | None:
     return None
 
 
+_SPARE: collections.defaultdict[int, list[Any]] = collections.defaultdict(list)
+"""mpmath's contexts by their digits, of walks that have ended: a new one takes as long as a walk over 50 terms."""
+
+
+def _context(digits: int) -> Any:
+    """mpmath's functions at a precision, for one walk at a time."""
+    import mpmath
+
+    with contextlib.suppress(IndexError):
+        return _SPARE[digits].pop()
+    mp: Any = mpmath.MPContext()
+    mp.dps = digits
+    mp.exp = _exponential(mp)
+    for name in _REDUCING:
+        vars(mp)[name] = _bounded(name, getattr(mp, name))
+    return mp
+
+
 class Digits:
     """One walk at one precision, rounded to the nearest number, away from zero (``up``) or towards it (``down``)."""
 
     def __init__(self, digits: int, rounding: str = "nearest"):
-        import mpmath
-
-        self.mp: Any = mpmath.MPContext()
-        self.mp.dps = digits
+        self.digits = digits
+        self.mp = _context(digits)
         self.mode: list[Any] = self.mp._prec_rounding  # mpmath has no other way to choose how it rounds
         self.mode[1] = rounding[0]
-        self.mp.exp = _exponential(self.mp)
-        for name in _REDUCING:
-            vars(self.mp)[name] = _bounded(name, getattr(self.mp, name))
+
+    def end(self) -> None:
+        """What is done with the results is rounded as usual, and another walk may use the context."""
+        self.mode[1] = "n"
+        if len(_SPARE) > _PRECISIONS:
+            _SPARE.clear()
+        _SPARE[self.digits].append(self.mp)
 
     def value(self, root: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
         """The value of a formula as an array of mpmath's numbers."""
