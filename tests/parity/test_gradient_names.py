@@ -230,3 +230,26 @@ def test_a_walk_through_the_graph_of_a_gradient_meets_the_nodes_of_torch(program
                 stack += below
         seen.append((sorted(names.values()), edges))
     assert seen[0] == seen[1]
+
+
+def test_the_layouts_of_a_chain_are_found_in_steps_in_proportion_to_its_length(monkeypatch):
+    from symgrad.autograd.graphs import torch_graph
+
+    def asked(length):
+        x = sg.ones(2, 3, requires_grad=True)
+        y = x
+        for _ in range(length):
+            y = (y * x).sin()
+        (g,) = sg.autograd.grad(y.sum(), x, create_graph=True)
+        count, edges_of = [0], torch_graph.edges_of
+
+        def counted(node):
+            count[0] += 1
+            return edges_of(node)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(torch_graph, "edges_of", counted)
+            assert g.grad_fn.name() == "AddBackward0"
+        return count[0]
+
+    assert asked(80) < 5 * asked(20)

@@ -451,23 +451,39 @@ def _in_place(node: Any) -> bool:
     return dims is not None and list(dims) == sorted(dims)
 
 
+_LAID: weakref.WeakKeyDictionary[Any, tuple[bool, bool, bool]] = weakref.WeakKeyDictionary()
+"""What is known of the layout of places: turned round, made of repeated rows, and copied since."""
+
+
 def _turned(place: Any) -> bool:
-    turned = copied = False
+    turned, repeated, copied = _laid(place)
+    return turned and (copied or not repeated)  # repeated rows lie in no order, copies of them one after the other
+
+
+def _laid(place: Any) -> tuple[bool, bool, bool]:
+    """The layout of a place, which is kept for all places on the way to where it is decided."""
+    path, found = [], (False, False, False)
     while place is not None:
-        edges = edges_of(place) if place.__class__ in (Step, Node) else ()
+        inner = place.__class__ in (Step, Node)
+        if inner and place in _LAID:
+            found = _LAID[place]
+            break
+        edges = edges_of(place) if inner else ()
         name = name_of(place).removesuffix("Backward0") if edges else ""
-        if name in ("T", "Transpose", "Permute"):
-            turned ^= not _in_place(place)
+        if name == "Expand":
+            found = (False, True, False)
+            break
+        if name in _BY_COLUMNS and edges:
+            found = (True, False, False)
+            break
+        moved = name in ("T", "Transpose", "Permute")
+        if not moved and (name in SHAPED or not edges):
+            break
+        path.append((place, moved and not _in_place(place), not moved))
+        if moved:
             place = edges[0][0]
-        elif name == "Expand":  # rows that are one and the same lie in no order, copies of them one after the other
-            return turned and copied
-        elif name in _BY_COLUMNS and edges:
-            return not turned
-        elif name in SHAPED or not edges:
-            return turned
         else:  # element by element, laid out as the first argument
-            place, copied = (
-                next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None),
-                True,
-            )
-    return turned
+            place = next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None)
+    for passed, exchanged, made in reversed(path):
+        found = _LAID[passed] = (found[0] ^ exchanged, found[1], found[2] or made)
+    return found
