@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import OF_SIZES
+from symgrad.compiler.program import OF_SIZES, build
 from symgrad.compiler.trace import Output, Trace, is_array, trace
 from symgrad.errors import SymgradError
 from symgrad.formula.joined import joined
-from symgrad.formula.term import SIZE, evaluate, postorder
+from symgrad.formula.term import SIZE, evaluate, postorder, size_letter
+from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded, plain
@@ -51,6 +52,7 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     same = all(_same_at(function, args, found, sizes, grown) for sizes in moves)
     far = _far(found)
     if same and not any(_other_at(function, args, found, sizes) for sizes in far):
+        note_order(function, args, found)
         return set(), grown
     alone = {
         letter
@@ -75,6 +77,7 @@ def with_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) 
     whole = _joined(traces, [{s: t[s] for s in moves[0] if s.isidentifier()} for t in (found.sizes, *moves)])
     if whole is None or any(_other_at(function, args, whole, sizes) for sizes in _far(found)):
         return None
+    note_order(function, args, whole)
     return whole
 
 
@@ -181,13 +184,24 @@ def _fewer(found: Trace) -> dict[str, int]:
     return fewer
 
 
-def _far(found: Trace) -> list[dict[str, int]]:
-    """Sizes at which the function may take another way: the smallest, the other way round, and as large as is cheap."""
+def note_order(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> None:
+    """Let a trace hold for arrays that are as tall or as wide as they are, where others give other numbers.
+
+    An op has as many singular values as the smaller size says.
+    """
     letters = sorted(_moves(found)[0], key=found.sizes.__getitem__)
     turned = {a: found.sizes[b] for a, b in zip(letters, reversed(letters), strict=True)}
+    if len(letters) > 1 and _other_at(function, args, found, turned):
+        less = lookup("lt")
+        found.compared = [*found.compared, *(less(*map(size_letter, pair)) for pair in itertools.pairwise(letters))]
+
+
+def _far(found: Trace) -> list[dict[str, int]]:
+    """Sizes at which the function may take another way: the smallest, and as large as is cheap."""
+    letters = _moves(found)[0]
     times = ({s: k * found.sizes[s] + 1 for s in letters} for k in (1000, 300, 100, 30, 10))
     many = next((sizes for sizes in times if _widest(found, sizes) <= LARGE), {})
-    return [sizes for sizes in (_fewer(found), turned if len(letters) > 1 else {}, many) if sizes]
+    return [sizes for sizes in (_fewer(found), many) if sizes]
 
 
 def _widest(found: Trace, sizes: Mapping[str, int]) -> int:
@@ -247,12 +261,14 @@ def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, s
     other = _trace_at(function, args, found, _followed(found, sizes)) if sizes and holds_at(found, sizes) else None
     if other is None or (_same_terms(found, other) and _same_surroundings(found, other, {})):
         return False
+    program = build(found)
     values = {i.name: i.value for i in (*other.inputs, *other.constants)}
-    known = {**found.sizes, **_followed(found, sizes)}
-    for here, there in zip(found.outputs, other.outputs, strict=False):
-        with suppress(SymgradError, ValueError, TypeError, ArithmeticError, LookupError, np.linalg.LinAlgError):
-            given, exact = evaluate(here.term, values, known), evaluate(there.term, values, other.sizes)
-            if np.shape(given) != np.shape(exact) or not np.allclose(given, exact, rtol=1e-4, equal_nan=True):
+    with suppress(SymgradError, ValueError, TypeError, ArithmeticError, LookupError, np.linalg.LinAlgError):
+        with np.errstate(all="ignore"):
+            given = program.function(**{a.name: values[a.name] for a in program.arguments if a.name in values})
+        for mine, there in zip(given if len(program.results) > 1 else (given,), other.outputs, strict=False):
+            exact = evaluate(there.term, values, other.sizes)
+            if np.shape(mine) != np.shape(exact) or not np.allclose(mine, exact, rtol=1e-4, equal_nan=True):
                 return True
     return False
 

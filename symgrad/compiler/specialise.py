@@ -17,7 +17,7 @@ import numpy as np
 
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, with_sizes
+from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, note_order, with_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
@@ -311,7 +311,9 @@ class Specialised:
             given = {n for i in found.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}
             alone = None if given <= sizes else sizes
             with fixed(alone), made_as(recipes):
-                return build(guarded(trace(self.function, args)), name, stable=self.stable)
+                rest = trace(self.function, args)
+                note_order(self.function, args, rest)
+                return build(guarded(rest), name, stable=self.stable)
 
     def _wider(self, variant: Variant) -> Compiled | None:
         """A program for sizes that are not made of each other, where it gives here what the variant's gives."""

@@ -22,7 +22,7 @@ from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
-from symgrad.formula.term import Term, as_term, symbol
+from symgrad.formula.term import Term, as_term, size_letter, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.op import lookup
 from symgrad.tape import containers
@@ -324,7 +324,10 @@ def _traced(
 
 
 def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
-    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
+    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes.
+
+    Slices ask for an axis that is as long as they are.
+    """
     found: dict[Term, None] = {}
     known = reading.sizes() if asked else {}
     for name, left, right, answer in asked:
@@ -332,6 +335,8 @@ def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
         if sides[0] is not sides[1]:
             op = lookup(name)
             found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
+    for size, least in reading.least_sizes():
+        found[lookup("ge")(size_letter(size), least)] = None
     return list(found)
 
 
@@ -397,8 +402,7 @@ def _read(
         reading = Verbatim(roots, given, start, watch.passes if len(watch.passes) == 1 else ())
         made.raw, made.passes = reading.raw, len(watch.passes)
     else:
-        numbers = _FIXED.get()
-        reading = Reading(roots, given, {} if numbers is None else None, fixed=numbers or (), counts=False)
+        reading = _read_at_these_sizes(roots, given)
     if made.exact and watch.passes and any(is_narrow(t.dtype) for t in reading.terms.values()):
         raise CompileError("its gradients in half precision round otherwise where a tracer looks on")
     made.sizes = {letter: n for n, letter in reading.letters.items()}
@@ -411,6 +415,18 @@ def _read(
     for read in watch.reads:
         made.guards.append((reading[read.edge], read.seen, read.how))
     return reading
+
+
+def _read_at_these_sizes(roots: Sequence[Any], given: dict[int, str]) -> Reading:
+    """The terms, with letters for those sizes at which they have the shapes that were recorded."""
+    fixed = _FIXED.get()
+    while fixed is not None:
+        reading = Reading(roots, given, fixed=fixed, counts=False)
+        misfits = reading.misfits()
+        if not misfits:
+            return reading
+        fixed |= misfits
+    return Reading(roots, given, {}, counts=False)
 
 
 def _output(reading: Reading | Verbatim, result: Any, out: Any) -> Output:

@@ -196,6 +196,8 @@ def _selected(values: list[Any], k: int) -> int:
 def argtop(x: Any, dim: int, k: int, largest: bool) -> Any:
     """Places of the k largest (smallest) entries in order, nan counting as largest; among equal ones torch's choice."""
     rows = x.swapaxes(dim, -1) if dim != x.ndim - 1 else x
+    if k > rows.shape[-1]:
+        raise ValueError(f"there are no {k} of {rows.shape[-1]} entries")
     places = _first(rows, k + 1, largest)
     if 0 < k <= 16:
         chosen = gather(rows, places, rows.ndim - 1)
