@@ -302,7 +302,8 @@ def finished(
             )
         return into(out, factory, lambda: made, (), {}, told=False)  # type: ignore[no-any-return]
     extra = made.more()
-    extra.site = call_site(depth)
+    if recipe is None or requires_grad or not WATCH.count:  # in a run that is watched, what makes it says more
+        extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
     extra.undetermined = undetermined and recipe is not None

@@ -23,7 +23,20 @@ def warp(A):
     return (sg.sin(A) * (x + 0.5 * y)).sum()
 
 
+def from_zeros(x):
+    state, weights = sg.zeros_like(x), np.ones(len(x))
+    for k in range(3):
+        state = 0.5 * state + weights * x**k
+    return (state**2).sum()
+
+
+def regularised(A):
+    unit = sg.eye(A.shape[1], dtype=A.dtype)
+    return sg.linalg.det(A.T @ A + 0.1 * unit)
+
+
 VECTORS = {
+    "zeros that a variable holds": from_zeros,
     "ones": lambda x: (x**2 * np.ones(x.shape[0])).sum(),
     "ones by len": lambda x: (x**2 * np.ones(len(x))).sum(),
     "one number": lambda x: (np.full(x.shape[0], 0.3) @ x**2).sum(),
@@ -35,6 +48,7 @@ VECTORS = {
     "single precision": lambda x: (x.float() ** 2 * np.ones(len(x), np.float32)).sum().double(),
 }
 GRIDS = {
+    "a unit matrix that a variable holds": regularised,
     "grid": grid,
     "warp": warp,
     "all of one row": lambda A: (A**2 * (np.arange(A.shape[1]) * np.ones(A.shape))).sum(),
