@@ -136,19 +136,37 @@ NEAR = 8
 
 
 def holds_at(found: Trace, sizes: Mapping[str, int]) -> bool:
+    """Whether what the function asked of sizes has the same answers at other ones, and its slices the same lengths."""
+    known = {**found.sizes, **_followed(found, sizes)}
+    return _asked_at(found, sizes) and all(size_value(size, known) >= least for size, least in found.least)
+
+
+def _asked_at(found: Trace, sizes: Mapping[str, int]) -> bool:
     """Whether what the function asked of sizes has the same answers at other ones."""
     known = {**found.sizes, **_followed(found, sizes)}
     return all(evaluate(term, {}, known) for term in found.compared)
 
 
-def guarded(found: Trace) -> Trace:
-    """The trace with what was asked of sizes among what the function looked at: a program for more than one size."""
-    open_sizes = [term for term in found.compared if any(t.op is SIZE for t in postorder([term]))]
-    if not open_sizes:
+def guarded(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace:
+    """The trace with what it asks of sizes among what the function looked at: a program for more than one size."""
+    asked = [term for term in found.compared if any(t.op is SIZE for t in postorder([term]))]
+    short = (row for row in found.least if not _holds_for_short(function, args, found, *row))
+    asked += [lookup("ge")(size_letter(size), least) for size, least in short]
+    if not asked:
         return found
     made = copy.copy(found)
-    made.guards = [*found.guards, *((term, np.array(True), OF_SIZES) for term in open_sizes)]
+    made.guards = [*found.guards, *((term, np.array(True), OF_SIZES) for term in asked)]
     return made
+
+
+def _holds_for_short(function: Callable[..., Any], args: Sequence[Any], found: Trace, size: str, least: int) -> bool:
+    """Whether a program gives what its function does where an axis is a little too short for a slice: a sum does."""
+    if not size.isidentifier():
+        return False
+    shorter = _followed(found, {size: least - 1})
+    runs = min(shorter.values()) >= 0 and _asked_at(found, shorter)
+    other = _trace_at(function, args, found, shorter) if runs else None
+    return other is not None and bool(_agrees(found, other))
 
 
 def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
@@ -261,6 +279,11 @@ def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, s
     other = _trace_at(function, args, found, _followed(found, sizes)) if sizes and holds_at(found, sizes) else None
     if other is None or (_same_terms(found, other) and _same_surroundings(found, other, {})):
         return False
+    return _agrees(found, other) is False
+
+
+def _agrees(found: Trace, other: Trace) -> bool | None:
+    """Whether the program of a trace gives what another one at other sizes does; None where one of them fails."""
     program = build(found)
     values = {i.name: i.value for i in (*other.inputs, *other.constants)}
     with suppress(SymgradError, ValueError, TypeError, ArithmeticError, LookupError, np.linalg.LinAlgError):
@@ -269,8 +292,9 @@ def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, s
         for mine, there in zip(given if len(program.results) > 1 else (given,), other.outputs, strict=False):
             exact = evaluate(there.term, values, other.sizes)
             if np.shape(mine) != np.shape(exact) or not np.allclose(mine, exact, rtol=1e-4, equal_nan=True):
-                return True
-    return False
+                return False
+        return True
+    return None
 
 
 def _trace_at(

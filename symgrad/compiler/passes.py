@@ -118,7 +118,7 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
         if term.shape and a.op.name == "mul" and a.fits(term):
             for big, v in (a.args, a.args[::-1]):
                 small = _broadcast((v, u))
-                dtype = v.dtype if is_weak(u) else u.dtype if is_weak(v) else term.dtype
+                dtype = a.op(v, u).dtype if is_weak(u) or is_weak(v) else term.dtype
                 smaller = big.shape == term.shape and small is not None and len(small) < len(big.shape)
                 if smaller and _as_precise(dtype, term.dtype):
                     factor = _regrouped(make(a.op, (v, u), {}, small, dtype), (v, u))

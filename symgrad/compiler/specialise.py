@@ -301,11 +301,11 @@ class Specialised:
             sizes, grown = fixed_sizes(self.function, variant.example, found)
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
-                whole = guarded(found)
+                whole = guarded(self.function, variant.example, found)
                 return program if whole is found else build(whole, name, stable=self.stable)
             joined = with_sizes(self.function, variant.example, found) if sizes else None
             if joined is not None:
-                return build(guarded(joined), name, stable=self.stable)
+                return build(guarded(self.function, variant.example, joined), name, stable=self.stable)
             args = filled(variant.example, [i.value for i in found.inputs])
             # Where no size is free, those of constants are not, either.
             given = {n for i in found.inputs for s, n in zip(i.shape, np.shape(i.value), strict=True) if s != n}
@@ -313,7 +313,7 @@ class Specialised:
             with fixed(alone), made_as(recipes):
                 rest = trace(self.function, args)
                 note_order(self.function, args, rest)
-                return build(guarded(rest), name, stable=self.stable)
+                return build(guarded(self.function, variant.example, rest), name, stable=self.stable)
 
     def _wider(self, variant: Variant) -> Compiled | None:
         """A program for sizes that are not made of each other, where it gives here what the variant's gives."""
@@ -324,7 +324,9 @@ class Specialised:
             return None
         if not holds_at(other, program.trace.sizes):
             return None
-        made = build(guarded(other), self.name if self.named else None, stable=self.stable)
+        made = build(
+            guarded(self.function, variant.example, other), self.name if self.named else None, stable=self.stable
+        )
         row = [i.value for i in program.trace.inputs]
         live = [a.default for a in program.arguments if a.default is not None]
         found, known = made.function(*row), program.function(*row, *live)

@@ -22,7 +22,7 @@ from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
-from symgrad.formula.term import Term, as_term, size_letter, symbol
+from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.op import lookup
 from symgrad.tape import containers
@@ -82,6 +82,7 @@ class Trace:
     guards     (term, value seen, how) for every value the function looked at
     sizes      the size every letter stood for
     compared   the comparisons of sizes that the function made, or their opposites: they are true
+    least      sizes of axes, and how long they must be for slices of them to be as long as the terms say
     base       the trace this one is the derivative of, or None
     recorded   whether it was read from a tape, where nobody knows what is a derivative
     numbers    whether it made plain numbers of tensors, of which derivatives know nothing
@@ -101,6 +102,7 @@ class Trace:
         self.guards: list[tuple[Term, Any, str]] = []
         self.sizes: dict[str, int] = {}
         self.compared: list[Term] = []
+        self.least: list[tuple[str, int]] = []
         self.base: Trace | None = None
         self.recorded = False
         self.plain = False
@@ -115,7 +117,7 @@ class Trace:
         made = Trace(name)
         made.inputs, made.constants, made.arguments = self.inputs, self.constants, self.arguments
         made.guards, made.sizes, made.exact, made.raw = self.guards, self.sizes, self.exact, self.raw
-        made.compared = self.compared
+        made.compared, made.least = self.compared, self.least
         made.outputs, made.structure = list(outputs), structure
         made.base = self
         return made
@@ -320,14 +322,12 @@ def _traced(
     reading = _read(made, tensors, names, leaves, watch, start)
     if isinstance(reading, Reading):
         made.compared = _compared(reading, asked)
+        made.least = list(dict.fromkeys(reading.least_sizes()))
     return made, result
 
 
 def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
-    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes.
-
-    Slices ask for an axis that is as long as they are.
-    """
+    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
     found: dict[Term, None] = {}
     known = reading.sizes() if asked else {}
     for name, left, right, answer in asked:
@@ -335,8 +335,6 @@ def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
         if sides[0] is not sides[1]:
             op = lookup(name)
             found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
-    for size, least in reading.least_sizes():
-        found[lookup("ge")(size_letter(size), least)] = None
     return list(found)
 
 

@@ -76,12 +76,16 @@ def number_text(value: Any) -> str:
 
     >>> number_text(0.1 + 0.2), number_text(Fraction(1, 3)), number_text(float("inf")), number_text(-0.0)
     ('0.30000000000000004', '1 / 3', 'np.inf', '-0.0')
+    >>> number_text(1j), number_text(-1j), number_text(2 + 1j)
+    ('1j', 'complex(-0.0, -1.0)', 'complex(2.0, 1.0)')
     """
     if isinstance(value, str):
         return f"np.{value}"
     if isinstance(value, Fraction):
         return f"{value.numerator} / {value.denominator}"
     if isinstance(value, complex):
+        if repr(value.real) == "0.0" and 0 < value.imag < np.inf:
+            return repr(value)
         return f"complex({number_text(value.real)}, {number_text(value.imag)})"
     if isinstance(value, float):
         if value != value:

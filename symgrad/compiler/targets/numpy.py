@@ -163,7 +163,8 @@ class Writer:
     def _numbers(self, term: Term, texts: list[str]) -> list[str]:
         """Plain numbers as NumPy scalars where a Python number would not do.
 
-        Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex.
+        Functions that change shape need an array; and a Python complex times a NumPy float is a Python complex, but
+        times an array it is an array.
         What is chosen beside a plain 0, or between two plain numbers, has its dtype from nowhere else.
         """
         if self.weak.isdisjoint(term.args):
@@ -176,7 +177,7 @@ class Writer:
             return [typed_number(texts[0], term.dtype) if typed else texts[0], *texts[1:]]
         alone = term.op.kind != "elementwise" and all(a in self.weak for a in term.args)  # nothing else has the dtype
         if not alone and (term.op.kind == "elementwise" if term.op.weak is None else term.op.weak):
-            wanted = [isinstance(a.number, complex) for a in term.args]
+            wanted = [isinstance(a.number, complex) and not term.shape for a in term.args]
         else:
             wanted = [a in self.weak for a in term.args]
         return [

@@ -261,12 +261,17 @@ def least_sizes(shape: tuple[Any, ...], index: Index) -> list[tuple[str, int]]:
     found, axis = [], 0
     for p in full:
         if isinstance(p, slice) and isinstance(shape[axis], str):
-            found.append((shape[axis], _least(p)))
+            found.append((shape[axis], least_size(p)))
         axis += _axes_used(p)
     return [(size, least) for size, least in found if least > 0]
 
 
-def _least(part: slice) -> int:
+def least_size(part: slice) -> int:
+    """How long an axis must be for a slice of it to be as long as is said where only its letter is known.
+
+    >>> least_size(slice(2, 6)), least_size(slice(-3, None)), least_size(slice(1, -2)), least_size(slice(None, None, 2))
+    (6, 3, 3, 0)
+    """
     start, stop, step = part.start or 0, part.stop, part.step or 1
     if stop is not None and (start < 0) == (stop < 0):
         places = range(start, stop, step)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.proving.in_c import called, library, text_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -37,3 +38,30 @@ def test_the_other_shape_is_refused_and_the_self_test_has_this_one(tmp_path, nam
     assert call(*map(ctypes.c_ssize_t, shape[::-1]), *pointers) == 2
     assert (found == 7).all()
     assert call(*map(ctypes.c_ssize_t, shape), *pointers) == 0
+
+
+def run(function, a, tmp_path):
+    """The first result of the C file of a function, and the program."""
+    program = sg.compile(function, np.eye(4) + 0.1, name="p").program
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, a)
+    assert status == 0
+    return outs[0], program
+
+
+@pytest.mark.parametrize("function", [sg.linalg.eigvalsh, sg.func.grad(lambda a: sg.linalg.eigvalsh(a)[0])])
+@pytest.mark.parametrize("scale", [1e200, 1.0, 1e-200])
+def test_eigenvalues_of_large_and_of_small_matrices(tmp_path, scale, function):
+    """Whose squares overflow, or vanish."""
+    a = np.random.default_rng(1).normal(size=(4, 4))
+    a = (a + a.T) * scale
+    found, program = run(function, a, tmp_path)
+    np.testing.assert_allclose(found, program(a), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("function", [sg.linalg.eigvalsh, sg.linalg.svdvals])
+def test_entries_that_are_no_numbers_have_no_decomposition(tmp_path, function, value):
+    a = np.eye(4) + 0.1
+    a[3, 1] = a[1, 3] = value
+    assert np.isnan(run(function, a, tmp_path)[0]).all()

@@ -77,3 +77,17 @@ def test_what_is_asked_of_sizes_is_asked_by_the_file(tmp_path):
         assert status == code
         if not code:
             np.testing.assert_allclose(outs[0], 2 * A)
+
+
+@needs_cc
+def test_arrays_that_are_too_short_for_a_slice_are_refused(tmp_path):
+    """A file of loops would read what is not there."""
+    program = sg.compile(sg.func.grad(lambda x: (x[:4] ** 2).sum() + x[-1:2:-2].sum()), rng.random(9)).program
+    text = text_of(program, tmp_path)
+    built = library([text], tmp_path)
+    for n, refused in ((3, True), (4, False), (7, False)):
+        x = rng.random(n)
+        outs, status = called(built, program, text, x)
+        assert (status == 2) == refused
+        if not refused:
+            np.testing.assert_allclose(outs[0], program(x), rtol=1e-12)

@@ -172,3 +172,19 @@ def test_what_c_does_not_have_is_refused_by_name(name, tmp_path):
     f, x, words = REFUSED[name]
     with pytest.raises(CompileError, match=words):
         sg.compile(f, x).program.save(tmp_path / "f.c")
+
+
+@needs_cc
+def test_imaginary_factors_of_small_parts(tmp_path):
+    """1j times an entry of a vector is complex, whatever order the program multiplies in."""
+
+    def size(p, w):
+        return sg.abs(p[0] + 1j * w * p[1] + 1 / (1j * w * p[2])).sum()
+
+    p, w = np.array([1.0, 0.3, 2.0]), rng.random(5) + 0.5
+    program = sg.compile(sg.func.grad(size), p, w).program
+    assert "complex128(complex" not in program.source
+    text = text_of(program, tmp_path)
+    outs, status = called(library([text], tmp_path), program, text, p, w)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], sg.func.grad(size)(sg.tensor(p), sg.tensor(w)).numpy(), rtol=1e-12)

@@ -109,14 +109,23 @@ static int cholesky(ptrdiff_t n, NUMBER *a)
     return 0;
 }""",
     "eigen": """\
-/* Ascending eigenvalues of a symmetric a (n, n), read up to its diagonal; vectors are columns of v. */
+/* Ascending eigenvalues of a symmetric a (n, n), read up to its diagonal; vectors are columns of v. All are nan where
+   an entry is not finite. */
 static void eigen(ptrdiff_t n, NUMBER *a, NUMBER *v, double *values)
 {
+    double most = 0, none = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = 0; j < n; j++) {
-            if (j > i) a[i * n + j] = conjugate(a[j * n + i]);
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            double size = size_of(a[i * n + j]);
+            none += 0 * size;
+            if (size > most) most = size;
+        }
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            if (most > 0) a[i * n + j] /= most; /* whose square neither overflows nor vanishes */
             if (j == i) a[i * n + j] = real_part(a[i * n + j]);
-            v[i * n + j] = i == j;
+            a[j * n + i] = conjugate(a[i * n + j]);
+            v[i * n + j] = v[j * n + i] = (i == j) + none;
         }
     for (int sweep = 0; sweep < 60; sweep++) { /* of Jacobi's rotations; the rest falls quadratically */
         double rest = 0, all = 0;
@@ -150,7 +159,7 @@ static void eigen(ptrdiff_t n, NUMBER *a, NUMBER *v, double *values)
                 }
             }
     }
-    for (ptrdiff_t i = 0; i < n; i++) values[i] = real_part(a[i * n + i]);
+    for (ptrdiff_t i = 0; i < n; i++) values[i] = (most > 0 ? most : 1) * real_part(a[i * n + i]) + none;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t least = i;
         for (ptrdiff_t j = i + 1; j < n; j++)
@@ -213,20 +222,22 @@ static void beside(ptrdiff_t n, ptrdiff_t j, const NUMBER *columns, NUMBER *x)
 }""",
     "svd": """\
 /* a (m, n) = u diag(s) vh with k = min(m, n), s descending, by Jacobi's rotations of the columns of the taller of a
-   and its adjoint. Rooms: w for m * n numbers, v for k * k. */
+   and its adjoint; all are nan where an entry is not finite. Rooms: w for m * n numbers, v for k * k. */
 static void svd(ptrdiff_t m, ptrdiff_t n, const NUMBER *a, NUMBER *u, double *s, NUMBER *vh, NUMBER *w, NUMBER *v)
 {
     bool tall = m >= n, turning = true;
     ptrdiff_t k = tall ? n : m, l = tall ? m : n;
-    double most = 0;
-    for (ptrdiff_t i = 0; i < m * n; i++)
+    double most = 0, none = 0;
+    for (ptrdiff_t i = 0; i < m * n; i++) {
+        none += 0 * size_of(a[i]);
         if (size_of(a[i]) > most) most = size_of(a[i]);
+    }
     for (ptrdiff_t j = 0; j < k; j++) {
         for (ptrdiff_t i = 0; i < l; i++) {
             NUMBER x = tall ? a[i * n + j] : conjugate(a[j * n + i]);
-            w[j * l + i] = most > 0 ? x / most : x;
+            w[j * l + i] = (most > 0 ? x / most : x) + none;
         }
-        for (ptrdiff_t i = 0; i < k; i++) v[j * k + i] = i == j;
+        for (ptrdiff_t i = 0; i < k; i++) v[j * k + i] = (i == j) + none;
     }
     for (int sweep = 0; sweep < 60 && turning; sweep++) {
         turning = false;

@@ -20,6 +20,7 @@ from symgrad.compiler.targets.libraries import CALL, called
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
+from symgrad.ops.indexing.getitem import least_size
 
 FORMS = {**ENTRIES, **LOOPS, **DECOMPOSITIONS}
 """Ops that are neither spelled in operators nor sums of products."""
@@ -96,11 +97,11 @@ class Writer:
         """Where a slice of an axis begins; the axis must reach there."""
         if isinstance(size, int):
             return str(part.indices(size)[0])
+        if needed := least_size(part):
+            self.at_least(self.size(size), needed)
         if part.step is not None and part.step < 0:
             return self._ends(part, size)[0]
         start = part.start or 0
-        if start:
-            self.at_least(self.size(size), abs(start))
         return str(start) if start >= 0 else f"{closed(self.size(size))} - {-start}"
 
     def place(self, index: Any, size: Any) -> str:
