@@ -26,6 +26,7 @@ from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.op import lookup
 from symgrad.tape import containers
+from symgrad.tape.formulas.fitting import known_sizes, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
 from symgrad.tape.formulas.sizes import Comparison, comparisons_noted
@@ -322,14 +323,14 @@ def _traced(
     reading = _read(made, tensors, names, leaves, watch, start)
     if isinstance(reading, Reading):
         made.compared = _compared(reading, asked)
-        made.least = list(dict.fromkeys(reading.least_sizes()))
+        made.least = least_lengths(reading)
     return made, result
 
 
 def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
     """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
     found: dict[Term, None] = {}
-    known = reading.sizes() if asked else {}
+    known = known_sizes(reading) if asked else {}
     for name, left, right, answer in asked:
         sides = reading.number(left, known), reading.number(right, known)
         if sides[0] is not sides[1]:
@@ -420,10 +421,10 @@ def _read_at_these_sizes(roots: Sequence[Any], given: dict[int, str]) -> Reading
     fixed = _FIXED.get()
     while fixed is not None:
         reading = Reading(roots, given, fixed=fixed, counts=False)
-        misfits = reading.misfits()
-        if not misfits:
+        wrong = misfits(reading)
+        if not wrong:
             return reading
-        fixed |= misfits
+        fixed |= wrong
     return Reading(roots, given, {}, counts=False)
 
 

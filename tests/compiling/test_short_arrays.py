@@ -26,6 +26,7 @@ VECTORS = {
 MATRICES = {
     "rows and columns": lambda A: (A[:4, 1:3] ** 2).mean(),
     "singular values": lambda A: sg.linalg.svdvals(A).mean(),
+    "of a constant": lambda A: (A @ sg.eye(A.shape[1], dtype=A.dtype)[:, :2]).mean(),
     "diagonal": lambda A: sg.diagonal(A).mean(),
     "written": lambda A: sg.slice_scatter(A, A[:2] * 2, 0, 0, 2).mean() + A[:3].std(0, unbiased=False).sum(),
 }

@@ -160,7 +160,7 @@ def indexed_shape(shape: tuple[Any, ...], *places: tuple[Any, ...], index: Index
     row = iter(places)
     parts = [_Picks(next(row)) if part is HOLE else part for part in index.parts]
     full: list[Any] = []
-    whole = [slice(None)] * (len(shape) - sum(map(_axes_used, parts)))
+    whole = [slice(None)] * (len(shape) - sum(map(axes_used, parts)))
     for p in parts:
         full.extend(whole if p is Ellipsis else [p])
     if not any(p is Ellipsis for p in parts):
@@ -170,7 +170,8 @@ def indexed_shape(shape: tuple[Any, ...], *places: tuple[Any, ...], index: Index
     return _advanced_shape(shape, full)
 
 
-def _axes_used(part: Any) -> int:
+def axes_used(part: Any) -> int:
+    """How many axes of an array a part of an index takes."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
@@ -185,7 +186,7 @@ def _kept_sizes(shape: tuple[Any, ...], full: list[Any]) -> list[Any]:
             out.append(1)
             continue
         out.append(_cut(shape[axis], p) if isinstance(p, slice) else "taken")
-        axis += _axes_used(p)
+        axis += axes_used(p)
     return out
 
 
@@ -250,35 +251,6 @@ def _cut(size: Any, part: slice) -> Any:
     if start >= 0 and stop is None and step > 0:
         return f"len(range({total_size([size, start], (1, -1))})[::{step}])"
     return f"len(range({size})[{_part_text(part)}])"
-
-
-def least_sizes(shape: tuple[Any, ...], index: Index) -> list[tuple[str, int]]:
-    """Axes that are letters, and how long they must be for their slices to be as long as :func:`indexed_shape` says."""
-    parts = [p for p in index.parts if p is not None]
-    used = sum(map(_axes_used, parts))
-    whole = [slice(None)] * (len(shape) - used)
-    full = [q for p in parts for q in (whole if p is Ellipsis else [p])]
-    found, axis = [], 0
-    for p in full:
-        if isinstance(p, slice) and isinstance(shape[axis], str):
-            found.append((shape[axis], least_size(p)))
-        axis += _axes_used(p)
-    return [(size, least) for size, least in found if least > 0]
-
-
-def least_size(part: slice) -> int:
-    """How long an axis must be for a slice of it to be as long as is said where only its letter is known.
-
-    >>> least_size(slice(2, 6)), least_size(slice(-3, None)), least_size(slice(1, -2)), least_size(slice(None, None, 2))
-    (6, 3, 3, 0)
-    """
-    start, stop, step = part.start or 0, part.stop, part.step or 1
-    if stop is not None and (start < 0) == (stop < 0):
-        places = range(start, stop, step)
-        return max((-p if p < 0 else p + 1 for p in (places[0], places[-1])), default=0) if places else 0
-    if stop is not None:
-        return start - stop if step == 1 and start >= 0 else 0
-    return abs(start) if step > 0 else 0
 
 
 def _indexed_view(x: Any, *places: Any, index: Index) -> Any:
@@ -374,7 +346,7 @@ put_op: Op = primitive(
 def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
     """The views that torch takes one after the other for an index, by name; whole slices are none but alone."""
     parts = index.parts
-    rank = sum(map(_axes_used, parts))
+    rank = sum(map(axes_used, parts))
     if isinstance(index.value, slice):
         return ["Slice"]
     steps, axis, arrays = [], 0, False
@@ -390,7 +362,7 @@ def index_steps(shape: tuple[Any, ...], index: Index) -> list[str]:
             arrays = True
             if not np.ndim(p) and getattr(getattr(p, "dtype", None), "kind", "") == "b":
                 steps.append("Unsqueeze")  # the axis that a mask without axes takes
-        axis += _axes_used(p)
+        axis += axes_used(p)
     return steps + ["Index"] * arrays
 
 

@@ -20,9 +20,9 @@ from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
-from symgrad.ops.indexing.getitem import Index, indexed_shape, least_sizes
+from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.rules.kinks import turned, under
-from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
+from symgrad.ops.shapes.sizes import letters_of, product_size
 from symgrad.tape.formulas.below import NO_ENDS, nodes_below
 from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds, plain_recipe, sources_of
 from symgrad.tape.formulas.hooked import marked, through_hooks
@@ -343,39 +343,6 @@ class Reading:
             sides = (made, self.number(other, known))
             made = lookup(name.removeprefix(TURNED))(*(sides[::-1] if name.startswith(TURNED) else sides))
         return made
-
-    def sizes(self) -> dict[int, str]:
-        """The letters, and what is made of them for the sizes of arrays on the way."""
-        made = {
-            n: size
-            for node in self.nodes
-            for n, size in zip(node.shape, self.terms[id(node)].shape, strict=False)
-            if isinstance(size, str)
-        }
-        return {**made, **self.letters}
-
-    def misfits(self) -> set[int]:
-        """Sizes that cannot be letters: at these values, arrays made of them have other shapes than their terms say.
-
-        ``x[2:6]`` has four entries where x has six, and three where it has five.
-        """
-        values = {letter: n for n, letter in self.letters.items() if letter.isidentifier()}
-        found: set[int] = set()
-        for node in self.nodes:
-            row = zip(self.terms[id(node)].shape, node.shape, strict=False)
-            if any(size_value(size, values) != n for size, n in row if size != n):
-                below = {n for arg in node.args for n in getattr(arg, "raw_shape", ()) if n in self.letters}
-                found |= below or self.letters.keys()
-        return found
-
-    def least_sizes(self) -> list[tuple[str, int]]:
-        """Sizes of axes, and how long they must be for slices of them to be as long as they are here."""
-        found = []
-        for node in self.nodes:
-            index = (node.params or {}).get("index")
-            if isinstance(index, Index) and node.args and id(node.args[0]) in self.terms:
-                found += least_sizes(self.terms[id(node.args[0])].shape, index)
-        return found
 
     def _term(self, node: Node) -> Term:
         op = node.op

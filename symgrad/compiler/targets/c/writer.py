@@ -20,7 +20,7 @@ from symgrad.compiler.targets.libraries import CALL, called
 from symgrad.compiler.trace import Input
 from symgrad.errors import CompileError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term
-from symgrad.ops.indexing.getitem import least_size
+from symgrad.ops.indexing.lengths import least_size
 
 FORMS = {**ENTRIES, **LOOPS, **DECOMPOSITIONS}
 """Ops that are neither spelled in operators nor sums of products."""
