@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.interop.functions import bare, dtype_of, front_of, tensor
+from symgrad.op import shape_of
 from symgrad.op.factories import stretches
 from symgrad.tape.memory.inplace import inplace
 from symgrad.tape.record import Recorded, traced
@@ -46,7 +47,7 @@ def into(
     def fitting(held: Any, *others: Any) -> Any:
         rest = iter(others)
         result = compute(*(held if x is out else next(rest) for x in inputs))
-        shape, wanted = np.shape(result), np.shape(out)
+        shape, wanted = shape_of(result), shape_of(out)
         if shape != wanted and not (widens and stretches(shape, wanted)):
             raise ShapeError(f"{name}(…, out=…): the result has the shape {shape}, and out has {wanted}.")
         dtypes = dtype_of(result), dtype_of(out)
