@@ -81,6 +81,14 @@ class Guards:
         text = spelled(latex(self.program.terms[k], where=False, width=None), "unicode")
         return text if len(text) <= 60 else f"what {self.how[k]} gives"
 
+    def stated(self, source: str, name: str) -> str:
+        """The source of a program, with what holds of the values in its docstring."""
+        before, called, rest = source.partition(f"def {name}(")
+        signature, quotes, body = rest.partition('"""')
+        summary, _, body = body.partition(quotes)
+        words = "; ".join(dict.fromkeys(map(self.words, range(len(self.how)))))
+        return f"{before}{called}{signature}{quotes}{summary}\n\n    Holds where {words}.\n    {quotes}{body}"
+
     def broken(self, row: Sequence[Any]) -> int | None:
         """The first value that is another one for these arguments."""
         found = self.program.function(*row)

@@ -341,8 +341,9 @@ class Specialised:
 
     @property
     def source(self) -> str:
-        """Source of the program traced last."""
-        return self.program.source
+        """Source of the program traced last, which says what must hold of values and sizes that were looked at."""
+        program = self.program
+        return program.source if program.guards is None else program.guards.stated(program.source, program.name)
 
     @property
     def formula(self) -> str:

@@ -299,3 +299,19 @@ def test_sizes_are_no_others_when_nobody_watches():
     sg.compile(long_by_len, x).program  # noqa: B018
     assert type(len(x)) is int
     assert isinstance(builtins.len, BuiltinFunctionType)
+
+
+def test_a_source_says_under_which_conditions_it_holds_and_a_file_at_which_sizes_it_does_not(tmp_path):
+    def gram(A):
+        return sg.trace(A.T @ A) if len(A) > A.shape[1] and A.sum() > 0 else A.sum()
+
+    gradient = sg.compile(sg.func.grad(gram), np.ones((5, 3)), name="gram_gradient")
+    assert '"""A (n, m) -> (n, m) float64.\n\n    Holds where 𝟏ᵀ A 𝟏 > 0 is True; n > m.\n    """\n' in gradient.source
+    exec(gradient.source, place := {"np": np})  # it is still the program
+    assert np.array_equal(place["gram_gradient"](np.ones((4, 2))), np.full((4, 2), 2.0))
+    gradient.save(tmp_path / "gram_gradient.py")
+    spec = importlib.util.spec_from_file_location("gram_gradient", tmp_path / "gram_gradient.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(ValueError, match=r"holds where n > m; here m = 4, n = 3"):
+        module.gram_gradient(np.ones((3, 4)))

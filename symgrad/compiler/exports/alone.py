@@ -295,9 +295,11 @@ def of_sizes(program: Any) -> str:
                 texts[t] = _known(t.params["name"])
             else:
                 texts[t] = repr(t.number) if t.op is NUMBER else IN_PYTHON[t.op.name].format(*map(texts.get, t.args))
-        lines.append(
-            f'    if not {texts[term]}:\n        raise ValueError("{program.name}() holds where {guards.words(k)}")\n'
-        )
+        letters = sorted(set().union(*(letters_of(t.params["name"]) for t in texts if t.op is SIZE)))
+        here = ", ".join(f"{s} = {{sizes['{s}'][0]}}" for s in letters)
+        words = guards.words(k).replace("{", "{{").replace("}", "}}")
+        error = f'ValueError(f"{program.name}() holds where {words}; here {here}")'
+        lines.append(f"    if not {texts[term]}:\n        raise {error}\n")
     return "".join(lines)
 
 
