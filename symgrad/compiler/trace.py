@@ -24,12 +24,11 @@ from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
-from symgrad.op import lookup
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import known_sizes, least_lengths, misfits
+from symgrad.tape.formulas.fitting import compared, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
-from symgrad.tape.formulas.sizes import Comparison, comparisons_noted
+from symgrad.tape.formulas.sizes import comparisons_noted
 from symgrad.tape.graph import Source, sequence
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
@@ -322,21 +321,9 @@ def _traced(
     leaves, made.structure = containers.flatten(result)
     reading = _read(made, tensors, names, leaves, watch, start)
     if isinstance(reading, Reading):
-        made.compared = _compared(reading, asked)
+        made.compared = compared(reading, asked)
         made.least = least_lengths(reading)
     return made, result
-
-
-def _compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
-    """What was asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
-    found: dict[Term, None] = {}
-    known = known_sizes(reading) if asked else {}
-    for name, left, right, answer in asked:
-        sides = reading.number(left, known), reading.number(right, known)
-        if sides[0] is not sides[1]:
-            op = lookup(name)
-            found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
-    return list(found)
 
 
 def note_rewritten(watch: Watch) -> None:

@@ -19,7 +19,9 @@ from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.op import is_complex
 from symgrad.sources.samples import nudged, refuse_samples
 from symgrad.tape import containers
+from symgrad.tape.formulas.fitting import compared
 from symgrad.tape.formulas.reading import Reading
+from symgrad.tape.formulas.sizes import comparisons_noted
 from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded
@@ -104,7 +106,7 @@ class Run:
             call_args.append(containers.unflatten(structure, iter(row)))
         watch = Watch(names=True)
         watch.inputs.update(map(id, tensors))
-        with watch, enable_grad():  # which follows values past a detach
+        with watch, enable_grad(), comparisons_noted() as asked:  # which follows values past a detach
             start = next(sequence)
             result = as_run(function, call_args, args)
             end = next(sequence)
@@ -118,6 +120,7 @@ class Run:
             )
         self.reading = Reading([result.edge(), *(t.edge() for t in tensors)], names, letters, local=True)
         self.reading.span = (start, end)
+        self.reading.compared = compared(self.reading, asked)
         self.term = self.reading[result.edge()]
         self.arguments = set(names.values())
 

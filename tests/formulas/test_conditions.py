@@ -163,3 +163,18 @@ def test_recorded_gradients_remember_the_kinks_of_what_they_derive():
 def test_powers_by_a_number_have_no_kink_of_two_variables():
     assert len(sg.formula(lambda x: ((1 - x) ** 2).sum(), (3,), wrt="x").valid_when) == 0
     assert len(sg.formula(lambda x, y: (x**y).sum(), (3,), (3,), wrt="y").valid_when) > 0
+
+
+def test_what_a_function_asked_of_sizes_is_a_condition_of_its_formula():
+    def scaled(A):
+        n, m = A.shape
+        return (A.T @ A if n > m else A @ A.T).sum() / n
+
+    found = sg.formula(scaled, (5, 3), wrt="A")
+    assert [(c.kind, c.unicode()) for c in found.valid_when] == [("size", "n > m")]
+    assert found.valid_when.hold(A=np.ones((4, 2)))
+    assert not found.valid_when.hold(A=np.ones((2, 4)))
+    assert sg.latex(scaled, (5, 3), conditions=True).endswith("& \\text{valid where}\\; n > m\n\\end{aligned}")
+    assert str(sg.derive(scaled, (3, 5), wrt="A")).endswith("\nvalid where n ≤ m")
+    assert sg.latex(lambda x: x.sum() / min(len(x), 3), (5,), conditions=True).count("n > 3") == 1
+    assert not sg.formula(lambda x: x.sum() / len(x), (5,)).valid_when  # nothing was asked

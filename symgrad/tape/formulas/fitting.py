@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from symgrad.formula.term import postorder
+from collections.abc import Sequence
+
+from symgrad.formula.term import Term, postorder
+from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.indexing.lengths import least_sizes
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.reading import Reading
+from symgrad.tape.formulas.sizes import Comparison
 
 
-def known_sizes(reading: Reading) -> dict[int, str]:
+def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
+    """What a program asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
+    found: dict[Term, None] = {}
+    known = _known_sizes(reading) if asked else {}
+    for name, left, right, answer in asked:
+        sides = reading.number(left, known), reading.number(right, known)
+        if sides[0] is not sides[1]:
+            op = lookup(name)
+            found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
+    return list(found)
+
+
+def _known_sizes(reading: Reading) -> dict[int, str]:
     """The letters, and what is made of them for the sizes of arrays on the way."""
     made = {
         n: size

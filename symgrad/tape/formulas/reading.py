@@ -59,6 +59,7 @@ class Reading:
         self.local = local
         self.terms: dict[int, Term] = {}
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
+        self.compared: list[Term] = []  # what the run asked of sizes; or its opposite: it is true
         self.nodes, leaves = nodes_below(roots, with_places, ends)
         self.recipes: dict[int, Recipe] = {}  # by the identity of constants
         unmade = self._unmade(leaves, names or {})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import SYMBOL, Term, evaluate, number
+from symgrad.formula.term import SIZE, SYMBOL, Term, evaluate, number, postorder
 from symgrad.op import lookup
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.origin import origin_of
@@ -26,10 +26,10 @@ _WORDS = {
 class Condition:
     """One condition.
 
-    ``kind`` is "branch" (a truth value that the program asked for), "index" (an index made of values), "value" (a
-    number taken out of a tensor) or "kink" (a point at which the derivative jumps).  ``term`` is the condition as a
-    formula, or None where it is ``words`` (in which ``{0}`` stands for the formula ``about``); ``where`` is the line of
-    the program, or the op with the kink.
+    ``kind`` is "branch" (a truth value that the program asked for), "size" (what it asked of sizes), "index" (an index
+    made of values), "value" (a number taken out of a tensor) or "kink" (a point at which the derivative jumps).
+    ``term`` is the condition as a formula, or None where it is ``words`` (in which ``{0}`` stands for the formula
+    ``about``); ``where`` is the line of the program, or the op with the kink.
     """
 
     kind: str
@@ -68,8 +68,9 @@ class Condition:
 class Conditions(Sequence[Condition]):
     """All conditions of a formula; a text with one line for each, empty when the formula holds always."""
 
-    def __init__(self, found: Sequence[Condition]):
+    def __init__(self, found: Sequence[Condition], symbols: Sequence[Term] = ()):
         self._found = tuple(dict.fromkeys(found))
+        self._shapes = {str(s.name): s.shape for s in symbols}
 
     def __getitem__(self, k: Any) -> Any:
         return self._found[k]
@@ -98,7 +99,13 @@ class Conditions(Sequence[Condition]):
     def hold(self, **values: Any) -> bool:
         """Whether all conditions that have a formula hold at other values of the symbols."""
         known = {name: np.asarray(value)[()] for name, value in values.items()}
-        return all(bool(np.all(evaluate(c.term, known))) for c in self if c.term is not None)
+        sizes = {
+            letter: n
+            for name, value in known.items()
+            for letter, n in zip(self._shapes.get(name, ()), np.shape(value), strict=False)
+            if isinstance(letter, str)
+        }
+        return all(bool(np.all(evaluate(c.term, known, sizes))) for c in self if c.term is not None)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))
@@ -120,10 +127,16 @@ def conditions(reading: Reading, derivative: bool) -> Conditions:
     mine = {id(leaf) for leaf in reading.leaves}
     before = [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
     found = [_of_look(look, reading) for look in before]
+    found += [Condition("size", _shown(term), "", "sizes") for term in reading.compared if _of_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
         found += _kinks(node, reading)
-    return Conditions(found)
+    return Conditions(found, reading.symbols)
+
+
+def _of_sizes(term: Term) -> bool:
+    """Whether a comparison has sizes, which others may have: two numbers have their answer for good."""
+    return any(t.op is SIZE for t in postorder([term]))
 
 
 def _differentiated(reading: Reading) -> list[Node]:
