@@ -462,8 +462,9 @@ def _turned(place: Any) -> bool:
 
 def _laid(place: Any) -> tuple[bool, bool, bool]:
     """The layout of a place, which is kept for all places on the way to where it is decided."""
-    path, found = [], (False, False, False)
-    while place is not None:
+    path: dict[Any, tuple[bool, bool]] = {}
+    found = (False, False, False)
+    while place is not None and place not in path:  # an array that was written into itself comes round to its node
         inner = place.__class__ in (Step, Node)
         if inner and place in _LAID:
             found = _LAID[place]
@@ -479,11 +480,11 @@ def _laid(place: Any) -> tuple[bool, bool, bool]:
         moved = name in ("T", "Transpose", "Permute")
         if not moved and (name in SHAPED or not edges):
             break
-        path.append((place, moved and not _in_place(place), not moved))
+        path[place] = moved and not _in_place(place), not moved
         if moved:
             place = edges[0][0]
         else:  # element by element, laid out as the first argument
             place = next((arg for arg, _ in edges if tuple(shape_of(arg)) == tuple(shape_of(place))), None)
-    for passed, exchanged, made in reversed(path):
+    for passed, (exchanged, made) in reversed(path.items()):
         found = _LAID[passed] = (found[0] ^ exchanged, found[1], found[2] or made)
     return found
