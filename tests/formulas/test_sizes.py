@@ -164,7 +164,7 @@ MADE_OF = {
     "squared": (lambda n: (n - 1) ** 2, r"\left(n - 1\right)^{2}"),
     "a difference of squares": (lambda n: n**2 - 1, r"n^{2} - 1"),
     "unbiased": (lambda n: n / (n - 1), r"\frac{n}{n - 1}"),
-    "one more": (lambda n: 1 + 1 / n, r"\frac{n + 1}{n}"),
+    "one more": (lambda n: 1 + 1 / n, r"1 + \frac{1}{n}"),
     "in the middle": (lambda n: (n + 1) / 2, r"\frac{n + 1}{2}"),
     "a root": (lambda n: math.sqrt(n - 1), r"\sqrt{n - 1}"),
     "a logarithm": (lambda n: math.log(n + 1), r"\log\left(n + 1\right)"),
