@@ -84,7 +84,7 @@ _COPYING = ("repeat", "tile", "diag", "index_select", "max", "min", "median", "n
             "scatter", "scatter_add", "scatter_reduce", "segment_reduce", "argmax", "argmin", "sort",
             "kron", "roll", "cholesky", "lu_solve", "orgqr", "stft", "svd", "fft.rfft", "linalg.cholesky",
             "linalg.cholesky_ex", "linalg.householder_product", "linalg.lu_solve", "linalg.solve", "linalg.solve_ex",
-            "linalg.solve_triangular", "linalg.svd", "gradient", "nn.functional.group_norm",
+            "linalg.solve_triangular", "linalg.svd", "gradient", "nn.functional.group_norm", "nn.functional.max_pool1d",
             "nn.functional.channel_shuffle", *(f"nn.functional.{kind}_pool{rank}d"
             for kind in ("max", "avg", "adaptive_max", "adaptive_avg") for rank in (2, 3)))  # fmt: skip
 """Functions made of views whose result has memory of its own in torch."""

@@ -32,15 +32,14 @@ def _convolution(axes: int) -> Any:
 
 
 def _line_pool(node: str) -> Any:
-    """Pooling along one axis, which torch does in a picture of one row."""
+    """Pooling along one axis, which torch does in a picture of one row; largest ones directly where nothing follows."""
 
-    @hiding
     def label(out: Any, input: Any, *_: Any, **__: Any) -> str:
         shapes = tuple((*shape[:-1], 1, shape[-1]) for shape in (shape_of(input), shape_of(out)))
         hidden = node.replace(":", "Backward") if ":" in node else f"{node}Backward0"
         return Steps.of("SqueezeBackward1", f"Squeeze:1({node}@1(Unsqueeze@0(x)))", *shapes, hidden=hidden)
 
-    return label
+    return label if node.startswith("MaxPool") else hiding(label)
 
 
 def adaptive_avg(axes: int) -> Any:
