@@ -24,10 +24,11 @@ from symgrad.compiler.program import OF_SIZES, build
 from symgrad.compiler.trace import Output, Trace, is_array, trace
 from symgrad.errors import SymgradError
 from symgrad.formula.joined import joined
-from symgrad.formula.term import SIZE, evaluate, postorder, size_letter
+from symgrad.formula.term import evaluate, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
+from symgrad.tape.formulas.fitting import has_sizes
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
@@ -149,7 +150,7 @@ def _asked_at(found: Trace, sizes: Mapping[str, int]) -> bool:
 
 def guarded(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace:
     """The trace with what it asks of sizes among what the function looked at: a program for more than one size."""
-    asked = [term for term in found.compared if any(t.op is SIZE for t in postorder([term]))]
+    asked = [term for term in found.compared if has_sizes(term)]
     short = (row for row in found.least if not _holds_for_short(function, args, found, *row))
     asked += [lookup("ge")(size_letter(size), least) for size, least in short]
     if not asked:

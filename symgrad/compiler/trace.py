@@ -405,13 +405,13 @@ def _read(
 
 def _read_at_these_sizes(roots: Sequence[Any], given: dict[int, str]) -> Reading:
     """The terms, with letters for those sizes at which they have the shapes that were recorded."""
-    fixed = _FIXED.get()
-    while fixed is not None:
-        reading = Reading(roots, given, fixed=fixed, counts=False)
+    numbers = _FIXED.get()
+    while numbers is not None:
+        reading = Reading(roots, given, fixed=numbers, counts=False)
         wrong = misfits(reading)
         if not wrong:
             return reading
-        fixed |= wrong
+        numbers |= wrong
     return Reading(roots, given, {}, counts=False)
 
 

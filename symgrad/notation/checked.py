@@ -1,4 +1,7 @@
-"""The checks of the lines of a derivation: values against the program, derivatives against differences of it."""
+"""The checks of the lines of a derivation: values against the program, derivatives against differences of it.
+
+Next to a kink no difference tells a slope; there derivatives are compared with the rules of the ops.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from symgrad.sources import Source
 
 CHECKS = 3
 """Random points at which every line is checked."""
-
 
 UNCLEAR = 1e-4
 """How far two differences are apart when no difference tells a slope."""

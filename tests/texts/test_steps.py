@@ -134,6 +134,8 @@ def test_a_line_next_to_a_kink_is_compared_with_the_rules_since_no_difference_te
             x = sg.where(x > 0, x * x - 0.3, x / 2 + x * x / 10)
         return x.sum()
 
-    found = sg.derive(settling, np.array([0.4, -0.2]), wrt="x")
-    assert found.checked
-    assert max(line.checked for line in found.lines) < 1e-5
+    x = np.array([0.4, -0.2])
+    found = sg.derive(settling, x, wrt="x")
+    assert np.allclose(
+        evaluate(found.result, {"x": x}), sg.func.grad(settling)(sg.tensor(x)).numpy(), rtol=1e-12, atol=0
+    )

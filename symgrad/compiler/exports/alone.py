@@ -203,7 +203,7 @@ def _passes(text: str) -> bool:
 def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample: tuple[Any, ...]) -> str:
     arguments, results, loose = sample
     base = base if pairs else None
-    guards = _of_values(program)
+    guards = of_values(program)
     parts = [program, *([base] if base is not None else []), *([guards.program] if guards is not None else [])]
     body = "\n\n".join([_guarded(program), *(p.source for p in parts[1:])])
     body = _without_repeats(body.replace("from __future__ import annotations\n\n", ""))
@@ -239,12 +239,12 @@ def _guarded(program: Any) -> str:
     names = [a.name for a in program.arguments]
     row = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
     checks = f"    {row} = _checked({', '.join(f'{n}={n}' for n in names)})\n"
-    if _of_values(program) is not None:
+    if of_values(program) is not None:
         checks += f"    _same_way({', '.join(a.name for a in program.guards.program.arguments)})\n"
     return f"{head}{found}{signature}\n{doc}\n{checks if names else ''}{body}"
 
 
-def _of_values(program: Any) -> Any:
+def of_values(program: Any) -> Any:
     """What a program looked at, if that was more than sizes."""
     return None if program.guards is None or set(program.guards.how) == {OF_SIZES} else program.guards
 

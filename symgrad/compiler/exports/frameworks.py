@@ -16,8 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.exports.alone import _SMALL, _made, _nested, _shape_source, _steady, docstring, of_sizes, samples
-from symgrad.compiler.program import OF_SIZES
+from symgrad.compiler.exports.alone import (
+    _SMALL,
+    _made,
+    _nested,
+    _shape_source,
+    _steady,
+    docstring,
+    of_sizes,
+    of_values,
+    samples,
+)
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, Rewritten, rewritten
@@ -159,7 +168,7 @@ def run_before(
     ``needed`` is what pip calls the library; ``rewrite`` gives the program in its calls, ``written`` the file with a
     sample of its arguments and results.
     """
-    if program.guards is not None and set(program.guards.how) != {OF_SIZES}:
+    if of_values(program) is not None:
         raise CompileError(
             f"{program.name}() holds for one way through a function that looked at values, so it is not written for "
             f"{target}. Use where(condition, a, b) in the function."

@@ -1,10 +1,10 @@
-"""Whether the letters of a reading stand for the sizes of its arrays: here, and where axes are shorter."""
+"""Sizes that the letters of a reading stand for: what was asked of them, and how long axes must be."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symgrad.formula.term import Term, postorder
+from symgrad.formula.term import SIZE, Term, postorder
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.indexing.lengths import least_sizes
@@ -23,6 +23,11 @@ def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
             op = lookup(name)
             found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
     return list(found)
+
+
+def has_sizes(term: Term) -> bool:
+    """Whether a comparison has sizes, which others may have: two numbers have their answer for good."""
+    return any(t.op is SIZE for t in postorder([term]))
 
 
 def _known_sizes(reading: Reading) -> dict[int, str]:

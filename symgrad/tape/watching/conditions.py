@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.formula.term import SIZE, SYMBOL, Term, evaluate, number, postorder
+from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
 from symgrad.tape.formulas.below import nodes_below
+from symgrad.tape.formulas.fitting import has_sizes
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node
@@ -127,16 +128,11 @@ def conditions(reading: Reading, derivative: bool) -> Conditions:
     mine = {id(leaf) for leaf in reading.leaves}
     before = [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
     found = [_of_look(look, reading) for look in before]
-    found += [Condition("size", _shown(term), "", "sizes") for term in reading.compared if _of_sizes(term)]
+    found += [Condition("size", _shown(term), "", "sizes") for term in reading.compared if has_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
         found += _kinks(node, reading)
     return Conditions(found, reading.symbols)
-
-
-def _of_sizes(term: Term) -> bool:
-    """Whether a comparison has sizes, which others may have: two numbers have their answer for good."""
-    return any(t.op is SIZE for t in postorder([term]))
 
 
 def _differentiated(reading: Reading) -> list[Node]:
