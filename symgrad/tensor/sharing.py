@@ -12,7 +12,7 @@ from symgrad import dtypes
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import refuse
-from symgrad.tape.memory.views import count_change, view_of
+from symgrad.tape.memory.views import count_change
 from symgrad.tape.modes import MODE, no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.facts import with_gradient
@@ -57,10 +57,7 @@ class Sharing(Recorded):
             steps = [math.prod(size[k + 1 :]) for k in range(len(size))] if stride is None else stride
             with no_grad():
                 shown = shown.as_strided(size, steps, storage_offset)
-        if view_of(self) is None:
-            self.more().counted += 1
-        else:
-            count_change(self)  # a view counts with its base, also where its memory is another from now on
+        count_change(self)  # whoever saved the tensor finds it changed, unlike after ``.data``
         tensor.data = shown
         return self
 

@@ -32,6 +32,33 @@ def test_set_of_leaves(t):
         t.ones(2).set_(t.ones(2, dtype=t.int64))
 
 
+@pytest.mark.parametrize("way", ["itself", "its detached", "a view of it"])
+def test_set_is_a_change_of_what_was_saved(t, way):
+    """Backward objects, as to every change in place, and does not read the other memory."""
+    a = t.tensor([1.0, 2.0], requires_grad=True)
+    c = a * 2
+    y = (c * c).sum()
+    z = c.exp().sum()
+    with t.no_grad():
+        {"itself": c, "its detached": c.detach(), "a view of it": c[:]}[way].set_(t.tensor([5.0, 6.0]))
+    assert c._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.* is at version 1; expected version 0"):
+        y.backward()
+    z.backward()
+    assert t.allclose(a.grad, 2 * t.exp(t.tensor([2.0, 4.0])))
+
+
+def test_set_of_a_constant_and_of_a_leaf_that_were_saved(t):
+    a, c = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([2.0, 3.0])
+    y, z = (c * a).sum(), (a * a).sum()
+    with t.no_grad():
+        c.set_(c)
+        a.set_(t.tensor([5.0, 6.0]))
+    for out in (y, z):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.backward()
+
+
 def test_as_subclass(t):
     """A view with the same history."""
 
