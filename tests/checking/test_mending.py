@@ -262,7 +262,7 @@ def test_nothing_but_what_is_written_runs_where_that_is_asked_for():
     written = squares_grad.__code__
     assert check(squares, asked, w, mend=False).mend is None
     assert codes == {written}
-    assert check(squares, asked, w).mend.right == "return -(X.T @ (t - X @ w)) + strength * w"
+    assert check(squares, asked, w).mend.right == "return X.T @ (X @ w - t) + strength * w"
     assert len(codes) > 1
     assert squares_grad.__code__ is written
 

@@ -65,9 +65,62 @@ def without_one(x):
     return g
 
 
+def logistic(w):
+    return (np.log1p(np.exp(X @ w)) - (y > 0) * (X @ w)).sum()
+
+
+def labels_first(w):
+    p = 1 / (1 + np.exp(-(X @ w)))
+    return X.T @ ((y > 0) - p)
+
+
+def cdf(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def pdf(z):
+    return cdf(z) * (1 - cdf(z))
+
+
+def improved(w):
+    eta = X @ w
+    return (eta * cdf(eta) + 0.1 * pdf(eta)).sum()
+
+
+def of_the_integral(w):
+    eta = X @ w
+    return X.T @ (cdf(eta) + eta * cdf(eta) + 0.1 * pdf(eta) * (1 - 2 * cdf(eta)))
+
+
+def shrunk(W):
+    return (W**2).sum() - 2 * np.trace(W)
+
+
+def half_an_identity(W):
+    return 2 * W - np.eye(len(W))
+
+
+def log_sum_exp(w):
+    return np.log(np.exp(w).sum())
+
+
+def divided_by_their_number(w):
+    e = np.exp(w)
+    return e / len(e)
+
+
 @pytest.mark.parametrize(
     ("f", "grad", "at", "right"),
     [
+        (logistic, labels_first, b, "return X.T @ (p - (y > 0))"),
+        (
+            improved,
+            of_the_integral,
+            b,
+            "return X.T @ (cdf(eta) + eta * pdf(eta) + 0.1 * pdf(eta) * (1 - 2 * cdf(eta)))",
+        ),
+        (shrunk, half_an_identity, A, "return 2 * W - 2 * np.eye(len(W))"),
+        (log_sum_exp, divided_by_their_number, b, "return e / sum(e)"),
         (
             gated,
             gates_swapped,

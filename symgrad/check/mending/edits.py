@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from symgrad.check.mending.spots import (
     bare_words,
     called,
     enclosed,
+    is_call,
     is_factor,
     is_operand,
     is_term,
@@ -37,6 +38,7 @@ _TWINS = {
         "log2": "log", "log10": "log", "exp": "expm1 log exp2", "expm1": "exp", "var": "std", "std": "var",
         "floor": "ceil", "ceil": "floor", "abs": "real sign", "real": "imag", "imag": "real", "fft": "ifft",
         "ifft": "fft", "cumsum": "cumprod", "digamma": "gammaln", "gammaln": "digamma", "empty": "zeros", "inv": "pinv",
+        "len": "sum",
     }.items()
 }  # fmt: skip
 
@@ -54,12 +56,14 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
     )
     numbers = list({s.words: s for s in every if _is_number(s.node)})[:MOST_PARTS]
     longer = list({s.words: s for s in every if isinstance(s.node, ast.BinOp)}.values())
+    functions = [name for name, value in routine.held.items() if isinstance(value, FunctionType)][:MOST_PARTS]
     if likely:
-        yield from _of_spots(spots, names, _too_many, _structure)
+        yield from _of_spots(spots, names, _turned, _too_many, _structure)
         yield from _swapped(routine.text, spots)
         yield from _of_spots(
-            spots, names, _exchanged, _thresholds, partial(_numbers, numbers=numbers), _constants, _names_alike,
-            partial(_completed, longer=longer), _places, _axes, _alike_besides,
+            spots, names, partial(_other_functions, functions=functions), _exchanged, _thresholds,
+            partial(_numbers, numbers=numbers), _constants, _names_alike, partial(_completed, longer=longer), _places,
+            _axes, _alike_besides,
         )  # fmt: skip
     else:
         yield from _of_spots(
@@ -123,6 +127,19 @@ def _is_data(value: Any) -> bool:
 Names = list[tuple[str, Any]]
 
 
+def _turned(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """A difference taken the other way round: what people mean by a wrong sign, wherever another would do as well."""
+    node = spot.node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and not _is_number(node.left):
+        yield f"{words_of(spot, node.right)} - {words_of(spot, node.left)}"
+
+
+def _other_functions(spot: Spot, names: Names, functions: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
+    """Another function of the program's: a density for its integral, the function for its derivative."""
+    if isinstance(spot.above, ast.Call) and spot.node is spot.above.func and isinstance(spot.node, ast.Name):
+        yield from functions
+
+
 def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Without a sign, a transpose, a step or a cut; nothing is put around what has one before that is tried."""
     node = spot.node
@@ -146,7 +163,7 @@ def _structure(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         yield from _of_two(spot, node)
     if isinstance(node, ast.Constant) and isinstance(spot.above, ast.Call) and called(spot.above) == "einsum":
         yield from map(repr, _other_letters(node.value) if isinstance(node.value, str) else ())
-    if isinstance(node, ast.Call):
+    if is_call(node):
         yield from _twins(spot, node)
     if isinstance(node, ast.AugAssign):
         target, value = words_of(spot, node.target), words_of(spot, node.value)
@@ -177,7 +194,7 @@ def _added_at(spot: Spot, target: Any, value: str) -> Iterator[str]:
 def _exchanged(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Two elements of a list, or two arguments of a call, in each other's place: the nearest ones first."""
     node = spot.node
-    elements = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+    elements = node.args if is_call(node) else getattr(node, "elts", [])
     words = [bare_words(spot, e) for e in elements]
     pairs = [(i, j) for i, j in itertools.combinations(range(len(words)), 2) if j == i + 1 or len(words) <= MOST_MOVED]
     for i, j in sorted(pairs, key=lambda pair: pair[1] - pair[0]):
@@ -295,7 +312,7 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
 def _axes(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Another axis of a sum or its like, and that axis kept, as a sum that is divided by needs it."""
     node = spot.node
-    if not isinstance(node, ast.Call):
+    if not is_call(node):
         return
     func = words_of(spot, node.func)
     inside = [bare_words(spot, a) for a in node.args]
@@ -318,7 +335,7 @@ def _axes(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
 def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """Other functions of the same kind, functions too many, and sums that were forgotten."""
     node = spot.node
-    if isinstance(node, ast.Call):
+    if is_call(node):
         func = words_of(spot, node.func)
         inside = [bare_words(spot, a) for a in node.args]
         name = called(node)

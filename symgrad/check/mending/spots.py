@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from symgrad.check.mending.routines import Routine
 
@@ -37,7 +37,7 @@ class Spot(NamedTuple):
 _SIZED = frozenset(
     "zeros ones empty eye full arange linspace tile repeat broadcast_to identity indices randn rand normal".split()  # noqa: SIM905  (words)
 )
-"""Functions that make arrays as large as they are told: what they are told stays as it is."""
+"""Functions that make arrays as large as they are told."""
 
 
 def spots_of(routine: Routine) -> Iterator[Spot]:
@@ -58,14 +58,14 @@ def spots_of(routine: Routine) -> Iterator[Spot]:
     stack: list[tuple[Any, Any, Any]] = [(child, root, None) for child in reversed(_bodies(root))]
     while stack:
         node, above, value = stack.pop()
-        if isinstance(node, ast.Call) and called(node) in _SIZED:
-            continue
         if isinstance(node, (ast.Assign, ast.AugAssign)) and sizes & _written(node):
             continue
         if isinstance(node, ast.stmt):
             writing = _first_writing(node)
             value = None if writing is None or isinstance(writing.value, (ast.Tuple, NoneType)) else ends(writing.value)
-        if isinstance(node, ast.Tuple) and isinstance(above, ast.Return):  # several gradients, each by itself
+        if isinstance(node, ast.Call) and not is_call(node):
+            pass  # what it is told stays as it is
+        elif isinstance(node, ast.Tuple) and isinstance(above, ast.Return):  # several gradients, each by itself
             stack.extend((each, node, ends(each)) for each in reversed(node.elts))
         else:
             stack.extend((child, node, value) for child in reversed(list(ast.iter_child_nodes(node))))
@@ -144,6 +144,11 @@ def _is_seen(node: Any, routine: Routine) -> bool:
 def _lines(node: Any, routine: Routine) -> set[int]:
     """The lines of the file that an expression or a statement stands on."""
     return {k + routine.first - 1 for k in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def is_call(node: Any) -> TypeGuard[ast.Call]:
+    """Whether a node is a call whose arguments may be changed: not one that makes an array as large as it is told."""
+    return isinstance(node, ast.Call) and called(node) not in _SIZED
 
 
 def called(node: ast.Call) -> str:
