@@ -83,3 +83,11 @@ def test_a_mistake_in_a_long_loop_costs_little():
 
     report = sg.check(f, grad, 0.7, np.array([0.4, -0.3]))
     assert "0.1 * x is missing, each time" in report.diagnosis.sentence, report
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_real_value_receives_the_real_part_of_a_changed_cotangent():
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    h = x**2
+    surgeon = Surgeon((h * 3).sum())
+    np.testing.assert_array_equal(surgeon.swept(h._node, np.array([1 + 5j, 2 - 1j]), x), [2.0, 8.0])

@@ -119,7 +119,7 @@ class CarefulSweep(QuietSweep):
 
     def __init__(self, root: Node, seed: Any, wanted: Sequence[Any] = ()):
         super().__init__(
-            roots=[(root, np.asarray(seed, root.dtype).reshape(root.shape)[()])],
+            roots=[(root, fit(np.reshape(seed, root.shape), root.shape, root.dtype)[()])],
             wanted=[root, *leaves_below(root), *wanted],  # wanting the root is what leads every node there
         )
 
