@@ -63,3 +63,44 @@ def test_gradients_of_products_lie_as_their_operands(use: str, create_graph: boo
         return g.stride(), g.view(-1).tolist()
 
     assert steps(sg) == steps(torch)
+
+
+IMAGES = {
+    "conv2d": lambda t, x: t.nn.functional.conv2d(x, t.ones(4, 3, 3, 3)),
+    "conv2d with a border": lambda t, x: t.nn.functional.conv2d(x, t.ones(4, 3, 3, 3), padding=1, stride=2),
+    "conv2d in groups": lambda t, x: t.nn.functional.conv2d(x, t.ones(3, 1, 3, 3), padding=1, groups=3),
+    "conv_transpose2d": lambda t, x: t.nn.functional.conv_transpose2d(x, t.ones(3, 2, 3, 3), padding=1),
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x, 3, 2, 1),
+    "avg_pool2d": lambda t, x: t.nn.functional.avg_pool2d(x, 3, 1, 1),
+    "unfold": lambda t, x: t.nn.functional.unfold(x, 3, padding=1),
+    "pad": lambda t, x: t.nn.functional.pad(x, (1, 1, 0, 2)),
+    "flip": lambda t, x: x.flip(2, 3),
+    "cumsum": lambda t, x: x.cumsum(1),
+}
+
+
+@pytest.mark.parametrize("use", IMAGES)
+def test_gradients_on_their_way_may_be_flattened(use: str) -> None:
+    """Hooks, functions of one's own and who asks for a gradient with its graph find it row by row, as in torch."""
+
+    def steps(t: Any) -> list[Any]:
+        seen = []
+
+        class Same(t.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                seen.append((g.stride(), g.view(g.shape[0], -1).shape))
+                return g
+
+        x = t.linspace(-1.0, 1.0, 216).reshape(2, 3, 6, 6).requires_grad_()
+        h = x * 1
+        h.register_hook(lambda g: seen.append((g.stride(), g.view(-1).shape)))
+        ((IMAGES[use](t, h) ** 2).sum() + (IMAGES[use](t, Same.apply(x)) ** 2).sum()).backward()
+        (g,) = t.autograd.grad((IMAGES[use](t, x) ** 2).sum(), x, create_graph=True)
+        return [*seen, g.stride(), g._is_view(), g.view(-1).shape]
+
+    assert steps(sg) == steps(torch)

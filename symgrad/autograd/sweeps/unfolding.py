@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.sweeps.entrances import grad
 from symgrad.op import lookup
@@ -14,6 +16,7 @@ from symgrad.tape import record
 from symgrad.tape.backward.engine import Sweep, passed
 from symgrad.tape.folding import PULL, Call
 from symgrad.tape.graph import Labelled
+from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.anew import Again
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain, root_of, value_of
@@ -41,7 +44,12 @@ def _pulled(
         # Leaves that nobody else knows have no hooks, and a nan is seen where the whole pass ends.
         sweep = Sweep([(root_of(out), g)], targets, False, False, passed, passed, passed, passed, passed)
         sweep.run()
-    return {k: sweep.found.get(leaf) for k, leaf in zip(wanted, targets, strict=True)}
+    return {k: _laid_out(sweep.found.get(leaf), leaf._value) for k, leaf in zip(wanted, targets, strict=True)}
+
+
+def _laid_out(g: Any, x: Any) -> Any:
+    """The gradient of an argument as torch's kernels write it: hooks and functions before it may ask for a ``view``."""
+    return g if not isinstance(g, np.ndarray) or g.flags.c_contiguous else like_the_leaf(g, x)
 
 
 def _in_one_node(found: Sequence[Any], targets: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:

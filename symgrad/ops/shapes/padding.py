@@ -17,10 +17,11 @@ from symgrad.ops.shapes.shaping import flip, owned, spread
 
 
 def _cropped(g: Any, like: Any, widths: tuple[tuple[int, int], ...]) -> Any:
+    """What lies inside of the border, in memory of its own: torch's does, and hooks may flatten it by ``view``."""
     for axis, (before, after) in enumerate(widths):
         if before or after:
             g = narrow_op(g, dim=axis, start=before, length=shape_of(like)[axis])
-    return g
+    return clone(g)
 
 
 def _grown(size: Any, added: int) -> Any:

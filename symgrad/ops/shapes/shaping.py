@@ -433,7 +433,7 @@ def _flip_text(x: str, dims: Sequence[int]) -> str:
 
 flip_op: Op = primitive(
     "flip",
-    lambda x, dims: np.flip(x, dims),
+    lambda x, dims: np.flip(x, dims).copy("K"),
     (lambda g, out, like, *, dims: flip_op(g, dims=dims),),
     linear=True,
     code=_flip_text,
