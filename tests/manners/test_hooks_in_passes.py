@@ -104,3 +104,44 @@ def test_gradients_changed_in_place_by_hooks(t):
         (x * 2).sum().backward()
     assert [g.tolist() for g in kept] == [[20.0, 20.0]] * 2
     assert x.grad.tolist() == [40.0, 40.0]
+
+
+BRANCHES = {
+    "where": lambda t, h: t.where(h > 0.5, h, 0).sum(),
+    "both sides": lambda t, h: t.where(h > 0.5, h, 3 * h).sum(),
+    "nansum": lambda t, h: h.nansum(),
+    "nanmean": lambda t, h: h.nanmean(),
+    "masked_fill": lambda t, h: h.masked_fill(h > 0.5, 0).sum(),
+    "where of one of several": lambda t, h: sum(t.where(a > 0.5, a, 0).sum() for a in h.unbind(0)),
+}
+CHANGES = {
+    "a tensor hook": lambda h, change: h.register_hook(change),
+    "a hook before the node": lambda h, change: h.grad_fn.register_prehook(lambda gs: change(gs[0])),
+    "a hook after the node": lambda h, change: h.grad_fn.register_hook(lambda gs, _: change(gs[0])),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("place", CHANGES)
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_gradients_of_branches_that_hooks_change_in_place(t, branch, place, create_graph):
+    """What a hook writes into a gradient goes on from there, also where entries of it are zero for good."""
+
+    def gradient(change):
+        x = t.tensor([[0.5, -1.0, 2.0], [1.0, 0.25, -3.0]], requires_grad=True)
+        h = x * 2
+        CHANGES[place](h, change)
+        BRANCHES[branch](t, h).backward(create_graph=create_graph)
+        return x.grad.detach()
+
+    def threefold(g):
+        g.mul_(3)
+
+    def one_entry(g):
+        g[0, 1] = 7.0
+
+    plain = gradient(lambda g: None)
+    assert plain.abs().max() > 0
+    assert t.allclose(gradient(threefold), 3 * plain)
+    assert gradient(one_entry)[0, 1] == (14.0 if place != "a hook after the node" else 7.0)

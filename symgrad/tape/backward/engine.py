@@ -29,7 +29,7 @@ from symgrad.tape.backward.order import in_order, tracked
 from symgrad.tape.backward.phases import Turns, note, settle
 from symgrad.tape.backward.siblings import around_hooks, hear_nothing, run_member, siblings_of, tell_missing
 from symgrad.tape.backward.straight import straight
-from symgrad.tape.backward.zeros import structural
+from symgrad.tape.backward.zeros import look, structural
 from symgrad.tape.folding import PULL
 from symgrad.tape.graph import FREED, Labelled, Masked, Node, Parts, Shaped, landing
 from symgrad.tape.memory.anew import Again, read_anew, told_late
@@ -404,8 +404,9 @@ class Sweep:
             g, zeros = g.value, g
         bits, came = self.masks.get(node, node.mask), g
         if node.extra is not None:
+            before = look(g, zeros)
             came, hooked = around_hooks(self, node, g)
-            if hooked is not g:
+            if hooked is not g or look(g, zeros) != before:
                 g, zeros = hooked, None
         if node in self.wanted_nodes:
             # grad() takes what came in where the sweep goes on from here, and else what the hooks made of it: so torch.
@@ -432,8 +433,9 @@ class Sweep:
     def run_node(self, node: Node, bits: int, g: Any, zeros: Masked | None) -> None:
         """Run a node whose gradient is complete: the hooks before it, its rules, the hooks after it."""
         if node.extra is not None:
+            before = look(g, zeros)
             hooked = self.run_pre_hooks(node, g)
-            if hooked is not g:
+            if hooked is not g or look(g, zeros) != before:
                 g, zeros = hooked, None
                 if g is None and node.op.kind != "function":
                     return
@@ -455,10 +457,12 @@ class Sweep:
             results = [c if c is None or getattr(c, "_requires_grad", False) else beside(c, g) for c in results]
         elif role == "empty" and self.create_graph:
             results = [still(c) for c in results]  # torch's zeros that nothing was put into
+        masked = zeros is not None or node.op.structural is not None
+        looks = () if node.extra is None or not node.extra.post else [look(c, masked) for c in results]
         hooked = results if node.extra is None else self.run_post_hooks(node, results, g)
         for i, (c, before) in enumerate(zip(hooked, results, strict=True)):
             if c is not None:
-                if c is before and (zeros is not None or node.op.structural is not None):
+                if c is before and masked and (not looks or look(c, masked) == looks[i]):
                     c = structural(node, i, c, g, zeros, inputs, inner.get(i))
                 self.give(node.args[i], c)
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from symgrad.tape.backward.zeros import look
 from symgrad.tape.graph import Labelled, Masked, Node, NodeExtra, Parts
 
 
@@ -122,13 +123,14 @@ def _hooked(sweep: Any, whole: Siblings, node: Node, g: Any) -> Any:
     for member in by_first_hook(whole.alive()):
         g = grads.pop(member, None)
         came = g.value if g.__class__ is Masked else g
+        before = look(came, came is not g)
         after = came if member.extra is None else sweep.run_hooks(member, came)
         bits = sweep.masks.get(member, member.mask)
         runs = runs or (g is not None and (bool(bits) or sweep.run_wanted))
         if member in sweep.wanted_nodes and g is not None:
             sweep.found[member] = came if bits and not sweep.run_wanted else after
         if after is not None:
-            grads[member] = g if after is came else after
+            grads[member] = g if after is came and look(came, came is not g) == before else after
     if runs and whole.extra is not None and whole.extra.pre:
         before = _parts(sweep, whole)
         after = sweep.run_pre_hooks(whole, before)

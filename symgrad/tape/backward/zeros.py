@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
 from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.rules.fitting import unbroadcast
 from symgrad.ops.shapes.shaping import expand_op
 from symgrad.tape.graph import Masked, Node
+from symgrad.tape.memory.arrays import look_of
 
 
 def structural(node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs: Any, inner: Any) -> Any:
@@ -42,6 +45,11 @@ def structural(node: Node, i: int, c: Any, g: Any, zeros: Masked | None, inputs:
     if node.shape != shape:
         return Masked(c, unbroadcast(cast_op(keep, dtype="int64"), shape) > 0, zeroing)
     return Masked(c, keep, zeroing, inner if inner is not None and inner.dtype == c.dtype else None)
+
+
+def look(cotangent: Any, zeros: Any) -> Any:
+    """What tells whether hooks change a cotangent in place: its structural zeros are entries like others then."""
+    return look_of(np.asarray(getattr(cotangent, "_value", cotangent))) if zeros and cotangent is not None else None
 
 
 def _recorded(cotangent: Any) -> bool:
