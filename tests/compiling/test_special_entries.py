@@ -1,10 +1,13 @@
 """Programs at kinks, at infinity and at nan: the same values, slopes and second slopes as eager calls have there."""
 
+import runpy
+
 import numpy as np
 import pytest
 
 import symgrad as sg
 from symgrad.op import TABLE
+from tests.compiling.test_frameworks import array, precise
 
 F = sg.nn.functional
 PLACES = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, np.inf, -np.inf, np.nan, 0.5, -2.0])
@@ -155,3 +158,28 @@ def test_cross_entropy_of_large_and_infinite_scores():
             got = sg.tape.containers.flatten(sg.compile(function, stable=stable)(scores))[0]
             for a, b in zip(got, want, strict=True):
                 np.testing.assert_allclose(a, b.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+def test_what_has_no_weight_stays_out_of_a_picture_at_another_size(target, tmp_path):
+    def value(x):
+        return F.interpolate(x, size=(5, 8), mode="bilinear")
+
+    def slope(x):
+        return sg.func.grad(lambda x: (value(x) ** 2).sum())(x)
+
+    picture = np.random.default_rng(0).random((1, 2, 3, 4))
+    holes = picture.copy()
+    holes[0, 0, 1, 2], holes[0, 1, 0, 0] = np.inf, np.nan
+    for function in (value, slope):
+        program = sg.compile(function, picture, name="f").program
+        want = function(sg.tensor(holes)).numpy()
+        assert 0 < np.isnan(want).sum() < 20
+        if target == "numpy":
+            np.testing.assert_array_equal(program(holes), want)
+            continue
+        pytest.importorskip(target)
+        program.save(tmp_path / "f.py", target=target)
+        with precise(target):
+            got = runpy.run_path(str(tmp_path / "f.py"))["f"](array(target, holes))
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12)

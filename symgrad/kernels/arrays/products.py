@@ -101,6 +101,21 @@ def cumprod_divided_twice(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
     return np.moveaxis(to_left * right + left * to_right, 0, dim)
 
 
+def weighed(x: Any, weights: Any, dim: int) -> Any:
+    """The product with a matrix (results, entries) along an axis; a weight of 0 keeps out what is not finite."""
+    with np.errstate(invalid="ignore"):
+        out = np.moveaxis(np.tensordot(x, weights, (dim, 1)), -1, dim)
+        if np.isfinite(np.sum(out)):
+            return out
+        lost = ~np.isfinite(x)
+        out = np.ascontiguousarray(np.moveaxis(np.tensordot(np.where(lost, 0, x), weights, (dim, 1)), -1, dim))
+        entries, rows, holes = (np.moveaxis(a, dim, 0) for a in (x, out, lost))
+        for k in np.flatnonzero(np.any(holes, tuple(range(1, x.ndim)))):
+            for i in np.flatnonzero(weights[:, k]):
+                rows[i] += np.where(holes[k], entries[k], 0) * weights[i, k]
+    return out
+
+
 def adjugate(x: Any) -> Any:
     """The transposed cofactor matrix, right for singular matrices too (through the SVD); nan for infinite ones."""
     if np.shape(x)[-1] == 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad import kernels
 from symgrad.op import Op, primitive, sampling, shape_of
 from symgrad.ops.indexing.getitem import index_select
 from symgrad.ops.linalg.contraction import contract
@@ -20,31 +21,15 @@ def _product(x: Any, weights: Any, dim: int) -> Any:
     return contract((x, weights), (labels, (99, dim)), tuple(99 if k == dim else k for k in labels), tuple(sizes))
 
 
-def _sums(x: Any, weights: Any, dim: int) -> Any:
-    """The same, where a weight of 0 keeps out what is not finite."""
-    with np.errstate(invalid="ignore"):
-        out = _product(x, weights, dim)
-        if np.isfinite(np.add.reduce(out, None)):
-            return out
-    lost = ~np.isfinite(x)
-    out = np.ascontiguousarray(_product(np.where(lost, 0, x), weights, dim))
-    entries, rows, holes = (np.moveaxis(a, dim, 0) for a in (x, out, lost))
-    for k in np.flatnonzero(holes.any(tuple(range(1, x.ndim)))):
-        for i in np.flatnonzero(weights[:, k]):
-            rows[i] += np.where(holes[k], entries[k], 0) * weights[i, k]
-    return out
-
-
 weighed_op: Op = primitive(
     "weighed",
-    _sums,
+    kernels.weighed,
     (lambda g, out, likex, weights, *, dim: weighed_op(g, mH(weights), dim=dim), None),
     linear=True,
     infer=lambda x, weights, *, dim: (*x[:dim], weights[0], *x[dim + 1 :]),
     node="Mm",
     define=_product,
-    code=lambda x, weights, dim: f"np.moveaxis(np.tensordot({x}, {weights}, ({dim}, 1)), -1, {dim})",
-    spelled=True,
+    expanded=True,
     example=("matrix", "matrix", {"dim": 1}),
     samples=[
         sampling.many(("real", "n", "m"), ("real", "p", "m"), dim=1),

@@ -51,6 +51,11 @@ KERNELS = {
     left = np.cumprod(np.concatenate((ones, x[..., :-1]), -1), -1)
     right = np.flip(np.cumprod(np.concatenate((ones, np.flip(x[..., 1:], (-1,))), -1), -1), (-1,))
     return np.moveaxis(left * right, -1, dim)""",
+    "weighed": """def weighed(x, weights, dim):
+    near = np.moveaxis(x, dim, -1)
+    lost = np.where(np.isfinite(near), 0, near)[..., None, :]
+    out = np.where(np.isfinite(near), near, 0) @ weights.T + np.sum(np.where(weights != 0, lost * weights, 0), -1)
+    return np.moveaxis(out, -1, dim)""",
     "one_hot": """def one_hot(index, classes, dtype):
     places = index[..., None]
     return (np.where(places < 0, places + classes, places) == np.arange(classes)).astype(dtype)""",
