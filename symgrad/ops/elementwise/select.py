@@ -264,6 +264,7 @@ masked: Op = elementwise(
     weak=False,
     domain=("real", "bool"),
     expanded=True,
+    c="{1} == 0 ? 0 : {0} * {1}",
     doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
 )
 masked.vjps = masked.conj_vjps = masked.jvps = (lambda g, out, likex, keep: masked(g, keep), masked.vjps[1])
@@ -276,6 +277,7 @@ excepted: Op = elementwise(
     define=lambda x, keep: masked(x, keep),
     structural=_excepts,
     domain=("real", "bool"),
+    c="{1} == 0 ? 0 : {0} * {1}",
     doc="masked at points that a rule excepts: formulas hold beside them and do not show them.",
 )
 excepted.vjps = excepted.conj_vjps = excepted.jvps = (lambda g, out, likex, keep: excepted(g, keep), excepted.vjps[1])

@@ -161,3 +161,14 @@ def test_functions_have_their_values_where_their_definitions_have_none(tmp_path)
     rows = [(lambda *xs, name=name: TABLE[name](*xs), xs, xs) for name, xs in EDGES.items()]
     for found, wanted in built_and_called(tmp_path, *rows):
         np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+@needs_cc
+def test_slopes_that_are_excepted_are_zero_beside_what_is_not_finite(tmp_path):
+    """Of c**0 at 0, and of a piece that is not entered: 0 · inf is no slope, and the file had nan there."""
+    powers = sg.func.grad(lambda c, y: sg.prod(c**y, 1).sum())
+    pieces = sg.func.grad(lambda c, y: (1 / sg.relu(c * y)).sum())
+    rows = [(np.array([0.5, 0.0, 2.0]), np.array([[0.0, 0.0, 1.0], [1.0, 2.0, 0.0]]))]
+    for found, expected in built_and_called(tmp_path, (powers, *rows), (pieces, *rows)):
+        assert np.isfinite(expected).any()
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
