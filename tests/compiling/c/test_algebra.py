@@ -172,3 +172,16 @@ def test_slopes_that_are_excepted_are_zero_beside_what_is_not_finite(tmp_path):
     for found, expected in built_and_called(tmp_path, (powers, *rows), (pieces, *rows)):
         assert np.isfinite(expected).any()
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@needs_cc
+def test_what_has_no_weight_stays_out_of_a_picture_at_another_size(tmp_path):
+    def value(x):
+        return sg.nn.functional.interpolate(x, size=(5, 8), mode="bicubic")
+
+    picture = rng.random((1, 2, 3, 4))
+    holes = picture.copy()
+    holes[0, 0, 1, 2], holes[0, 1, 0, 0] = np.inf, np.nan
+    rows = (value, (picture,), (holes,)), (sg.func.grad(lambda x: (value(x) ** 2).sum()), (picture,), (holes,))
+    for found, expected in built_and_called(tmp_path, *rows):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -135,6 +135,17 @@ def _others(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
         w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, own, kind)};")
 
 
+def _weighed(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """Sums of the entries that have a weight."""
+    (x, weights), dim, kind = term.args, term.params["dim"], w.kind(term)
+    with w.over(term.shape) as places, w.accumulator(kind) as (s, own):
+        with w.over([x.shape[dim]]) as (k,):
+            weight = closed(w.entry(weights, args[1], [places[dim], k], own))
+            entry = closed(w.entry(x, args[0], [*places[:dim], k, *places[dim + 1 :]], own))
+            w.line(f"if ({weight} != 0) {s} += {entry} * {weight};")
+        w.line(f"{w.at(target, term.shape, places)} = {w.cast(s, own, kind)};")
+
+
 def _arg(sign: str, last_nan: bool = False) -> Loop:
     """The first place of the largest or smallest entry along an axis; that of the first or last nan."""
 
@@ -265,6 +276,7 @@ LOOPS: dict[str, Form] = {
     "amin": Form(loop=_fold("INFINITY", "{s} = minimum({s}, {x})"), once="all"),
     "prod": Form(loop=_fold("1", "{s} *= {x}"), once="all"),
     "prod_others": Form(loop=_others),
+    "weighed": Form(loop=_weighed),
     "divisible": Form(loop=_divisible),
     "any": Form(loop=_fold("false", "{s} = {s} || {x}"), once="all"),
     "all": Form(loop=_fold("true", "{s} = {s} && {x}"), once="all"),
