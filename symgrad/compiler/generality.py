@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import OF_SIZES, build
-from symgrad.compiler.trace import Output, Trace, is_array, trace
+from symgrad.compiler.program import build
+from symgrad.compiler.trace import OF_SIZES, Output, Trace, is_array, trace
 from symgrad.errors import SymgradError
 from symgrad.formula.joined import joined
 from symgrad.formula.term import evaluate, postorder, size_letter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import linecache
@@ -19,15 +20,17 @@ from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.targets.helpers import helper_sources, unhidden
 from symgrad.compiler.targets.memory import repeated
-from symgrad.compiler.trace import Output, Trace
+from symgrad.compiler.trace import OF_SIZES, Input, Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
+from symgrad.formula.resizing import resized, resized_size
 from symgrad.formula.term import SIZE, rebuild
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.guesses import OF_PROGRAMS, missing
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers
+from symgrad.tape.formulas.fitting import has_sizes
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.following import is_followed
 from symgrad.timing import timed
@@ -53,10 +56,6 @@ def shape_words(shape: Sequence[Any]) -> str:
     if shape == (...,):
         return "(not used)"
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" if shape else "scalar"
-
-
-OF_SIZES = "a size"
-"""How a function looked at what it asked of sizes."""
 
 
 class Guards:
@@ -254,11 +253,18 @@ class Compiled:
             return
         live = {a.name for a in guards.program.arguments}
         k = guards.broken([v for a, v in zip(self.arguments, row, strict=True) if a.default is None or a.name in live])
-        if k is not None:
+        if k is None:
+            return
+        if self.trace is not None and self.trace.recorded:
             raise ArgumentError(
-                f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)}, "
-                "and here it is not. Call what compile() gave, which traces every way, or use where(condition, a, b)."
+                f"{self.name}() is what was recorded at other sizes: it holds where {guards.words(k)}, and here it is "
+                "not. Compile the function in place of its result; or, where len(x) or math.sqrt(n) made plain numbers "
+                "of sizes, take x.shape[0] and n**0.5, which stay sizes."
             )
+        raise ArgumentError(
+            f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)}, "
+            "and here it is not. Call what compile() gave, which traces every way, or use where(condition, a, b)."
+        )
 
     # -------------------------------------------------------------------------------------- text
 
@@ -370,7 +376,7 @@ def load(source: str, name: str, constants: dict[str, Any]) -> Any:
 @timed("codegen", "write program")
 def build(trace: Trace, name: str | None = None, direct: bool | None = None, stable: bool = True) -> Compiled:
     """The program of a trace; ``stable``: parts that overflow or cancel as they are written keep their digits."""
-    name = name or trace.name
+    name, trace = name or trace.name, settled(trace)
     terms = [o.term for o in trace.outputs]
     kernels: dict[str, Any] | None = None
     if trace.exact:
@@ -390,6 +396,31 @@ def build(trace: Trace, name: str | None = None, direct: bool | None = None, sta
         made.guards = Guards(
             build(looked, stable=False), [v for _, v, _ in trace.guards], [how for _, _, how in trace.guards]
         )
+    return made
+
+
+def settled(trace: Trace) -> Trace:
+    """The trace with numbers for sizes of constants that no argument has: they are what they are in every call."""
+    told = {size for i in trace.inputs for size in i.shape}
+    fixed = {s: trace.sizes[s] for c in trace.constants for s in c.shape if s not in told and s in trace.sizes}
+    if not fixed:
+        return trace
+    made = copy.copy(trace)
+    arrays = [*trace.inputs, *trace.constants]
+    found = iter(
+        resized(
+            [*(o.term for o in trace.outputs), *(i.term for i in arrays), *(look[0] for look in trace.guards)], fixed
+        )
+    )
+    made.outputs = [
+        Output(next(found), o.dtype, tuple(resized_size(s, fixed) for s in o.shape), o.derivative)
+        for o in trace.outputs
+    ]
+    arrays = [i if (term := next(found)) is i.term else Input(i.name, term, i.value, i.tensor) for i in arrays]
+    made.inputs, made.constants = arrays[: len(trace.inputs)], arrays[len(trace.inputs) :]
+    looks = [(next(found), seen, how) for _, seen, how in trace.guards]
+    made.guards = [look for look in looks if look[2] != OF_SIZES or has_sizes(look[0])]
+    made.base, made.lettered = None if trace.base is None else settled(trace.base), trace
     return made
 
 

@@ -297,7 +297,7 @@ class Specialised:
             wider = self._wider(variant)
             if wider is not None:
                 return wider
-            found, name = program.trace, self.name if self.named else None
+            found, name = program.trace.lettered or program.trace, self.name if self.named else None
             sizes, grown = fixed_sizes(self.function, variant.example, found)
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
@@ -319,15 +319,16 @@ class Specialised:
         """A program for sizes that are not made of each other, where it gives here what the variant's gives."""
         program = variant.program
         assert program.trace is not None
-        other = apart(self.function, variant.example, program.trace)
+        here = program.trace.lettered or program.trace
+        other = apart(self.function, variant.example, here)
         if other is None or program.guards is not None or fixed_sizes(self.function, variant.example, other)[0]:
             return None
-        if not holds_at(other, program.trace.sizes):
+        if not holds_at(other, here.sizes):
             return None
         made = build(
             guarded(self.function, variant.example, other), self.name if self.named else None, stable=self.stable
         )
-        row = [i.value for i in program.trace.inputs]
+        row = [i.value for i in here.inputs]
         live = [a.default for a in program.arguments if a.default is not None]
         found, known = made.function(*row), program.function(*row, *live)
         if len(made.results) == 1:

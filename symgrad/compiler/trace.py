@@ -25,18 +25,22 @@ from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import compared, least_lengths, misfits
+from symgrad.tape.formulas.fitting import compared, has_sizes, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
-from symgrad.tape.formulas.sizes import comparisons_noted
-from symgrad.tape.graph import Source, sequence
+from symgrad.tape.formulas.sizes import asked_of, comparisons_noted
+from symgrad.tape.graph import Source
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, values_read
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
+
+OF_SIZES = "a size"
+"""How a function looked at what it asked of sizes."""
 
 TAKEN = {"np", "math"}
 """Names that mean something in generated source."""
@@ -84,6 +88,7 @@ class Trace:
     compared   the comparisons of sizes that the function made, or their opposites: they are true
     least      sizes of axes, and how long they must be for slices of them to be as long as the terms say
     base       the trace this one is the derivative of, or None
+    lettered   the same trace before sizes that only constants have became numbers, or None where there are none
     recorded   whether it was read from a tape, where nobody knows what is a derivative
     numbers    whether it made plain numbers of tensors, of which derivatives know nothing
     plain      whether its results are nothing but numbers that it made of tensors, which lead back to nothing
@@ -104,6 +109,7 @@ class Trace:
         self.compared: list[Term] = []
         self.least: list[tuple[str, int]] = []
         self.base: Trace | None = None
+        self.lettered: Trace | None = None
         self.recorded = False
         self.plain = False
         self.numbers = False
@@ -481,6 +487,9 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.constants = constants_of(reading, {i.term for i in made.inputs})
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
+    arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
+    made.compared = compared(reading, asked_of(reading.nodes, [a for a in arrays if a is not None]))
+    made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)]
     return made
 
 

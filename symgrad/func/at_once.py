@@ -23,8 +23,9 @@ from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import BY_HAND, Dual, faced
-from symgrad.tape.graph import Node, Source, sequence
+from symgrad.tape.graph import Node, Source
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.numbering import sequence
 from symgrad.tape.operands import as_operand
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.captured import captured

@@ -27,7 +27,7 @@ from symgrad.ops.shapes.shaping import movedim
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.graph import sequence
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.captured import sharing, transforming

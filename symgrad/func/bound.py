@@ -20,8 +20,8 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.graph import sequence
 from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.standins import inner
 from symgrad.tape.threads import ThreadState

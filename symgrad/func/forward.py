@@ -36,8 +36,8 @@ from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor

@@ -22,8 +22,8 @@ from symgrad.tape import containers
 from symgrad.tape.formulas.fitting import compared
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import comparisons_noted
-from symgrad.tape.graph import sequence
 from symgrad.tape.modes import enable_grad
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import Watch
 from symgrad.tensor.creation import tensor

@@ -18,9 +18,10 @@ from symgrad.op import Op
 from symgrad.op.partials import negated, same, times_first, times_second
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
-from symgrad.tape.graph import Node, sequence
+from symgrad.tape.graph import Node
 from symgrad.tape.layout import arranged
 from symgrad.tape.modes import MODE
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import may_step_aside
 from symgrad.tape.ordinary import ordinary
 from symgrad.tape.products import is_product, product

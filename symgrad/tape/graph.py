@@ -6,7 +6,6 @@ Saved values are freed by backward; the structure stays for as long as something
 
 from __future__ import annotations
 
-import itertools
 import math
 import weakref
 from collections.abc import Callable
@@ -14,9 +13,7 @@ from typing import Any
 
 from symgrad.op import Op
 from symgrad.tape.formulas.sizes import Size
-
-sequence = itertools.count(1)
-"""Creation numbers; they order the graph, since a node is always younger than its arguments."""
+from symgrad.tape.numbering import sequence
 
 FREED: Any = ("freed",)
 """Stands for the saved values of a node once backward has freed them."""

@@ -15,9 +15,10 @@ import numpy as np
 from symgrad.dtypes import NARROW, bool_, float32, float64, int64, is_floating
 from symgrad.op import Op
 from symgrad.tape import record
-from symgrad.tape.graph import Node, sequence
+from symgrad.tape.graph import Node
 from symgrad.tape.memory.views import note_view
 from symgrad.tape.modes import MODE
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import may_step_aside
 from symgrad.tape.record import Recorded, finished, given
 from symgrad.tape.saved import chosen, reads, select_saved

@@ -27,9 +27,10 @@ from symgrad.tape.formulas.constants import sources_of
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.origin import OWN, Origin, origin_of
 from symgrad.tape.formulas.sizes import Measure, Size
-from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source, sequence
+from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import view_of
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.record import Recorded
 

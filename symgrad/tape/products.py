@@ -16,9 +16,10 @@ from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.ops.linalg.contraction import by_columns, pulls
 from symgrad.tape.explaining import explain
-from symgrad.tape.graph import Node, sequence
+from symgrad.tape.graph import Node
 from symgrad.tape.layout import laid_out
 from symgrad.tape.modes import MODE
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import may_step_aside
 from symgrad.tape.ordinary import ordinary
 from symgrad.tape.record import apply

@@ -28,13 +28,14 @@ from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewr
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
 from symgrad.tape.formulas.variables import called_like_variable
-from symgrad.tape.graph import Labelled, Node, Source, sequence
+from symgrad.tape.graph import Labelled, Node, Source
 from symgrad.tape.layout import arranged, laid_out
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.arrays import as_it_is
 from symgrad.tape.memory.versions import Given, changes, note_scalar, set_apart, storage
 from symgrad.tape.memory.views import View, inferred, note_view, out_of_reach
 from symgrad.tape.modes import MODE
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import NODES, observed
 from symgrad.tape.operands import as_operand, promoted, reject_strangers
 from symgrad.tape.saved import select_saved

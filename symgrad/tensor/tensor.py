@@ -21,7 +21,6 @@ from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
-from symgrad.tape.graph import sequence
 from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
@@ -40,6 +39,7 @@ from symgrad.tape.memory.writing import (
     written,
 )
 from symgrad.tape.modes import MODE
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.standins import StandIn
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
@@ -310,11 +310,6 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         if Array in types:
             return NotImplemented
         return call_function(func, args, kwargs)
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise ArgumentError("len() of a 0-d tensor")
-        return int(self._value.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:

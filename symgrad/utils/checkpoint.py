@@ -16,10 +16,10 @@ from typing import Any, Self
 from symgrad.autograd.graphs.saving import saved_tensors_hooks
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
-from symgrad.tape.graph import sequence
 from symgrad.tape.memory.versions import unchanged
 from symgrad.tape.modes import enable_grad, is_grad_enabled
 from symgrad.tape.naming import node_name
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import RUNNING, observe, unobserve
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState

@@ -315,3 +315,21 @@ def test_a_source_says_under_which_conditions_it_holds_and_a_file_at_which_sizes
     spec.loader.exec_module(module)
     with pytest.raises(ValueError, match=r"holds where n > m; here m = 4, n = 3"):
         module.gram_gradient(np.ones((3, 4)))
+
+
+def test_sizes_of_constants_that_no_argument_has_are_asked_of_nobody(tmp_path):
+    """The slice of the constant is long enough for good; a file looked for its size among those of the arguments."""
+    places = np.arange(7)
+
+    def payoff(s, x):
+        u = sg.relu(s * 1.1**places - 1)
+        return (u[1:] - u[:-1]).sum() + (x[2:] * x[:-2]).sum()
+
+    x = rng.random(4)
+    program = sg.compile(sg.func.grad(payoff, argnums=(0, 1)), np.array(1.3), x, name="slope").program
+    program.save(tmp_path / "slope.py")
+    function = loaded(tmp_path / "slope.py")
+    for given in (x, rng.random(9)):
+        slopes = sg.func.grad(payoff, argnums=(0, 1))(sg.tensor(0.9), sg.tensor(given))
+        for got, want in zip(function(np.array(0.9), given), slopes, strict=True):
+            np.testing.assert_allclose(got, want.numpy(), rtol=1e-6)

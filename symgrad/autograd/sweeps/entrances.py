@@ -36,12 +36,13 @@ from symgrad.tape.backward.siblings import siblings_of, together
 from symgrad.tape.backward.tether import held, loosen, tethered
 from symgrad.tape.formulas.origin import Origin, attach
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.graph import Labelled, Node, Parts, Source, sequence
+from symgrad.tape.graph import Labelled, Node, Parts, Source
 from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.naming import node_name
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain, recorded, root_of
 from symgrad.tape.threads import nested

@@ -18,8 +18,9 @@ from symgrad.notices import users_frames
 from symgrad.op import Op, register, shape_of
 from symgrad.ops.noise import SAMPLED
 from symgrad.tape.formulas.names import site_name
-from symgrad.tape.graph import Node, sequence
+from symgrad.tape.graph import Node
 from symgrad.tape.modes import is_grad_enabled
+from symgrad.tape.numbering import sequence
 from symgrad.tape.operands import scalarised
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.saved import select_saved

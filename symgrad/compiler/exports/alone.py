@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import OF_SIZES, build, shape_words
+from symgrad.compiler.program import build, shape_words
 from symgrad.compiler.targets.literals import number_text
+from symgrad.compiler.trace import OF_SIZES
 from symgrad.dtypes import finfo, is_floating, is_real_floating
 from symgrad.errors import ArgumentError, CompileError, SymgradError
 from symgrad.formula.term import NUMBER, SIZE, images, postorder

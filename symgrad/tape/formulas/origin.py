@@ -17,8 +17,8 @@ from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import is_complex
 from symgrad.ops.rules.kinks import in_force
 from symgrad.tape.backward.tether import at, held
-from symgrad.tape.graph import sequence
 from symgrad.tape.memory.versions import changed_since
+from symgrad.tape.numbering import sequence
 
 LIMIT = 64
 """Accumulated passes a gradient remembers; beyond that its formula is a symbol of its own."""

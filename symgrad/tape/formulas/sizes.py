@@ -1,22 +1,28 @@
 """Numbers that know they are sizes, or made of sizes, so that formulas show letters and not numbers.
 
-What a program asks of them (``if n > m``, ``min(n, 10)``, ``n in (2, 3)``) is noted while somebody wants to know: the
-steps that follow hold where the answers are the same.
+What a program asks of them (``if n > m``, ``min(n, 10)``, ``n in (2, 3)``) is noted for whoever wants to know: the
+steps that follow hold where the answers are the same.  While nobody watches, what was asked last is kept, for graphs
+that are compiled later.
 """
 
 from __future__ import annotations
 
 import builtins
+import functools
+import math
 import operator
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from symgrad.notices import is_of_user
+from symgrad.tape.numbering import sequence
 
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
@@ -52,11 +58,19 @@ class Comparison(NamedTuple):
     answer: bool
 
 
+KEPT = 4096
+"""How many comparisons are kept while nobody watches."""
+
+
 class _Asked(threading.local):
-    """The comparisons of the runs that are watched in this thread, the innermost last."""
+    """The comparisons of the runs that are watched in this thread, the innermost last; ``lately`` those of no run.
+
+    These have numbers among those of the nodes of graphs.
+    """
 
     def __init__(self) -> None:
         self.runs: list[list[Comparison]] = []
+        self.lately: deque[tuple[int, Comparison]] = deque(maxlen=KEPT)
 
 
 _ASKED = _Asked()
@@ -64,6 +78,49 @@ _LOCK = threading.Lock()
 _LENGTH = len
 _COUNT = [0]
 """How many runs are watched in all threads."""
+
+
+_MEASURED: dict[int, Any] = {}
+"""Tensors, and nodes of such, whose ``len`` was asked while nobody watched: Python makes a plain number of it.
+
+References to them by their identity, as tensors are compared entry by entry.
+"""
+
+
+def note_length(tensor: Any) -> None:
+    """Note that a program asks the length of a tensor, which is called from the caller of this."""
+    x = tensor if tensor._node is None else tensor._node
+    if not _is_measured(x) and is_of_user(sys._getframe(2).f_code.co_filename):
+        _MEASURED[id(x)] = weakref.ref(x, functools.partial(_forget, id(x)))
+
+
+def _is_measured(x: Any) -> bool:
+    known = _MEASURED.get(id(x))
+    return known is not None and known() is x
+
+
+def _forget(key: int, gone: Any) -> None:
+    if _MEASURED.get(key) is gone:
+        del _MEASURED[key]
+
+
+def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
+    """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``."""
+    found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
+    numbers = [math.ceil(node.sequence_nr) for node in nodes]
+    first, last = min(numbers, default=0), max(numbers, default=0)
+    for number, comparison in reversed(_ASKED.lately):
+        if number < first - 1:
+            break
+        if number < last:
+            found.append(comparison)
+            first = min(first, number)
+    return found
+
+
+def is_watched() -> bool:
+    """Whether somebody wants to know at once what is asked."""
+    return bool(_ASKED.runs)
 
 
 @contextmanager
@@ -116,9 +173,12 @@ def _comparison(name: str) -> Any:
 
 def _note(name: str, left: Any, right: Any, answer: bool) -> None:
     """A comparison, where the user's program called the method that makes it."""
-    if _ASKED.runs and is_of_user(sys._getframe(2).f_code.co_filename):
+    if is_of_user(sys._getframe(2).f_code.co_filename):
+        noted = Comparison(name, left, right, answer)
         for run in _ASKED.runs:
-            run.append(Comparison(name, left, right, answer))
+            run.append(noted)
+        if not _ASKED.runs:
+            _ASKED.lately.append((next(sequence), noted))
 
 
 def _method(name: str, turned: bool = False) -> Any:
@@ -219,6 +279,12 @@ class Size(_Made, int):
         made.factors = (int(value),) if factors is None else factors
         made.steps = steps
         return made
+
+    def __float__(self) -> float:
+        plain = float(int(self))
+        if not _ASKED.runs:  # who watches runs the function at other sizes, too
+            _note("eq", self, plain, True)  # the root that math.sqrt takes is nothing but a number
+        return plain
 
     def __mul__(self, other: Any) -> Any:
         if other.__class__ is Size and not self.steps:

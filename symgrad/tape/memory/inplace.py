@@ -24,7 +24,7 @@ from symgrad.op import Op, lookup
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
-from symgrad.tape.graph import Labelled, Node, sequence
+from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, stands_apart, twins_follow
 from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
 from symgrad.tape.memory.mirrors import memory, reflect
@@ -33,6 +33,7 @@ from symgrad.tape.memory.putting import put_back
 from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, note_history, storage
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
+from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import NODES, later, observed
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."

@@ -20,8 +20,9 @@ import numpy as np
 from symgrad.dtypes import type_name
 from symgrad.errors import AutogradError, ChangedInPlace
 from symgrad.notices import users_line
-from symgrad.tape.graph import FREED, Labelled, Node, sequence
+from symgrad.tape.graph import FREED, Labelled, Node
 from symgrad.tape.naming import word_of
+from symgrad.tape.numbering import sequence
 
 _REMEMBERED = 8
 _age = attrgetter("sequence_nr")

@@ -14,11 +14,12 @@ from typing import Any
 from symgrad.op import Op, lookup
 from symgrad.ops.torch_nodes.cotangents import temporary, within
 from symgrad.ops.torch_nodes.kinds import Steps
-from symgrad.tape.graph import Labelled, Node, sequence, twin
+from symgrad.tape.graph import Labelled, Node, twin
 from symgrad.tape.memory.mirrors import image_of, memory
 from symgrad.tape.memory.overlap import blank, writable
 from symgrad.tape.memory.versions import counter, note_change, parted, storage
 from symgrad.tape.modes import MODE, recording
+from symgrad.tape.numbering import sequence
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "

@@ -16,9 +16,10 @@ from typing import Any
 
 from symgrad.notices import users_line
 from symgrad.ops.indexing.getitem import Index
-from symgrad.tape.graph import FREED, Node, Source, sequence
+from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since
+from symgrad.tape.numbering import sequence
 from symgrad.tape.threads import ThreadState
 
 NODES = 48
