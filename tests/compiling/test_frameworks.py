@@ -381,7 +381,12 @@ def test_names_of_modules_are_refused(tmp_path):
 def test_windows_that_are_gathered_once_and_decompositions(tmp_path, target):
     picture = sg.func.grad(lambda X, W: (F.conv2d(X, W) ** 2).sum(), argnums=(0, 1))
     spectrum = sg.func.grad(lambda A: (lambda w, v: (w**3).sum() + (v**4).sum())(*sg.linalg.eigh(A)))
-    rows = ((picture, (rng.random((2, 3, 8, 9)), rng.random((4, 3, 2, 5)))), (spectrum, (definite(4),)))
+    turn = sg.func.grad(lambda A, B: (sg.linalg.matrix_exp(A) * B).sum())
+    rows = (
+        (picture, (rng.random((2, 3, 8, 9)), rng.random((4, 3, 2, 5)))),
+        (spectrum, (definite(4),)),
+        (turn, (rng.random((3, 3)), 1e9 * rng.random((3, 3)))),
+    )
     for f, args in rows:
         program = sg.compile(f, *args, name="f").program
         function = saved(program, tmp_path, target)[0]["f"]

@@ -83,6 +83,15 @@ KERNELS = {
             row[where.index(k)], column[place] = n, n
             out = np.where(np.arange(n).reshape(row) == np.arange(n).reshape(column), out, 0)
     return out""",
+    "balancing": """def balancing(x):
+    n = x.shape[-1] // 2
+    size = np.abs(x)
+    corner = np.max(size[:n, n:])
+    blocks = np.maximum(np.maximum(np.max(size[:n, :n]), np.max(size[n:, n:])), 1)
+    large = (blocks < corner) & np.isfinite(corner)
+    scale = np.where(large, 2.0 ** np.ceil(np.log2(np.where(large, corner, 1) / blocks)), 1)
+    ones = np.ones_like(size[0, :n])
+    return np.concatenate((ones, ones / scale), 0)""",
     "adjugate": """def adjugate(x):
     if x.shape[-1] == 1:
         return np.ones_like(x)
