@@ -14,7 +14,7 @@ from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contig
 from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
-from symgrad.tape.formulas.sizes import Size, is_watched, note_length
+from symgrad.tape.formulas.sizes import Size, note_length
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, turned, view_of
 from symgrad.tape.record import Recorded, plain
@@ -54,13 +54,6 @@ class Shape(tuple[int, ...]):
         return Shape(super().__mul__(count))
 
     __rmul__ = __mul__
-
-    def __eq__(self, other: object) -> bool:
-        if is_watched() or not isinstance(other, tuple):
-            return super().__eq__(other)
-        return tuple(map(int, self)) == (tuple(map(int, other)) if isinstance(other, Shape) else other)
-
-    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"

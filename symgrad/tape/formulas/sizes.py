@@ -118,11 +118,6 @@ def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
     return found
 
 
-def is_watched() -> bool:
-    """Whether somebody wants to know at once what is asked."""
-    return bool(_ASKED.runs)
-
-
 @contextmanager
 def comparisons_noted(wanted: bool = True) -> Iterator[list[Comparison]]:
     """Inside, what a program asks of sizes is noted, and ``len(x)`` of a tensor is a size as ``x.shape[0]`` is.
