@@ -26,6 +26,7 @@ from symgrad.ops.rules.refusals import TWO_KINDS
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.graph import Node, Parts, new_node
+from symgrad.tape.layout import written_out
 from symgrad.tape.memory.aliases import Invalid, follow
 from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.memory.views import count_change, inferred, out_of_reach, view_of
@@ -104,7 +105,7 @@ class Run:
             part = parts.get(k)
             if part is None and like is not None and self.ctx.materialize_grads:
                 part = np.zeros(*like)[()]
-            grads.append(part if part is None or isinstance(part, Recorded) else plain(Tensor, part))
+            grads.append(part if part is None or isinstance(part, Recorded) else plain(Tensor, written_out(part)))
         return grads
 
     def _backward(self, g: Any) -> list[Any]:

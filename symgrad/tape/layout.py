@@ -73,6 +73,11 @@ def like_the_leaf(g: Any, leaf: Any) -> Any:
     return out
 
 
+def written_out(g: Any) -> Any:
+    """A gradient for who may change it in place: one whose entries are repeated in memory, as a mean's, in full."""
+    return g.copy() if g.__class__ is np.ndarray and 0 in g.strides else g
+
+
 def _of_a_former_shape(g: Any, leaf: Any) -> Any:
     """The gradient of a leaf whose ``.data`` has another shape by now: as it is, where it lies as the leaf does.
 

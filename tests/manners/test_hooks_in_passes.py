@@ -145,3 +145,70 @@ def test_gradients_of_branches_that_hooks_change_in_place(t, branch, place, crea
     assert plain.abs().max() > 0
     assert t.allclose(gradient(threefold), 3 * plain)
     assert gradient(one_entry)[0, 1] == (14.0 if place != "a hook after the node" else 7.0)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("place", CHANGES)
+def test_gradients_of_means_that_hooks_change_in_place(t, place, create_graph):
+    """A mean gives every entry a gradient of its own, also where all are equal."""
+
+    def threefold(g):
+        g.mul_(3)
+        g[0, 0] = 7.0
+
+    for mean in (t.mean, lambda h: h.mean(1).sum() / 2, lambda h: h.clone().mean()):
+        x = t.ones(2, 3, requires_grad=True)
+        h = x * 2
+        CHANGES[place](h, threefold)
+        mean(h).backward(create_graph=create_graph)
+        first = 7.0 if place == "a hook after the node" else 14.0
+        assert t.allclose(x.grad, t.tensor([[first, 1.0, 1.0], [1.0, 1.0, 1.0]]))
+
+
+def test_gradients_of_means_that_functions_change_in_place(t):
+    class Twofold(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(2)
+
+    x = t.ones(2, 3, requires_grad=True)
+    Twofold.apply(x).mean().backward()
+    assert t.allclose(x.grad, t.full((2, 3), 1 / 3))
+    (g,) = t.autograd.grad((x * x).mean(), x, create_graph=True)
+    assert g.detach().add_(1)[0, 0].item() == pytest.approx(4 / 3)
+    (g,) = t.autograd.grad(x.mean(), x, create_graph=True)
+    assert g.detach().add_(1)[0].tolist() == pytest.approx([7 / 6] * 3)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_retained_gradients_are_copies(t, create_graph):
+    """They lie row by row, have a node of their own, and stay what they are when others change what was passed on."""
+
+    class InPlace(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(3)
+
+    x = t.ones(2, 3, requires_grad=True)
+    h = InPlace.apply(x).T
+    seen = []
+    h.register_hook(seen.append)
+    h.retain_grad()
+    (h**2).sum().backward(create_graph=create_graph)
+    assert h.grad.stride() == (2, 1)
+    assert (h.grad.grad_fn is not None) == create_graph
+    if create_graph:
+        assert h.grad.grad_fn.name() == "CloneBackward0"
+    assert h.grad.data_ptr() != seen[0].data_ptr()
+    assert h.grad.tolist() == [[2.0, 2.0]] * 3
+    assert x.grad.tolist() == [[6.0] * 3] * 2

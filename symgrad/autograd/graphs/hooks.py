@@ -14,9 +14,11 @@ import numpy as np
 from symgrad.dtypes import type_name
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.op import shape_of
+from symgrad.ops.shapes.shaping import apart as copied_in_rows
 from symgrad.tape.backward.siblings import Siblings, siblings_of
 from symgrad.tape.formulas.origin import Origin
 from symgrad.tape.graph import Node, Parts
+from symgrad.tape.layout import written_out
 from symgrad.tape.memory.arrays import look_of
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
@@ -68,6 +70,7 @@ def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Removab
 
 def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
     """A leaf's gradient after the pre-hooks of its accumulation node."""
+    g = written_out(g)
     holders = sys.getrefcount(g)
     for hook in list(leaf.more().post.values()):
         if isinstance(hook, NodeHook) and hook.before:
@@ -178,6 +181,7 @@ def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type,
     if extra is None or not extra.post:
         return results
     recorded = isinstance(g, Recorded) or (isinstance(node, Siblings) and isinstance(_first(g), Recorded))
+    results = [written_out(r) for r in results]
     for hook in list(extra.post.values()):
         shown = tuple(as_tensor(r, cls) for r in results)
         answer = _asked(hook, shown, _outgoing(node, g, cls))
@@ -242,6 +246,7 @@ def retain(tensor: Any) -> None:
 
 def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type, origin: Origin) -> tuple[Any, bool]:
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
+    g = written_out(g)
     holders = sys.getrefcount(g)
     wrapped: Any = g if g is None or isinstance(g, Recorded) else plain(cls, g)
     before = None if wrapped is g else look_of(wrapped._value)
@@ -286,8 +291,9 @@ def run_node_hooks(node: Node, g: Any, cls: type, origin: Origin) -> Any:
 def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> Any:
     """The hooks that run right before a node: they see and may replace the gradients of its outputs."""
     extra = node.extra
-    if extra is None:
+    if extra is None or not extra.pre:
         return g
+    g = Parts({k: written_out(c) for k, c in g.parts.items()}) if g.__class__ is Parts else written_out(g)
     for hook in list(extra.pre.values()):
         shown = _outgoing(node, g, cls)
         result = _asked(hook, shown)
@@ -299,13 +305,12 @@ def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> A
             g = Parts({k: r if r._requires_grad else r._value for k, r in enumerate(rows) if r is not None})
         else:
             g = rows[0] if isinstance(g, Recorded) or rows[0] is None else rows[0]._value
-    if extra.pre:
-        _note_seen(origin, g)
+    _note_seen(origin, g)
     return g
 
 
 def _accumulate_retained(tensor: Any, g: Any, cls: type) -> None:
-    new = g if isinstance(g, Recorded) else plain(cls, np.array(g)[()])
+    new = copied_in_rows(g) if isinstance(g, Recorded) else plain(cls, np.array(g, order="C")[()])
     extra = tensor.more()
     extra.grad = new if extra.grad is None else extra.grad + new
 

@@ -20,7 +20,7 @@ from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, s
 from symgrad.ops.rules import work
 from symgrad.ops.rules.kinks import at_kink, shares_of
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.shaping import axis_of, expand_op, reshape_op, unsqueeze_op
+from symgrad.ops.shapes.shaping import axis_of, expand_op, owned, reshape_op, unsqueeze_op
 from symgrad.precision import adding, digits, single
 
 
@@ -203,7 +203,7 @@ cast_op: Op = primitive(
 mean_op: Op = primitive(
     "mean",
     kernels.mean_over,
-    (lambda g, out, like, *, dim, keepdim: spread(g / size(like, dim), like, dim, keepdim),),
+    (lambda g, out, like, *, dim, keepdim: owned(spread(g / size(like, dim), like, dim, keepdim)),),
     linear=True,
     infer=reduced_shape,
     node=overload("Mean"),
