@@ -56,6 +56,12 @@ def count_transposes(term: Term, inverses: bool = True) -> int:
     return total
 
 
+def turned_sums(term: Term) -> int:
+    """Transposes of what is neither a symbol nor an inverse: of sums, masks and functions, where nobody writes them."""
+    transposed = [t.args[0] for t in postorder([term]) if is_transpose(t)]
+    return sum(t.op is not SYMBOL and t.op.name not in ("inv", "conj", "matrix_power") for t in transposed)
+
+
 def price(term: Term, inverses: bool = True) -> int:
     """The operations of a formula as printed, shared parts counted every time; numbers, symbols, I and 1 are free.
 

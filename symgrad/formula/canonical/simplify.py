@@ -29,7 +29,7 @@ from symgrad.formula.canonical.budget import (
 )
 from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.cases.guards import unguarded
-from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned
+from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned, turned_sums
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
 from symgrad.formula.canonical.entries.stacks import added, stacked
@@ -144,8 +144,10 @@ class Canonicaliser:
         if len(form.shape) == 2 and 0 < len(form.terms) <= TERMS:
             # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.  In a sum X⁻ᵀ is as short
             # as X⁻¹: X⁻ᵀ - X⁻ᵀabᵀX⁻ᵀ stays.
+            # A sum or a mask is transposed for none of this: Aᵀ(E ⊙ [Z > 0]) is not ((Eᵀ ⊙ [Z > 0]ᵀ)A)ᵀ.
             back, alone = self.term(form.restricted((1, 0))), len(form.terms) == 1
-            if back.ndim == 2 and price(back) + 1 + alone < price(found, inverses=alone):
+            shorter = back.ndim == 2 and price(back) + 1 + alone < price(found, inverses=alone)
+            if shorter and turned_sums(back) <= turned_sums(found):
                 return turned(back)
         return found
 

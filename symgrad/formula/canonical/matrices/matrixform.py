@@ -25,7 +25,7 @@ from symgrad.formula.canonical.chains import (
     transposes,
 )
 from symgrad.formula.canonical.normal import Factor, Power
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import Labels
 
 
@@ -318,12 +318,18 @@ class Graph:
             if same:
                 chains = [e.chain, *(self.chain(x, e.a) for x in same)]
                 back = [self.layout.reverse(c) for c in chains]
-                flip = sum(map(transposes, back)) < sum(map(transposes, chains))
+                flip = _turns(back, 1) < _turns(chains, 0)
                 parts = [(self.layout.chain_term(c), 1) for c in (back if flip else chains)]
                 merged = Edge(e.a, e.b, (self.layout.link(region(parts), flip),))
                 self.edges = [merged if x is e else x for x in self.edges if x not in same]
                 return True
         return False
+
+
+def _turns(chains: Sequence[Chain], outside: int) -> tuple[int, int]:
+    """The transposes of some chains, and those of what is no symbol: Aᵀ E Wᵀ ⊙ M rather than (W Eᵀ A ⊙ Mᵀ)ᵀ."""
+    sums = sum(x.turned and x.term.op is not SYMBOL for chain in chains for x in chain)
+    return sum(map(transposes, chains)), sums + outside
 
 
 def _squared(term: Term) -> Term | None:
