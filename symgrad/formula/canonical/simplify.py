@@ -29,7 +29,16 @@ from symgrad.formula.canonical.budget import (
 )
 from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.cases.guards import unguarded
-from symgrad.formula.canonical.chains import Layout, count_transposes, counted, is_transpose, is_truth, price, turned, turned_sums
+from symgrad.formula.canonical.chains import (
+    Layout,
+    count_transposes,
+    counted,
+    is_transpose,
+    is_truth,
+    price,
+    turned,
+    turned_sums,
+)
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
 from symgrad.formula.canonical.entries.stacks import added, stacked
@@ -143,12 +152,10 @@ class Canonicaliser:
         found = self.term(form)
         if len(form.shape) == 2 and 0 < len(form.terms) <= TERMS:
             # (XB + BX)ᵀ rather than BᵀXᵀ + XᵀBᵀ, and (X⁻¹AX⁻¹)ᵀ rather than X⁻ᵀAᵀX⁻ᵀ, always.  In a sum X⁻ᵀ is as short
-            # as X⁻¹: X⁻ᵀ - X⁻ᵀabᵀX⁻ᵀ stays.
-            # A sum or a mask is transposed for none of this: Aᵀ(E ⊙ [Z > 0]) is not ((Eᵀ ⊙ [Z > 0]ᵀ)A)ᵀ.
+            # as X⁻¹: X⁻ᵀ - X⁻ᵀabᵀX⁻ᵀ stays, and so does what sums or masks would be transposed for: Aᵀ(E ⊙ [Z > 0]).
             back, alone = self.term(form.restricted((1, 0))), len(form.terms) == 1
-            shorter = back.ndim == 2 and price(back) + 1 + alone < price(found, inverses=alone)
-            if shorter and turned_sums(back) <= turned_sums(found):
-                return turned(back)
+            if back.ndim == 2 and price(back) + 1 + alone < price(found, inverses=alone):
+                return found if turned_sums(back) > turned_sums(found) else turned(back)
         return found
 
     def _as_one(self, form: Form) -> Form:
@@ -219,15 +226,15 @@ class Canonicaliser:
         form = Form([doubled_angle(p, self) for p in form.terms], form.shape)
         return self._sum_term(form) if len(form.terms) > 1 else self.plain_term(form)
 
-    def settled(self, form: Form) -> Form:
+    def settled(self, form: Form, beside: bool = False) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""
-        form = factored(form, self)
+        form = factored(form, self, beside)
         if not self.small or self._cancelling or self.steps <= 0:
             return form
         self._cancelling = True
         found = in_lowest_terms(form, self)
         self._cancelling = False
-        return form if found is form else factored(found, self)
+        return form if found is form else factored(found, self, beside)
 
     def _sum_term(self, form: Form) -> Term:
         """A sum with a number that all coefficients have in front of a bracket, where that leaves fewer numbers."""
@@ -237,9 +244,9 @@ class Canonicaliser:
             return form_term(Form([self._bracket(form)], form.shape), self.layout, self.presenter.product)
         return form_term(form, self.layout, self.presenter.product)
 
-    def product(self, form: Form) -> Product:
-        """A form as one product: a single term as it is, a sum as an opaque factor."""
-        form = self.settled(form) if len(form.terms) > 1 else form
+    def product(self, form: Form, beside: bool = False) -> Product:
+        """A form as one product: a single term as it is, a sum as an opaque factor; ``beside`` other factors."""
+        form = self.settled(form, beside) if len(form.terms) > 1 else form
         if len(form.terms) == 1:
             return form.terms[0]
         if not form.terms:

@@ -53,8 +53,11 @@ class Use(NamedTuple):
     factor: Factor
 
 
-def factored(form: Form, run: Canonicaliser) -> Form:
-    """The form with the most common factors taken out, until none is left that makes it shorter."""
+def factored(form: Form, run: Canonicaliser, beside: bool = False) -> Form:
+    """The form with the most common factors taken out, until none is left that makes it shorter.
+
+    ``beside`` says that it is multiplied entry by entry, so that a common factor is one more of these.
+    """
     if 1 < len(form.terms) <= WIDEST and form.shape:
         form = Form([scalars_apart(p, run) for p in form.terms], form.shape)
     if len(form.shape) > 2 and 1 < len(form.terms) <= WIDEST:
@@ -73,7 +76,7 @@ def factored(form: Form, run: Canonicaliser) -> Form:
         if whole is not None:
             form = whole
             continue
-        group = _best_group(form, run) if run.brackets < DEEPEST else None
+        group = _best_group(form, run, beside) if run.brackets < DEEPEST else None
         if group is None:
             whole = _as_brackets(form, run) or gathered(form, run) or summed_together(form, run)
             if whole is None:
@@ -320,7 +323,7 @@ def _pattern(p: Product) -> tuple[int, ...]:
     return tuple(p.out.index(x) for x in p.out)
 
 
-def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
+def _best_group(form: Form, run: Canonicaliser, beside: bool) -> list[Use] | None:
     """The uses of the handle that saves most."""
     groups: dict[Handle, dict[int, Use]] = {}
     for use in _uses(form, run):
@@ -328,13 +331,13 @@ def _best_group(form: Form, run: Canonicaliser) -> list[Use] | None:
     best, best_saving = None, 0
     for group in groups.values():
         if len(group) > 1:
-            saving = _saving(form, list(group.values()), run)
+            saving = _saving(form, list(group.values()), run, beside)
             if saving and saving >= best_saving:
                 best, best_saving = list(group.values()), saving
     return best
 
 
-def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
+def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) -> int:
     """Nodes saved by taking a factor out, less the bracket; 0 where a bare number would stay in the bracket."""
     factor = group[0].factor
     weight = 2 * (1 + (factor.power not in (1, -1)) + len(factor.labels)) + (factor.power != 1)
@@ -362,6 +365,10 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
     alone = [_row_sum(form.terms[use.term], use.factor) for use in group] if sums[0] else []
     if any(alone) and (all(alone) or (factor.base.op is SYMBOL and _makes_differences(form, group))):
         return 0
+    if sums[0] and len(factor.labels) == 1 and len(_rest_axes(form, group)) > 1:
+        weights = [_weights(form.terms[use.term], use) for use in group]
+        if all(weights) or any(use.factor.labels[0] in w for use, w in zip(group, weights, strict=True)):
+            return 0  # Wᵀ(a ⊙ c) + Vᵀ(b ⊙ c) stays, not (diag(a)W + diag(b)V)ᵀc
     if not sums[0] and len(factor.labels) == 1 < len(form.shape):
         # x(Uᵀx)ᵀ - diag(x)²U stays: diag(x) in front would leave a column of ones in the bracket.
         varying = [_varies(form.terms[use.term], use) for use in group]
@@ -369,12 +376,19 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser) -> int:
             return 0
     if not sums[0] and len(set(factor.labels)) == 2 and _sums_itself(form, group):
         return 0  # P ⊙ A - diag((A ⊙ P)1)P stays, not P ⊙ (A - (A ⊙ P)11ᵀ)
-    # x - a ⊙ x stays, x - cx is (1 - c)x, and X - diag(a)X is diag(1 - a)X.
+    # x - a ⊙ x stays, x - cx is (1 - c)x, X - diag(a)X is diag(1 - a)X, and b ⊙ (x - a ⊙ x) is b ⊙ x ⊙ (1 - a).
     kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
+    kept = kept and not (beside and len(group) == len(form.terms))
     if kept and _rest_axes(form, group) == sorted({form.terms[group[0].term].out.index(x) for x in factor.labels}):
         return 0
-    bracket = 2 * (len(group) < len(form.terms) and not counts)
+    # s(a + b) - s(c + d) + x is s(a + b - c - d) + x: there is a bracket already.
+    open_already = all(_is_bracket(_others(form.terms[use.term], use), run) for use in group)
+    bracket = 2 * (len(group) < len(form.terms) and not counts and not open_already)
     return weight * (len(group) - 1) - bracket
+
+
+def _is_bracket(factors: Sequence[Factor], run: Canonicaliser) -> bool:
+    return len(factors) == 1 and factors[0].power == 1 and factors[0].base in run.insides
 
 
 def _makes_differences(form: Form, group: Sequence[Use]) -> bool:
@@ -414,6 +428,14 @@ def _varies(p: Product, use: Use) -> bool:
     return p.out.count(label) > 1 or any(label in f.labels for f in _others(p, use))
 
 
+def _weights(p: Product, use: Use) -> set[int]:
+    """The summed labels where a product without a factor has vectors beside matrices: each would be a diagonal."""
+    rest = _others(p, use)
+    vectors = {x for f in rest if len(f.labels) == 1 for x in f.labels}
+    matrices = collections.Counter(x for f in rest if len(f.labels) > 1 for x in {*f.labels})
+    return {x for x in vectors - {*p.out} if matrices[x] > (x not in use.factor.labels)}
+
+
 def _row_sum(p: Product, factor: Factor) -> bool:
     """Whether nothing meets the summed axis of a factor: what is left is a sum along it."""
     summed = [x for x in factor.labels if x not in p.out]
@@ -437,7 +459,8 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
         else:
             summed = next(k for k, x in enumerate(first.factor.labels) if x not in p.out)
             shape.append(first.factor.base.shape[summed])
-    inner = run.product(run.sum_of(rests, tuple(shape)))
+    beside = bool(first.factor.labels) and set(first.factor.labels) <= set(p.out)
+    inner = run.product(run.sum_of(rests, tuple(shape)), beside)
     start = 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=0)
     names = {x: _outer_label(p, first, axis) for x, axis in zip(inner.out, axes, strict=True)}
     fresh: dict[int, int] = {}
