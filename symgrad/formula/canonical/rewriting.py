@@ -48,7 +48,7 @@ Rewrite = Callable[[Product, "Canonicaliser"], Product]
 def merged(p: Product, run: Canonicaliser) -> Product:
     """A product after all rewrites of factors."""
     run.steps -= 1 + len(p.factors)
-    p = once = on_diagonals(_powers(p, run), run)
+    p = once = run.symmetries.upright(on_diagonals(_powers(p, run), run))
     names = {f.base.op.name for f in p.factors}
     for ops, rewrite in _REWRITES:
         if not ops.isdisjoint(names):

@@ -1,4 +1,4 @@
-"""Which matrices of a formula equal their transposes, and which their conjugate transposes."""
+"""Which matrices of a formula equal their transposes, their conjugate transposes, or the negatives of these."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class Symmetries:
         self.run = run
         self.differences: set[Term] = set()
         """Arrays such as xᵢₖ - xⱼₖ, which are their own negatives when their first two axes change places."""
+        self.odd: set[Term] = set()
+        """Functions of such matrices that are their own negatives, too: sin(xᵢ - xⱼ)."""
+        self.centred: dict[tuple[Term, int], bool] = {}
+        """Whether the sums of brackets along an axis are 0."""
         self.diagonals: dict[Term, Product | None] = {}
         """The numbers that diagonals of what is made of them are."""
         self._symmetric: dict[Term, bool] = {}
@@ -69,4 +73,23 @@ class Symmetries:
     def note_function(self, made: Term, args: Sequence[Form]) -> None:
         """Remember whether a function of matrices entry by entry equals its transpose."""
         if made.ndim == 2 and made.shape[0] == made.shape[1]:
-            self._symmetric[made] = all(not a.shape or self.run.same(a, a.restricted((1, 0))) for a in args)
+            turned = [a.restricted((1, 0)) if a.shape else a for a in args]
+            self._symmetric[made] = all(map(self.run.same, args, turned))
+            if made.op.parity and self.run.same(args[0], turned[0].scaled(-1)):
+                # cos(D)ᵀ = cos(D) and sin(D)ᵀ = -sin(D) where Dᵀ = -D, always.
+                self._symmetric[made] = made.op.parity == "even"
+                if made.op.parity == "odd":
+                    self.odd.add(made)
+
+    def upright(self, p: Product) -> Product:
+        """A product with Sⱼᵢ = -Sᵢⱼ, for a free axis i, where S is its own negative when it is transposed."""
+        if self.odd.isdisjoint(f.base for f in p.factors):
+            return p
+        place = {x: k for k, x in reversed([*enumerate(p.out)])}
+        coef, factors = p.coef, list(p.factors)
+        for k, f in enumerate(factors):
+            if f.base in self.odd and f.power in (1, -1):
+                first, second = (place.get(x, len(place)) for x in f.labels)
+                if first > second:
+                    factors[k], coef = Factor(f.base, f.labels[::-1], f.power), -coef
+        return Product(coef, factors, p.out, p.decimal)

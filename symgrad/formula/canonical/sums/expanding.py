@@ -94,7 +94,10 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         traced = _traced(p, f, inside, run)
         if traced is not None:
             return [traced]
-        if _falls_apart(p, f, inside, once):
+        sums = _sums_alone(p, f)
+        if any(_is_centred(f.base, axis, run) for axis in sums):
+            return []
+        if _falls_apart(p, f, inside, once) or any(_holds_centred(inside, axis, run) for axis in sums):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = _near(p, f, inside, run) if once else []
         if near:
@@ -184,6 +187,38 @@ def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product 
     return merged(contract_products([rest.with_out(own), whole.terms[0]], [own, ()], p.out, {}), run)
 
 
+def _sums_alone(p: Product, f: Factor) -> list[int]:
+    """The axes of a matrix along which a product sums it and nothing else."""
+    others = {x for g in p.factors if g is not f for x in g.labels} | {*p.out}
+    return [k for k, x in enumerate(f.labels) if x not in others and f.labels.count(x) == 1 < len(f.labels)]
+
+
+def _is_centred(base: Term, axis: int, run: Canonicaliser) -> bool:
+    """Whether the sums of a bracket along an axis are 0: 1ᵀ(X - 11ᵀX/n) = 0, always."""
+    inside = run.insides.get(base)
+    if inside is None or len(inside.terms) > WIDEST or all(axis in q.covered() for q in inside.terms):
+        return False
+    known = run.symmetries.centred
+    if (base, axis) not in known:
+        labels = tuple(range(base.ndim))
+        f = Factor(base, labels)
+        rest = Product(1, [f], (*labels[:axis], *labels[axis + 1 :]))
+        shape = (*base.shape[:axis], *base.shape[axis + 1 :])
+        known[base, axis] = not run.sum_of(substituted(rest, f, inside, run), shape).terms
+    return known[base, axis]
+
+
+def _holds_centred(inside: Form, axis: int, run: Canonicaliser) -> bool:
+    """Whether one term of a sum is 0 when it is summed along an axis: (W - diag(c)X̃)1 = W1 where X̃1 = 0."""
+    for q in inside.terms:
+        x = q.out[axis]
+        along = [g for g in q.factors if x in g.labels]
+        alone = len(along) == 1 and along[0].power == 1 and q.out.count(x) == 1 < len(along[0].labels)
+        if alone and _is_centred(along[0].base, along[0].labels.index(x), run):
+            return True
+    return False
+
+
 def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     """Whether terms become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
     if len(f.labels) > 2:
@@ -237,6 +272,8 @@ def _made_of_matrices(inside: Form) -> bool:
 
 def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:
     """Whether a weighted bracket has equal rows made of its other terms: diag(w)(A - 1bᵀA) = (diag(w) - wbᵀ)A."""
+    if any(g is not f and {*f.labels} <= {*g.labels} for g in p.factors):
+        return False  # beside another matrix entry by entry there is no product to make
     weights = {g.labels[0] for g in p.factors if len(g.labels) == 1}
     for k, x in enumerate(f.labels):
         varying = [q for q in inside.terms if k in q.covered()]
