@@ -20,6 +20,7 @@ from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
+from symgrad.formula.canonical.sums.expanding import WIDEST
 from symgrad.formula.canonical.sums.shifts import read_logsumexp, read_softmax
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term
@@ -396,20 +397,38 @@ def _before_reshape(term: Term, shape: tuple[object, ...]) -> Term | None:
 
 
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """Entries that change places along axes where all are equal stay as they are, and turned twice all do, always."""
-    if term.op.name == "flip" and len(args[0].terms) == 1:
-        p = args[0].terms[0]
-        arrays = [f for f in p.factors if f.labels]
-        base = arrays[0].base if len(arrays) == 1 and arrays[0][1:] == (p.out, 1) else None
-        if base is not None and base.op is term.op and base.params == term.params:
-            scalars = Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ())
-            return run.times(scalars, run.form_of(base.args[0]))
-    dims, varies = term.params["dims"], args[0].covered()
+    """Entries that change places along axes where all are equal stay as they are, and moved twice are moved once.
+
+    roll(roll(x, -1) - x, 1) is x - roll(x, 1), always: a sum is moved term by term where one of them was moved before.
+    """
+    (form,), op, dims = args, term.op, term.params["dims"]
+    varies = form.covered()
     kept = [k for k, dim in enumerate(dims) if dim % term.ndim in varies]
-    if len(kept) == len(dims):
+    if len(kept) < len(dims):
+        params = {name: tuple(value[k] for k in kept) for name, value in term.params.items()}
+        return run.form_of(op(term.args[0], **params)) if kept else form
+    parts = [run.apart(Form([p], form.shape)) for p in form.terms[: WIDEST + 1]]
+    before = [_moved_before(term, inner) for _, inner in parts]
+    if len(parts) > WIDEST or all(base is None for base in before):
         return None
-    params = {name: tuple(value[k] for k in kept) for name, value in term.params.items()}
-    return run.form_of(term.op(term.args[0], **params)) if kept else args[0]
+    moved = []
+    for (front, inner), base in zip(parts, before, strict=True):
+        if base is not None:
+            shifts = [a + b for a, b in zip(base.params.get("shifts", ()), term.params.get("shifts", ()), strict=True)]
+            x = op(base.args[0], shifts=tuple(shifts), dims=dims) if any(shifts) else base.args[0]
+            moved.append(run.times(front, run.form_of(x)))
+        elif {dim % term.ndim for dim in dims} <= {*inner.covered()}:
+            moved.append(run.times(front, run.linear(op, run.like(term.args[0], inner), inner, term.params)))
+        else:
+            return None
+    return run.plus(moved, [1] * len(moved), form.shape)
+
+
+def _moved_before(term: Term, form: Form) -> Term | None:
+    """What a form is, where it is an array whose entries the same op moved along the same axes."""
+    p = form.terms[0]
+    base = p.factors[0].base if len(p.factors) == 1 and p.factors[0][1:] == (p.out, 1) else None
+    return base if base is not None and base.op is term.op and base.params["dims"] == term.params["dims"] else None
 
 
 READERS: dict[str, Reader] = {
