@@ -40,6 +40,10 @@ _THIN = frozenset({"squeeze", "unsqueeze"})
 """What only adds or takes axes of size 1 gets no name, which would not tell them; its argument gets one."""
 
 
+SMALL_RESULT = 4
+"""Nodes of a result, a part of it being one, up to which that part is written in it."""
+
+
 def _is_short(t: Term, named: Container[Term]) -> bool:
     """Whether a part is a symbol with a number, as short as a name: 2a, n², x/2, 1 - e; or two entries side by side."""
     if t.op.name == "neg":
@@ -103,6 +107,15 @@ class Statements:
                 self.named[t] = self.names.last() if t is self.root else self.names.next()
                 deep, large = 0, 1
             depth[t], size[t] = deep, large
+            if t is self.root:
+                self._join_last(uses, 1 + sum(size[a] for a in t.args))
+
+    def _join_last(self, uses: Mapping[Term, int], large: int) -> None:
+        """Take the name of the last part away where the result is little more than that part: t/n, tr(t)/2, Aᵀ t."""
+        beside = [self.root, *postorder(self.root.args, self.named)]
+        for last in [*self.named][-2:-1]:
+            if large <= SMALL_RESULT and uses[last] == 1 and any(last in t.args for t in beside):
+                del self.named[last]
 
     def __len__(self) -> int:
         return len(self._whole)
