@@ -430,3 +430,16 @@ def test_a_formula_that_would_outgrow_its_page_is_not_written_out():
     with pytest.raises(FormulaTooDeep, match="leave where=False away"):
         sg.latex(squared, np.ones(3), wrt="x", where=False)
     assert "aligned" in sg.latex(squared, np.ones(3), wrt="x", where=True)
+
+
+@pytest.mark.parametrize("names", [None, {"z": "W @ x"}])
+def test_parts_are_bold_where_they_are_defined_as_where_they_stand(names):
+    def gated(W, x, a):
+        return (a * sg.tanh(W @ x) * sg.sigmoid(W @ x) / sg.linalg.vector_norm(W @ x)).sum()
+
+    text = sg.latex(gated, (3, 2), (2,), 0.5, wrt="x", where=True, names=names, bold=True)
+    definitions = [line.split(" &= ")[0] for line in text.split("\n") if " &= " in line]
+    assert definitions
+    for name in definitions:
+        assert text.count(name) > 1
+    assert any(r"\mathbf" in name for name in definitions)

@@ -312,7 +312,9 @@ class _Lines:
         if isinstance(names, Mapping):
             rest, parts = named_parts(shown, names)
             spelled = _names(shown, rest, *(t for pair in parts for t in pair))
-            defined = [(spelled[str(z.name)], written(part, spelled, self.bold, exact=True)) for z, part in parts]
+            defined = [
+                (written(z, spelled, self.bold), written(part, spelled, self.bold, exact=True)) for z, part in parts
+            ]
             return defined + self.rows(rest, where, name, None)
         lettered, found = (shown, []) if where is False else decomposed(shown)
         if found:
@@ -431,7 +433,9 @@ def _where_rows(
     printed = {t.params["name"] for _, part in kept for t in postorder([part]) if t.op is SYMBOL}
     names = texts([*printed, *(t.params["name"] for t in found.symbols), *(n for n, _ in kept)])
     rows = [
-        (((name or "") if left == result else names[left]), written(part, names, bold, exact=left != result))
+        ((name or "", written(part, names, bold)))
+        if left == result
+        else (written(symbol(left, part.shape), names, bold), written(part, names, bold, exact=True))
         for left, part in kept
     ]
     return within(rows, lines, left_out, column)
