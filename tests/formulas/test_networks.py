@@ -67,6 +67,18 @@ def information(w, X):
     return sg.logdet(X.T @ sg.diag(p * (1 - p)) @ X)
 
 
+def distance(r, t, a):
+    return (r * sg.cos(t) - a) ** 2 + (r * sg.sin(t)) ** 2
+
+
+def hyperbolic_distance(r, t, a):
+    return ((r * sg.cosh(t) - a) ** 2 - (r * sg.sinh(t)) ** 2).sum()
+
+
+def scaled_trace(d, W):
+    return sg.trace(sg.diag(d) @ W @ sg.diag(d))
+
+
 DERIVATIVES = {
     "hidden weights of a graph network": (
         graph_network, "W", ("mp", "pk", "nn", "nm", "nk"),
@@ -110,6 +122,9 @@ DERIVATIVES = {
         information, "w", ("p", "kp"),
         "t₁ = σ(X w)\n   Xᵀ (t₁ ⊙ (X ⊙ X (Xᵀ diag(t₁ ⊙ (1 − t₁)) X)⁻¹) 𝟏 ⊙ (1 − 2 t₁) ⊙ (1 − t₁))",
     ),
+    "a distance in polar coordinates": (distance, "r", ("", "", ""), "2 (r − a cos(t))"),
+    "a distance in hyperbolic coordinates": (hyperbolic_distance, "r", ("n", "n", "n"), "2 (r − a ⊙ cosh(t))"),
+    "a scaled diagonal": (scaled_trace, "d", ("n", "nn"), "2 d ⊙ diag(W)"),
     "oscillators": (oscillators, "t", ("n", "n", ""), "w − (k/n) sin(t 𝟏ₙᵀ − 𝟏ₙ tᵀ) 𝟏ₙ"),
 }  # fmt: skip
 

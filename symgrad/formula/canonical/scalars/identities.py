@@ -45,6 +45,28 @@ def one_square(form: Form, run: Canonicaliser) -> Form | None:
     return None
 
 
+def shared_square(form: Form, run: Canonicaliser) -> Form | None:
+    """r cos²u + r sin²u = r and r cosh²u - r sinh²u = r in a longer sum, always."""
+    keys = {run.key(p): (k, p) for k, p in enumerate(form.terms)} if len(form.terms) > 2 else {}
+    for k, p in enumerate(form.terms if keys else ()):
+        for f in p.factors if p.elementwise and len(p.factors) > 1 else ():
+            if f.base.op.name not in _PARTNERS or f.power != 2 or f.base not in run.arguments:
+                continue
+            name, sign = _PARTNERS[f.base.op.name]
+            rest = Form([Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)], form.shape)
+            axes = [p.out.index(x) for x in f.labels]
+            other = run.power(_wave(name, run.arguments[f.base][0], f, axes, form, run), 2)
+            partner = run.times(rest, other).terms
+            n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
+            if n != k and q.coef == sign * partner[0].coef:
+                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+                return run.sum_of([*left[: min(k, n)], *rest.terms, *left[min(k, n) :]], form.shape)
+    return None
+
+
+_PARTNERS = {"cos": ("sin", 1), "cosh": ("sinh", -1)}
+
+
 def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
     """e^u + e^(-u) = 2 cosh u and e^u - e^(-u) = 2 sinh u, always."""
     found = [(k, f) for k, p in enumerate(form.terms) if (f := _exponential(p, run)) is not None]

@@ -225,6 +225,8 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
         return once and len(p.out) < 3 and _made_of_matrices(inside)
     if len(f.labels) == 2 and not p.out and once:
         return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
+    if len(f.labels) == 2 and f.labels[0] == f.labels[1] and all(len(q.covered()) < 2 for q in inside.terms):
+        return True  # diag(a1ᵀ + 1bᵀ) = a + b
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
         return alone and any(_has_scalar(q) for q in inside.terms)
