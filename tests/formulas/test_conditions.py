@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
+from symgrad.tape.watching import looks
 
 
 def leaf(value, name, **options):
@@ -113,6 +114,33 @@ def test_unknown_leaves_and_large_values():
     t = x * 2 if z.sum() > 0 else x
     assert t.valid_when[-1].words == "a value of many operations is as it was"
     assert t.valid_when[-1].expr is None
+
+
+def _sines(x, count=100):
+    for _ in range(count):
+        x = x.sin()
+    return x.sum()
+
+
+def test_larger_values_stand_on_their_own_leaves():
+    x, other = leaf([1.0], "x"), leaf([2.0], "other")
+    first, second = _sines(x), _sines(other)
+    assert bool(first < 9)
+    assert first.item() < 9
+    assert bool(second < 9)
+    assert (len((x * 3).valid_when), len((other * 3).valid_when)) == (2, 1)
+    assert bool(first * second < 9)  # of operations that were met before
+    assert (len((x * 3).valid_when), len((other * 3).valid_when)) == (3, 2)
+    with sg.no_grad():
+        other += 1
+    assert (len((x * 3).valid_when), len((other * 3).valid_when)) == (2, 0)
+
+
+def test_what_is_known_of_larger_values_does_not_grow():
+    x = leaf([1.0], "x")
+    for _ in range(60):
+        assert _sines(x, 300).item() < 9
+    assert len(looks._LOCAL.below._known) < 4 * 300 + looks.FRESH
 
 
 def test_nothing_is_kept_alive():

@@ -2,7 +2,8 @@
 
 A formula holds for the way that the program took.  When a tensor's truth value, its number, or an index made of it is
 asked for, the few operations that lead to it are noted: no values, no graph, weak references to the leaves.  So a loop
-that looks at a loss keeps nothing alive, and nothing is paid per operation.
+that looks at a loss keeps nothing alive, and nothing is paid per operation.  Of a larger value the leaves are noted;
+what was found below one is known at the next look, so that a loop that looks at what it adds to does not begin anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import weakref
 from collections import deque
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,10 @@ from symgrad.tape.numbering import sequence
 from symgrad.tape.threads import ThreadState
 
 NODES = 48
-"""Operations of one look that are kept; of a larger value only the leaves are known."""
+"""Operations of one look that are noted."""
 
-SEARCHED = 4096
-"""Operations among which the leaves of a larger value are looked for."""
+FRESH = 1024
+"""Operations below larger values that are remembered at the least."""
 
 KEPT = 256
 """Looks that a thread remembers."""
@@ -42,34 +44,21 @@ class Look:
         self.how = how
         self.seen = tensor._value.copy() if tensor._value.size <= NODES else None
         self.site = users_line()
-        self.rows: list[tuple[Any, ...]] | None = []
-        self.leaves: list[Any] = []
-        lost = tensor._node.__class__ is Invalid  # a view without history still has its value
-        self._follow(None if lost else tensor.edge())
+        self.rows: list[tuple[Any, ...]] | None = None
+        root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
+        found, leaves = _few_below(root)
+        if leaves is None:
+            self.leaves = _LOCAL.below.leaves(root)
+        else:
+            self.leaves = list(leaves.values())
+            if not any(map(_opaque, found.values())):
+                self._note(found, leaves)
 
-    def _follow(self, root: Any) -> None:
-        """Note the operations below a value, and its leaves."""
-        found: dict[int, Node] = {}
-        leaves: dict[int, Any] = {}
-        stack = [root]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, Node):
-                if id(item) in found:
-                    continue
-                found[id(item)] = item
-                if len(found) > SEARCHED:
-                    break
-                if self.rows is not None and (len(found) > NODES or _opaque(item)):
-                    self.rows = None
-                stack.extend(item.args)
-            elif id(item) not in leaves and hasattr(item, "raw_shape"):
-                leaves[id(item)] = item if isinstance(item, Source) else weakref.ref(item)
-        self.leaves = list(leaves.values())
-        if self.rows is None:
-            return
-        order = sorted(found.values(), key=lambda node: node.sequence_nr)
+    def _note(self, found: dict[int, Node], leaves: dict[int, Any]) -> None:
+        """Keep the operations below a value."""
+        order = sorted(found.values(), key=attrgetter("sequence_nr"))
         place = {id(node): k for k, node in enumerate(order)}
+        self.rows = []
         for node in order:
             args = tuple(_Place(place[id(a)]) if id(a) in place else leaves.get(id(a), a) for a in node.args)
             self.rows.append((node.op, args, node.params, node.shape, node.dtype, node.sequence_nr, node.mask))
@@ -114,6 +103,67 @@ class Look:
         return leaf if isinstance(leaf, Source) else leaf()
 
 
+def _few_below(root: Any) -> tuple[dict[int, Node], dict[int, Any] | None]:
+    """The operations below a value and the leaves, by identity; None for the leaves where the operations are many."""
+    found: dict[int, Node] = {}
+    leaves: dict[int, Any] = {}
+    stack = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Node):
+            if id(item) not in found:
+                if len(found) == NODES:
+                    return found, None
+                found[id(item)] = item
+                stack.extend(item.args)
+        elif hasattr(item, "raw_shape"):
+            leaves[id(item)] = _kept(item)
+    return found, leaves
+
+
+def _kept(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, Source) else weakref.ref(leaf)
+
+
+class _Below:
+    """The leaves of values that were looked at.
+
+    An operation that another look has met stands on the leaves of that look: some too many where the value had others
+    besides, which were among its conditions already.  The operations are known by their numbers, so nothing is kept
+    alive; all are forgotten when twice as many have come as there were, so nothing grows.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, dict[int, Any]] = {}
+        self._most = FRESH
+
+    def leaves(self, root: Any) -> list[Any]:
+        """The leaves below a value."""
+        known, mine, others = self._known, dict[int, Any](), dict[int, dict[int, Any]]()
+        forgotten = len(known) > self._most
+        if forgotten:
+            known.clear()
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            found = known.get(node.sequence_nr)
+            if found is None:
+                known[node.sequence_nr] = mine
+                for arg in node.args:
+                    if isinstance(arg, Node):
+                        stack.append(arg)
+                    elif not isinstance(arg, (float, int)) and hasattr(arg, "raw_shape"):
+                        leaf = _kept(arg)
+                        mine[id(leaf)] = leaf
+            elif found is not mine:
+                others[id(found)] = found
+        for found in others.values():
+            mine.update(found)
+        if forgotten:
+            self._most = 2 * len(known) + FRESH
+        return list(mine.values())
+
+
 def _opaque(node: Node) -> bool:
     """Whether an operation cannot be noted without its own data: a custom function, or an index of many entries."""
     if node.op.define_symbolic is not None:
@@ -139,6 +189,7 @@ class _Place:
 class _Local(ThreadState):
     def __init__(self) -> None:
         self.looks: deque[Look] = deque(maxlen=KEPT)
+        self.below = _Below()
         self.count = 0
         self.most = float("inf")
 
