@@ -183,3 +183,23 @@ def test_what_has_no_weight_stays_out_of_a_picture_at_another_size(target, tmp_p
         with precise(target):
             got = runpy.run_path(str(tmp_path / "f.py"))["f"](array(target, holes))
             np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_pictures_are_sampled_at_places_that_differ_from_call_to_call(mode, padding):
+    """The program held for the very places of the example, so no file could be made of a warp."""
+    rng = np.random.default_rng(0)
+
+    def warp(x, theta):
+        return F.grid_sample(x, F.affine_grid(theta, (3, 2, 6, 7), True), mode, padding, False)
+
+    def slopes(x, theta):
+        return sg.func.grad(lambda *args: (warp(*args) ** 2).sum(), argnums=(0, 1))(x, theta)
+
+    picture = rng.normal(size=(3, 2, 4, 5))
+    program = sg.compile(slopes, picture, rng.normal(size=(3, 2, 3))).program
+    for theta in (rng.normal(size=(3, 2, 3)), np.full((3, 2, 3), np.inf), 9 * rng.normal(size=(3, 2, 3))):
+        for got, want in zip(program(picture, theta), slopes(sg.tensor(picture), sg.tensor(theta)), strict=True):
+            np.testing.assert_allclose(got, want.numpy(), rtol=1e-9, atol=1e-9)

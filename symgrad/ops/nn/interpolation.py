@@ -16,8 +16,9 @@ from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
 from symgrad.op import folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import values_of
-from symgrad.ops.elementwise.select import clamp, where
+from symgrad.ops.calls.still import apart
+from symgrad.ops.elementwise.floats import fmod, rounded
+from symgrad.ops.elementwise.select import clamp, isinf, isnan, where
 from symgrad.ops.elementwise.smooth import floor
 from symgrad.ops.indexing.getitem import gather_op, index_select
 from symgrad.ops.linalg.matrices import matmul
@@ -220,38 +221,28 @@ _CORNERS = (
 )
 
 
-def _along(x: Any, slope: Any, value: Any) -> Any:
-    """A piecewise linear function of ``x`` whose slope and value are known entry by entry."""
-    return x * slope + (value - values_of(x) * slope).astype(x.dtype)
-
-
 def _reflected(x: Any, low: float, high: float) -> Any:
     """``x`` folded back and forth into [low, high] / 2."""
     if low == high:
-        return _along(x, np.zeros(shape_of(x), x.dtype), np.zeros(shape_of(x), x.dtype))
+        return x * 0
     start, span = low / 2, (high - low) / 2
-    from_start = values_of(x) - start
-    turned = np.where(from_start < 0, -1.0, 1.0)
-    size = np.abs(from_start)
-    extra, flips = np.fmod(size, span), np.floor(size / span)
-    even = flips % 2 == 0
-    value = np.where(even, extra + start, span - extra + start)
-    return _along(x, np.where(even, turned, -turned).astype(x.dtype), value)
+    size = (x - start) * where(x < start, -1, 1)
+    extra, even = fmod(size, span), floor(size / span) % 2 == 0
+    return where(even, extra + start, span - extra + start)
 
 
 def _clipped(x: Any, size: int) -> Any:
-    plain = values_of(x)
-    inside = (plain > 0) & (plain < size - 1)
-    return where(inside, x, np.fmin(np.fmax(plain, 0), size - 1).astype(plain.dtype))  # and nan is at the first place
+    plain = apart(x)
+    return where(
+        (plain > 0) & (plain < size - 1), x, where(plain >= size - 1, size - 1, 0)
+    )  # nan is at the first place
 
 
 def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
     """Grid coordinates in [-1, 1] as places in an axis, brought inside as the padding mode says."""
     place = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
-    plain = values_of(place)
-    far = np.isinf(plain)
-    if padding == "zeros" and far.any():  # outside all the same, and weights have to be numbers
-        place = where(far, np.clip(plain, -9, size + 9).astype(plain.dtype), place)
+    if padding == "zeros":  # what is far away is outside all the same, and weights have to be numbers
+        place = where(isinf(apart(place)), clamp(apart(place), -9, size + 9), place)
     return _brought_inside(place, size, padding, align)
 
 
@@ -263,19 +254,15 @@ def _brought_inside(place: Any, size: int, padding: str, align: bool) -> Any:
 
 def _read(x: Any, places: Sequence[Any]) -> Any:
     """Entries at whole places, zero outside: x (batch, channels, …), places (batch, …)."""
-    sizes = shape_of(x)[2:]
-    inside = np.ones(shape_of(places[0]), bool)
-    flat: Any = np.zeros(shape_of(places[0]), np.int64)
-    for place, size in zip(places, sizes, strict=True):
-        inside &= (place >= 0) & (place < size)
-        flat = flat * size + np.clip(np.nan_to_num(place), 0, size - 1).astype(np.int64)
-    batch, channels = shape_of(x)[:2]
-    count, cells = math.prod(flat.shape[1:]), math.prod(sizes)
-    lines = reshape(x, batch, channels, cells)
-    if not inside.all():  # a zero behind every line, for all that is outside
-        lines, flat = pad_axes(lines, {2: (0, 1)}), np.where(inside, flat, cells)
-    index = np.broadcast_to(flat.reshape(batch, 1, count), (batch, channels, count))
-    return reshape(gather_op(lines, index, dim=2), batch, channels, *flat.shape[1:])
+    batch, channels, *sizes = shape_of(x)
+    inside, flat = [(place >= 0) & (place < size) for place, size in zip(places, sizes, strict=True)], 0
+    for place, here, size in zip(places, inside, sizes, strict=True):
+        flat = flat * size + cast(where(here, place, 0), np.int64)
+    cells, there = math.prod(sizes), shape_of(places[0])[1:]
+    lines = pad_axes(reshape(x, batch, channels, cells), {2: (0, 1)})  # a zero behind, for all that is outside
+    index = reshape(where(functools.reduce(operator.and_, inside), flat, cells), batch, 1, math.prod(there))
+    found = gather_op(lines, spread(index, batch, channels, math.prod(there)), dim=2)
+    return reshape(found, batch, channels, *there)
 
 
 @front("grid_sampler", method=False)
@@ -338,11 +325,9 @@ def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any
         return _sampled_cubic(input, points, padding, align)
     places = [_in_pixels(p, n, padding, align) for p, n in zip(points, sizes, strict=True)]
     if mode == "nearest":
-        at = [np.rint(values_of(p)) for p in places]
-        nowhere = np.isnan(at[0])
-        still = where(nowhere, 0, places[0]) if nowhere.any() else places[0]
-        return _read(input, at) + 0 * unsqueeze(floor(still), 1)  # the grid's gradient is zero, not absent
-    lows = [np.floor(values_of(p)) for p in places]
+        slope = 0 * floor(where(isnan(places[0]), 0, places[0]))  # the grid's gradient is zero, not absent
+        return _read(input, [rounded(apart(p)) for p in places]) + unsqueeze(slope, 1)
+    lows = [floor(apart(p)) for p in places]
     return _mixed(
         input,
         [(low, low + 1) for low in lows],
@@ -354,20 +339,17 @@ def _mixed(x: Any, places: Sequence[Sequence[Any]], weights: Sequence[Sequence[A
     """The sum of entries around points, each by the product of its weights; for every axis its places and weights."""
     corners = list(itertools.product(*(range(len(row)) for row in places)))
     chosen = [stack([row[c] for c in along], 1) for row, along in zip(weights, zip(*corners, strict=True), strict=True)]
-    whole = [
-        np.stack([row[c] for c in along], 1) for row, along in zip(places, zip(*corners, strict=True), strict=True)
-    ]
+    whole = [stack([row[c] for c in along], 1) for row, along in zip(places, zip(*corners, strict=True), strict=True)]
     return sum_(_read(x, whole) * unsqueeze(math.prod(chosen[1:], start=chosen[0]), 1), 2)
 
 
 def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> Any:
     sizes = shape_of(x)[2:]
     places = [_in_pixels(p, n, "zeros", align) for p, n in zip(points, sizes, strict=True)]
-    lows = [np.floor(values_of(p)) for p in places]
+    lows = [floor(apart(p)) for p in places]
     weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
     rows, columns = (
-        [values_of(_brought_inside(low + k - 1, n, padding, align)) for k in range(4)]
-        for low, n in zip(lows, sizes, strict=True)
+        [_brought_inside(low + k - 1, n, padding, align) for k in range(4)] for low, n in zip(lows, sizes, strict=True)
     )
     return _mixed(x, (rows, columns), weights)
 
