@@ -90,7 +90,7 @@ def _comparison(point: Point, symbols: Sequence[Term], wrt: Any) -> Comparison:
     position = names.index(str(name)) if str(name) in names else 0
     given, exact = (np.asarray(a, dtype=complex if a.dtype.kind == "c" else float) for a in (point.theirs, point.ours))
     tolerance = np.full(exact.shape, point.tolerance)
-    argument = ArgumentReport(str(name), given, exact, tolerance, 1, None, None)
+    argument = ArgumentReport("f" if name is None else str(name), given, exact, tolerance, 1, None, None)
     subject = Subject(
         lambda *_: None,
         [

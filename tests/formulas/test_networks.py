@@ -42,6 +42,16 @@ def weighed_rows(X, g, W):
     return (W * centred(X, 1) * g).sum(1)
 
 
+def skewness(x):
+    z = x - x.mean()
+    return (z**3).mean() / (z**2).mean() ** 1.5
+
+
+def kurtosis(x):
+    z = x - x.mean()
+    return (z**4).mean() / (z**2).mean() ** 2
+
+
 def spins(t, J):
     return -(J * sg.cos(t[:, None] - t)).sum()
 
@@ -107,6 +117,16 @@ DERIVATIVES = {
     ),
     "a scatter matrix": (scatter, "X", ("nm",), "t₁ = X − (1/n) 𝟏 𝟏ᵀ X\n   4 t₁ t₁ᵀ t₁"),
     "weighed rows": (weighed_rows, None, ("nm", "m", "nm"), "(W ⊙ (X − (1/m) X 𝟏 𝟏ᵀ)) g"),
+    "skewness": (
+        skewness, "x", ("n",),
+        ("t₁ = x − (𝟏ᵀ x)/n\nt₂ = ‖t₁‖\nt₃ = t₂²\n"
+         "   (3/t₂³) (√(n) t₁ ⊙ (t₁ − (𝟏ᵀ t₁^⊙3)/t₃) − t₃/√(n))"),
+    ),
+    "kurtosis": (
+        kurtosis, "x", ("n",),
+        ("t₁ = x − (𝟏ᵀ x)/n\nt₂ = ‖t₁‖\n"
+         "   (4/t₂⁴) (n (t₁^⊙2 − (𝟏ᵀ t₁^⊙4)/t₂²) ⊙ t₁ − 𝟏ᵀ t₁^⊙3)"),
+    ),
     "spins": (spins, "t", ("n", "nn"), "(sin(t 𝟏ᵀ − 𝟏 tᵀ) ⊙ (J + Jᵀ)) 𝟏"),
     "stiffness of spins": (
         spins, ("t", "t"), ("n", "nn"), "u₁ = cos(t 𝟏ᵀ − 𝟏 tᵀ) ⊙ (J + Jᵀ)\n   diag(u₁ 𝟏) − u₁",

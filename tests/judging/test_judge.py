@@ -425,6 +425,7 @@ def test_functions_in_latex_need_no_backslash(text):
         (r"p \odot (1-p), \quad p=\mathrm{softmax}(z)", "softmax(z)", "z", None, "Only the diagonal of the exact"),
         (r"\mathbb{1}\{x>0\}", "sum(abs(x))", "x", None, "right only where x is positive"),
         ("A B", "trace(A@X@B)", "X", "A=n,n B=n,n X=n,n", "right only if A and B are symmetric"),
+        ("(B ⊗ A) vec(I)", "A@B.T", None, "A=n,m B=n,m", "f has (5, 5)"),
     ],
 )
 def test_mistakes_are_told_in_numbers_and_by_what_they_depend_on(text, of, wrt, shapes, said):

@@ -97,7 +97,8 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         sums = _sums_alone(p, f)
         if any(_is_centred(f.base, axis, run) for axis in sums):
             return []
-        if _falls_apart(p, f, inside, once) or any(_holds_centred(inside, axis, run) for axis in sums):
+        centred = any(_holds_centred(inside, axis, run) for axis in sums) or _meets_centred(p, f, inside, run)
+        if centred or _falls_apart(p, f, inside, once):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = _near(p, f, inside, run) if once else []
         if near:
@@ -114,6 +115,8 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
         inside = run.insides.get(f.base)
         if inside is None or f.power not in (1, -1) or len(inside.terms) > WIDEST:
             continue
+        if any(_is_centred(f.base, axis, run) for axis in range(len(f.labels))):
+            continue  # n(x - 1ᵀx/n) is n times what has a name of its own
         for g in p.factors:
             if g.labels or g.power != int(g.power):
                 continue
@@ -195,6 +198,8 @@ def _sums_alone(p: Product, f: Factor) -> list[int]:
 
 def _is_centred(base: Term, axis: int, run: Canonicaliser) -> bool:
     """Whether the sums of a bracket along an axis are 0: 1ᵀ(X - 11ᵀX/n) = 0, always."""
+    from symgrad.formula.canonical.sums.factoring import scalars_apart
+
     inside = run.insides.get(base)
     if inside is None or len(inside.terms) > WIDEST or all(axis in q.covered() for q in inside.terms):
         return False
@@ -204,7 +209,8 @@ def _is_centred(base: Term, axis: int, run: Canonicaliser) -> bool:
         f = Factor(base, labels)
         rest = Product(1, [f], (*labels[:axis], *labels[axis + 1 :]))
         shape = (*base.shape[:axis], *base.shape[axis + 1 :])
-        known[base, axis] = not run.sum_of(substituted(rest, f, inside, run), shape).terms
+        parts = [scalars_apart(q, run) for q in substituted(rest, f, inside, run)]
+        known[base, axis] = not run.sum_of(parts, shape).terms
     return known[base, axis]
 
 
@@ -215,6 +221,17 @@ def _holds_centred(inside: Form, axis: int, run: Canonicaliser) -> bool:
         along = [g for g in q.factors if x in g.labels]
         alone = len(along) == 1 and along[0].power == 1 and q.out.count(x) == 1 < len(along[0].labels)
         if alone and _is_centred(along[0].base, along[0].labels.index(x), run):
+            return True
+    return False
+
+
+def _meets_centred(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether a term of a bracket that is one number along an axis meets there what is centred: zᵀ(z - s) = zᵀz."""
+    for axis, x in enumerate(f.labels):
+        beside = [g for g in p.factors if g is not f and x in g.labels]
+        if x in p.out or len(beside) != 1 or beside[0].power != 1 or all(axis in q.covered() for q in inside.terms):
+            continue
+        if _is_centred(beside[0].base, beside[0].labels.index(x), run) and not _is_centred(f.base, axis, run):
             return True
     return False
 
