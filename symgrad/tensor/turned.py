@@ -124,7 +124,9 @@ def read_as(x: Any, dtype: np.dtype[Any]) -> Any:
         made.more().inference = True
     array = x._array()
     if x.is_conj() or x.is_neg():
-        raise DtypeError("torch.Tensor.view is not supported for conjugate view tensors when converting dtypes")
+        raise DtypeError(
+            "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype"
+        )
     if dtype.itemsize != array.itemsize:
         _check_sizes(x, array.dtype, dtype)
     made._value = array.view(dtype) if array.size else np.empty(_width(array, dtype), dtype)

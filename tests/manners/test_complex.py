@@ -92,6 +92,23 @@ def test_view_func_for_complex_views(t):
     assert np.allclose(z.grad.numpy(), z.detach().numpy() * np.array([[72.0], [8.0]]))
 
 
+@pytest.mark.parametrize("turn", ["z.conj()", "z.mH", "z.conj()[1:]", "z.T.conj().T"])
+def test_parts_of_a_conjugate(t, turn):
+    """Its imaginary parts lie nowhere in memory: there is nothing to be a view of."""
+    z = complex_leaf(t, 2, 2)
+    turned = eval(turn, {"z": z})
+    with pytest.raises(RuntimeError, match="view_as_real doesn't work on unresolved conjugated tensors"):
+        t.view_as_real(turned)
+    with pytest.raises(RuntimeError, match="not supported for conjugate view tensors when converting to a different"):
+        turned.view(t.float64)
+    pairs = t.view_as_real(turned.resolve_conj())
+    assert pairs.tolist() == t.view_as_real_copy(turned).tolist()
+    (pairs[..., 1] * 3).sum().backward()
+    assert z.grad.real.abs().max() == 0
+    assert z.grad.imag.abs().max() == 3
+    assert t.equal(t.view_as_real(z.conj().conj()), t.view_as_real(z))
+
+
 def test_view_with_multi_output(t):
     """What ``unbind`` gives of a complex view, or of the real view of one, may not be changed."""
     z = complex_leaf(t, 2, 3).clone()

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import finfo, real_part, result_type, torch_name
-from symgrad.errors import DtypeError, ShapeError
+from symgrad.errors import AutogradError, DtypeError, ShapeError
 from symgrad.op import (
     Op,
     broadcast_shapes,
@@ -444,6 +444,12 @@ def view_as_real(input: Any) -> Any:
     """Real and imaginary parts along a new last axis, as a view."""
     if not is_complex(input):
         raise DtypeError("view_as_real is only supported for complex tensors")
+    if hasattr(input, "is_conj") and input.is_conj():
+        raise AutogradError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
+        )
     return view_as_real_op(input)
 
 

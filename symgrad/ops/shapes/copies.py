@@ -8,7 +8,7 @@ from typing import Any
 
 from symgrad.op import front, shape_of
 from symgrad.ops.calls.still import still
-from symgrad.ops.elementwise.floats import view_as_complex, view_as_real
+from symgrad.ops.elementwise.floats import resolve_conj, view_as_complex, view_as_real
 from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.indexing.windows import unfold
 from symgrad.ops.linalg.matrices import diagonal
@@ -34,6 +34,10 @@ def _itself(input: Any) -> Any:
     return input
 
 
+def _parts(input: Any) -> Any:
+    return view_as_real(resolve_conj(input))
+
+
 def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     return getitem(input, (slice(None),) * axis_of(dim, len(shape_of(input))) + (slice(start, end, step),))
 
@@ -43,7 +47,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "narrow": narrow, "permute": permute, "select": select, "slice": _slice, "split": split,
     "split_with_sizes": split_with_sizes, "squeeze": squeeze, "t": t, "transpose": transpose, "unbind": unbind,
     "unfold": unfold, "unsqueeze": unsqueeze, "view": reshape, "view_as_complex": view_as_complex,
-    "view_as_real": view_as_real,
+    "view_as_real": _parts,
 }  # fmt: skip
 for _name, _view in _VIEWS.items():
     _copied(_name, _view)
