@@ -203,3 +203,19 @@ def test_pictures_are_sampled_at_places_that_differ_from_call_to_call(mode, padd
     for theta in (rng.normal(size=(3, 2, 3)), np.full((3, 2, 3), np.inf), 9 * rng.normal(size=(3, 2, 3))):
         for got, want in zip(program(picture, theta), slopes(sg.tensor(picture), sg.tensor(theta)), strict=True):
             np.testing.assert_allclose(got, want.numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_singular_vectors_of_what_is_not_finite_are_an_error(value):
+    """LAPACK did not come back from some such matrices, and gave vectors that are none of others."""
+    A = np.random.default_rng(3).normal(size=(3, 3))
+    holes = A.copy()
+    holes[1, 1] = value
+    for function in (sg.linalg.pinv, sg.func.grad(lambda A: sg.linalg.svd(A, full_matrices=False)[0].abs().sum())):
+        program = sg.compile(function, A).program
+        for call, given in ((function, sg.tensor(holes)), (program, holes)):
+            with pytest.raises(np.linalg.LinAlgError):
+                call(given)
+    twice = sg.func.hessian(sg.linalg.det)
+    assert np.isnan(twice(sg.tensor(holes)).numpy()).any()

@@ -162,15 +162,15 @@ def adjugate_moved(x: Any, g: Any) -> Any:
 
     Of a diagonal matrix S the adjugate moves along K by the products of all entries of S but two.
     """
-    n = np.shape(x)[-1]
-    u, s, vh = np.linalg.svd(x)
+    n, known = np.shape(x)[-1], np.all(np.isfinite(x), (-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(known, x, 0))
     sign = np.linalg.det(u) * np.linalg.det(vh)
     apart = ~np.eye(n, dtype=bool)
     rest = np.where(apart, prod_others(np.where(apart, s[..., None, :], 1), -1), 0)
     turned = vh @ g @ u
     moved = -turned * rest
     moved[..., range(n), range(n)] = (rest @ np.diagonal(turned, 0, -2, -1)[..., None])[..., 0]
-    return np.conj(sign)[..., None, None] * (u @ moved @ vh)
+    return np.where(known, np.conj(sign)[..., None, None] * (u @ moved @ vh), np.nan)
 
 
 def matmul(a: Any, b: Any) -> Any:

@@ -44,7 +44,7 @@ def rest_of_basis(part: Any, rest: Any) -> Any:
 
 def pinv(x: Any, atol: float, rtol: float) -> Any:
     """The pseudo-inverse; singular values up to max(atol, rtol · the largest) count as zero."""
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = svd(x)
     limit = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0))
     inverse = np.where(s > limit, 1 / np.where(s > limit, s, 1), 0)
     return np.conj(np.swapaxes(vh, -1, -2)) @ (inverse[..., None] * np.conj(np.swapaxes(u, -1, -2)))
@@ -325,15 +325,20 @@ def eigh_vectors(x: Any) -> Any:
 
 
 def svd(x: Any) -> Any:
-    """Left singular vectors, singular values in descending order, and conjugated right singular vectors, as rows."""
+    """Left singular vectors, singular values in descending order, and conjugated right singular vectors, as rows.
+
+    ``LinAlgError`` where entries are not finite: of some such matrices LAPACK finds no end, of others any vectors.
+    """
+    if not np.all(np.isfinite(x)):
+        raise np.linalg.LinAlgError("SVD did not converge: the matrix has entries that are not finite")
     return np.linalg.svd(x, full_matrices=False)
 
 
 def svd_u(x: Any) -> Any:
     """Left singular vectors, as columns."""
-    return np.linalg.svd(x, full_matrices=False)[0]
+    return svd(x)[0]
 
 
 def svd_vh(x: Any) -> Any:
     """Right singular vectors, as conjugated rows."""
-    return np.linalg.svd(x, full_matrices=False)[2]
+    return svd(x)[2]
