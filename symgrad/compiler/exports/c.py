@@ -15,6 +15,7 @@ from symgrad.compiler.exports.shared import (
     in_lines,
     inputs_of,
     known_arguments,
+    number_texts,
     outputs_of,
     result_names,
     sizes_of_constants,
@@ -218,8 +219,12 @@ def _header(program: Compiled, writer: Writer, body: str) -> str:
 
 def _rows(values: Any, kind: str) -> str:
     """Numbers with commas, in lines of a page's width."""
-    row = np.asarray(values).ravel().tolist() or [0]
-    return in_lines("".join(f"{constant(value, kind)}, " for value in row).rstrip(), "    ")
+
+    def spelled(value: Any) -> str:
+        return constant(value, kind)
+
+    texts = number_texts(values, spelled, kind == "double") or [spelled(0)]
+    return in_lines(", ".join(texts) + ",", "    ")
 
 
 def _array(words: str, name: str, kind: str, value: Any) -> str:

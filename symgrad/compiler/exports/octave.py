@@ -15,6 +15,7 @@ from symgrad.compiler.exports.shared import (
     in_lines,
     inputs_of,
     known_arguments,
+    number_texts,
     outputs_of,
     result_names,
     sizes_of_constants,
@@ -235,7 +236,8 @@ def _entries(array: Any) -> str:
     if array.ndim > 2:
         shape = ", ".join(map(str, array.shape))
         return f"rows({_entries(array.ravel())}, 1, [{shape}])"
-    rows = [", ".join(_number(v) for v in row.tolist()) for row in array.reshape(len(array), -1)]
+    texts, width = number_texts(array, _number, True), array.size // len(array)
+    rows = texts if width == 1 else [", ".join(texts[k : k + width]) for k in range(0, len(texts), width)]
     return in_lines(f"[{'; '.join(rows)}]", " " * 8, " ...", "")
 
 

@@ -77,6 +77,17 @@ def sizes_of_constants(program: Compiled) -> dict[str, int]:
     return found
 
 
+def number_texts(values: Any, spelled: Callable[[Any], str], as_doubles: bool) -> list[str]:
+    """The entries of an array as texts, one after the other; finite doubles are the same in all languages.
+
+    >>> number_texts([0.5, 1e300], str, True), number_texts([1, 2], hex, True)
+    (['0.5', '1e+300'], ['0x1', '0x2'])
+    """
+    array = np.asarray(values)
+    same = as_doubles and array.dtype == np.float64 and bool(np.isfinite(array).all())
+    return list(map(repr if same else spelled, array.ravel().tolist()))
+
+
 def in_lines(text: str, indent: str, end: str = "", first: str | None = None) -> str:
     """A row of numbers over several lines, each indented and with ``end`` behind it where another follows.
 
