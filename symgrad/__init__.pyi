@@ -392,6 +392,8 @@ def dropout(input: Operand, p: _float, train: _bool, *, out: Tensor | None = Non
     """``dropout`` with all of its arguments: the probability, and whether it is training."""
 def dropout_(input: Operand, p: _float, train: _bool, *, out: Tensor | None = None) -> Tensor:
     """``dropout`` with all of its arguments, in place: the probability, and whether it is training."""
+def dsmm(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product of tensors with 2 and 2 axes."""
 def dsplit(input: Operand, sections: Ints | _int, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
 def dstack(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tensor:
@@ -1114,6 +1116,8 @@ def split_with_sizes(input: Operand, split_sizes: Sequence[_int], dim: _int = 0,
     """Ranges of an axis of the sizes listed."""
 def split_with_sizes_copy(input: Operand, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """A copy of what ``split_with_sizes`` shows of ``input``, in memory of its own, row by row."""
+def spmm(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product of tensors with 2 and 2 axes."""
 def sqrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Square root; the derivative at 0 is +inf."""
 def sqrt_(input: Operand) -> Tensor:

@@ -88,7 +88,7 @@ class SparseTensor:
         """Number of axes."""
         return len(self._shape)
 
-    sparse_dim = dim
+    sparse_dim = ndimension = dim
 
     def dense_dim(self) -> int:
         """Number of axes that every entry has of its own: none here."""

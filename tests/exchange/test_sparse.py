@@ -32,7 +32,7 @@ def test_facts(t):
     assert s._nnz() == 3
     assert tuple(s.shape) == (2, 3)
     assert s.numel() == 6
-    assert s.sparse_dim() == 2
+    assert s.sparse_dim() == s.ndimension() == 2
     assert s.dense_dim() == 0
     assert len(s) == 2
     np.testing.assert_array_equal(s.indices(), [[0, 0, 1], [0, 2, 1]])
@@ -86,7 +86,8 @@ def test_results_are_dense(t):
     s, d = t.tensor(DENSE).to_sparse(), t.tensor(RIGHT)
     np.testing.assert_array_equal(t.sparse.mm(s, d), DENSE @ RIGHT)
     np.testing.assert_array_equal(s @ d, DENSE @ RIGHT)
-    np.testing.assert_array_equal(t.mm(s, d), DENSE @ RIGHT)
+    for product in (t.mm, t.spmm, t.dsmm):
+        np.testing.assert_array_equal(product(s, d), DENSE @ RIGHT)
     np.testing.assert_array_equal(s @ d[:, 0], DENSE @ RIGHT[:, 0])
     np.testing.assert_array_equal(s.mv(d[:, 0]), DENSE @ RIGHT[:, 0])
     np.testing.assert_array_equal(t.sparse.mm(d.T, s.t()), (DENSE @ RIGHT).T)

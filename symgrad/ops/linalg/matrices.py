@@ -181,6 +181,7 @@ def _ranked(name: str, a: int, b: int, word: str) -> Any:
 
 
 mm = _ranked("mm", 2, 2, "mat2")
+front("spmm", "dsmm", op=matmul_op, method=False, words={"mat2": "other"})(mm)  # names of sparse operands' times
 mv = _ranked("mv", 2, 1, "vec")
 dot = _ranked("dot", 1, 1, "tensor")
 inner = _ranked("vdot", 1, 1, "other")
