@@ -52,6 +52,14 @@ def kurtosis(x):
     return (z**4).mean() / (z**2).mean() ** 2
 
 
+def extremes(X):
+    return X.amax(1).sum() - X.amin(0).sum()
+
+
+def largest(X, w):
+    return w @ X.amax(1)
+
+
 def spins(t, J):
     return -(J * sg.cos(t[:, None] - t)).sum()
 
@@ -126,6 +134,13 @@ DERIVATIVES = {
         kurtosis, "x", ("n",),
         ("t₁ = x − (𝟏ᵀ x)/n\nt₂ = ‖t₁‖\n"
          "   (4/t₂⁴) (n (t₁^⊙2 − (𝟏ᵀ t₁^⊙4)/t₂²) ⊙ t₁ − 𝟏ᵀ t₁^⊙3)"),
+    ),
+    "largest entries of rows": (
+        largest, "X", ("nm", "n"), "diag(w/([X = [maxⱼ Xᵢⱼ]ᵢ 𝟏ᵀ] 𝟏)) [X = [maxⱼ Xᵢⱼ]ᵢ 𝟏ᵀ]",
+    ),
+    "extremes of rows and columns": (
+        extremes, "X", ("nm",),
+        "t₁ = [X = [maxⱼ Xᵢⱼ]ᵢ 𝟏ᵀ]\nt₂ = [X = 𝟏 [minᵢ Xᵢⱼ]ⱼᵀ]\n   diag(1/(t₁ 𝟏)) t₁ − t₂ diag(1/(t₂ᵀ 𝟏))",
     ),
     "spins": (spins, "t", ("n", "nn"), "(sin(t 𝟏ᵀ − 𝟏 tᵀ) ⊙ (J + Jᵀ)) 𝟏"),
     "stiffness of spins": (

@@ -435,10 +435,16 @@ def _where_rows(
     rows = [
         ((name or "", written(part, names, bold)))
         if left == result
-        else (written(symbol(left, part.shape), names, bold), written(part, names, bold, exact=True))
+        else (written(symbol(left, part.shape), names, bold), _defining(part, names, bold))
         for left, part in kept
     ]
     return within(rows, lines, left_out, column)
+
+
+def _defining(part: Term, names: dict[str, str], bold: bool) -> str:
+    """What a name stands for; an equation in Iverson's brackets, since t = X = Y would be two."""
+    text = written(part, names, bold, exact=True)
+    return rf"\left[{text}\right]" if part.op.name == "eq" else text
 
 
 __all__ = ["Writer", "kind_of", "latex", "signed"]

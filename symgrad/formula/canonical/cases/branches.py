@@ -117,13 +117,12 @@ def _absent(run: Canonicaliser, p: Product, condition: Form, holds: bool) -> boo
 
 
 def _shared_out(run: Canonicaliser, p: Product, condition: Form) -> bool:
-    """Whether a product is a scalar over the number of places where a condition holds, which is 0 nowhere there."""
-    where = run.term(condition)
+    """Whether a product is numbers, or one of each row, over how often a condition holds there, which is never 0."""
     below = [f for f in p.factors if f.power < 0]
-    alone = not any(x in p.out for f in p.factors for x in f.labels)
-    if not alone or len(below) != 1 or below[0].base.op.name != "sum":
+    if len(below) != 1 or below[0].base.op.name != "sum" or below[0].base.args[0] is not run.term(condition):
         return False
-    return below[0].base.args[0] is where
+    inside = {x for f in p.factors for x in f.labels if x in p.out}
+    return inside <= {*below[0].labels} and len(inside) < len({*p.out})
 
 
 def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:
