@@ -33,7 +33,8 @@ def _slope_by_result(h: Any, c: Any, g: Any, out: Any, x: Any, *, dim: tuple[int
 
 def _slope_by_scale(h: Any, c: Any, g: Any, out: Any, x: Any, *, dim: tuple[int, ...], eps: float) -> Any:
     scale = _scale(x, dim, eps)
-    return (mean_op(x, dim=dim, keepdim=True) - x) * _along(h, c, dim) * scale * scale
+    slope = standardised_slope(g, out, x, dim=dim, eps=eps)  # computed again: a hook may change c in place
+    return (mean_op(x, dim=dim, keepdim=True) - x) * _along(h, slope, dim) * scale * scale
 
 
 _SHARED: dict[str, Any] = {"spelled": True, "mixes": "dim"}
