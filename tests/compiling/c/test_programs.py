@@ -170,19 +170,12 @@ def test_infinite_entries_are_what_they_are_in_numpy(tmp_path):
     scores = np.array([[-np.inf, 0.5, 1.0], [-np.inf, -np.inf, -np.inf], [np.inf, 1.0, 2.0], [1e10, 1e10 + 1, 0.0]])
     labels = np.array([2, 0, 1, 0])
     far = np.array([-30.0, 3.0, 24.9, 25.1, 1e200, np.inf, -np.inf, np.nan])
-    lost = np.array([[1.0, np.inf], [2.0, 3.0], [0.5, 1.0]])
-    try:
-        np.linalg.svd(lost)
-        matrices = [(lost,)]
-    except np.linalg.LinAlgError:  # from NumPy 2.5 on it is refused, and the compiled program has nothing to agree with
-        matrices = []
     rows = (
         (lambda x, y: F.cross_entropy(x, y, reduction="none"), (scores, labels)),
         (sg.func.grad(lambda x: sg.logsumexp(x, 1).sum()), (scores,)),
         (sg.special.erfcx, (far,)),
         (sg.func.grad(lambda x: sg.special.log_ndtr(x).sum()), (far,)),
         (lambda x, y, w: sg.lerp(x, y, w), (far, np.ones(8), np.full(8, 0.75))),
-        (sg.linalg.pinv, (rng.random((3, 2)),), *matrices),
     )
     for found, wanted in built_and_called(tmp_path, *rows):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
