@@ -47,6 +47,8 @@ class dtype:  # noqa: N801  (torch's name)
     def __eq__(self, other: object) -> bool:
         if other.__class__ is dtype or other is None:  # NumPy takes None for float64
             return self is other
+        if other.__class__.__module__ == "torch":  # its own dtypes, whose texts tell what they are
+            return f"torch.{self.name}" == str(other)
         try:
             return bool(self.dtype == other)
         except TypeError:

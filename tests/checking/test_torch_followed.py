@@ -92,6 +92,56 @@ def test_arrays_that_torch_makes_on_the_way_are_followed():
     assert report.method.startswith("the exact derivative")
 
 
+class Ranked(torch.autograd.Function):
+    """Entries of the simplex nearest to a row, whose number is found by sorting."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ordered, _ = x.sort(dim=-1, descending=True)
+        counts = torch.arange(1, x.shape[-1] + 1, device=x.device, dtype=x.dtype)
+        level = (ordered.cumsum(-1) - torch.ones(1, dtype=x.dtype)) / counts
+        support = (ordered > level).sum(-1, keepdim=True)
+        out = (x - level.gather(-1, support - 1)).clamp(min=0)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        inside = (ctx.saved_tensors[0] > 0).to(g.dtype)
+        return inside * (g - (g * inside).sum(-1, keepdim=True) / inside.sum(-1, keepdim=True))
+
+
+class Root(torch.autograd.Function):
+    """The cube root by Newton's steps, in place."""
+
+    @staticmethod
+    def forward(ctx, x):
+        root = 1 + x / 3
+        for _ in range(30):
+            root.sub_((root - x / root**2) / 3)
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / (3 * ctx.saved_tensors[0] ** 2)
+
+
+def test_arrays_of_the_dtype_and_the_device_of_an_argument_are_followed():
+    before = torch.arange
+    report = sg.check(Ranked.apply, "torch", torch.tensor([[0.5, -1.2, 0.3, 2.0], [0.1, 0.2, -0.3, 0.0]]).double())
+    assert report.ok, report
+    assert report.method.startswith("the exact derivative"), report
+    assert torch.arange is before
+
+
+def test_custom_functions_that_cannot_be_followed_are_measured_on_arrays_of_torch():
+    report = sg.check(lambda x: Root.apply(x) ** 2, "torch", torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64))
+    assert report.ok, report
+    assert "differences" in report.method or "complex" in report.method, report
+    assert any("calls Root, whose operations cannot be recorded" in note for note in report.notes), report
+
+
 def test_what_has_no_counterpart_is_measured():
     def f(x):
         return torch.from_numpy(np.sinh(x.detach().numpy())).sum()

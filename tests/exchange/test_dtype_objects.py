@@ -51,3 +51,12 @@ def test_dtypes_cannot_be_changed():
 def test_unknown_dtypes_are_refused():
     with pytest.raises(sg.errors.DtypeError, match="Did you mean 'float64'"):
         sg.dtype("flaot64")
+
+
+def test_torchs_own_dtypes_are_equal_to_those_of_their_names():
+    torch = pytest.importorskip("torch")
+    for name in ("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool", "uint8", "int64"):
+        own = getattr(sg, name)
+        assert own == getattr(torch, name)
+        assert getattr(torch, name) == own
+        assert own != (torch.float64 if name != "float64" else torch.float32)

@@ -14,12 +14,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from symgrad.check.asking.arrays import as_array
+from symgrad.devices import device
+from symgrad.dtype_objects import KINDS
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tensor import Tensor
 
 _ROOMS = ("linalg", "fft", "special")
 """Namespaces whose functions torch calls by names such as linalg_inv."""
+
+_MAKING = (
+    "arange", "as_tensor", "empty", "empty_like", "eye", "full", "full_like", "linspace", "logspace", "ones",
+    "ones_like", "tensor", "zeros", "zeros_like",
+)  # fmt: skip
+"""Functions of torch that make arrays; they ask nobody what a dtype or a device of this library is."""
 
 _SETTINGS = ("inplace", "dtype", "_stacklevel")
 """What torch's functions hand on though nobody has given it."""
@@ -34,13 +42,18 @@ def torch_followed() -> Iterator[None]:
         return
     function = torch.autograd.Function
     before = function.__dict__.get("apply")
+    making = {name: getattr(torch, name) for name in _MAKING}
     Tensor.__torch_function__ = classmethod(_called)  # type: ignore[attr-defined]
     if before is not None:
         function.apply = classmethod(lambda cls, *args: _applied(cls, before.__func__, args))
+    for name, own in making.items():
+        setattr(torch, name, functools.partial(_made, own))
     try:
         with _mode()():
             yield
     finally:
+        for name, own in making.items():
+            setattr(torch, name, own)
         del Tensor.__torch_function__  # type: ignore[attr-defined]
         if before is not None:
             function.apply = before
@@ -98,6 +111,12 @@ class _Context:
         """Nothing to note."""
 
     mark_non_differentiable = save_for_forward = set_materialize_grads = mark_dirty
+
+
+def _made(own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """An array that torch makes, or this library where the dtype or the device is that of a tensor of it."""
+    ours = any(isinstance(a, (*KINDS, device)) for a in (*args, *kwargs.values()))
+    return _called(Tensor, own, (), args, kwargs) if ours else own(*args, **kwargs)
 
 
 def _called(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ARG001

@@ -29,7 +29,7 @@ from symgrad.check.oracle.measured import (
 from symgrad.check.oracle.repeats import require_deterministic
 from symgrad.check.oracle.tolerance import set_tolerances
 from symgrad.check.oracle.trust import agrees_on_symmetric_matrices, agrees_with_values, weights_of
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, ChangedInPlace
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.looks import look_count
 
@@ -81,8 +81,15 @@ def _from_tape(subject: Subject, given: Sequence[Any]) -> Exact | Refusal:
     if _means_another(subject, value):
         return Refusal("gives another value on symgrad tensors than on arrays")
     weights = weights_of(value)
-    weighted = pulled(output, leaves, weights)
-    gradients = weighted if subject.derivative.kind == "gradient" else subject.derivative.exact(output, leaves)
+    try:
+        weighted = pulled(output, leaves, weights)
+        gradients = weighted if subject.derivative.kind == "gradient" else subject.derivative.exact(output, leaves)
+    except ChangedInPlace as error:
+        if not functions:
+            raise
+        return _refused(
+            subject, error
+        )  # a forward may change what it likes: nothing of it is recorded where it is used
     symmetric: list[int] = []
     if not agrees_with_values(subject, weights, weighted):
         symmetric = agrees_on_symmetric_matrices(subject, weights, weighted)
@@ -105,7 +112,8 @@ def _refused(subject: Subject, error: Exception) -> Refusal:
     reason = f"({type(error).__name__}: {said:.60}{'…' * (len(said) > 60)})"
     if subject.functions:
         names = " and ".join(dict.fromkeys(subject.functions))
-        return Refusal(f"calls {names}, whose operations cannot be recorded {reason}", "", error, True)
+        own = not subject.is_foreign  # those of another library run in that one
+        return Refusal(f"calls {names}, whose operations cannot be recorded {reason}", "", error, own)
     if subject.is_foreign:
         return Refusal("runs on arrays of its own library only", "", error)
     if "numpy() on Tensor" in said:  # the words of torch for np.asarray(), which say nothing to users of arrays
