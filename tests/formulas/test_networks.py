@@ -93,6 +93,10 @@ def hyperbolic_distance(r, t, a):
     return ((r * sg.cosh(t) - a) ** 2 - (r * sg.sinh(t)) ** 2).sum()
 
 
+def margins(a, y, K):
+    return (a * y) @ K @ (a * y) / 2 - a.sum()
+
+
 def scaled_trace(d, W):
     return sg.trace(sg.diag(d) @ W @ sg.diag(d))
 
@@ -159,6 +163,7 @@ DERIVATIVES = {
     ),
     "a distance in polar coordinates": (distance, "r", ("", "", ""), "2 (r − a cos(t))"),
     "a distance in hyperbolic coordinates": (hyperbolic_distance, "r", ("n", "n", "n"), "2 (r − a ⊙ cosh(t))"),
+    "margins of a support vector machine": (margins, "a", ("n", "n", "nn"), "½ y ⊙ (K + Kᵀ) (a ⊙ y) − 1"),
     "a scaled diagonal": (scaled_trace, "d", ("n", "nn"), "2 d ⊙ diag(W)"),
     "oscillators": (oscillators, "t", ("n", "n", ""), "w − (k/n) sin(t 𝟏ₙᵀ − 𝟏ₙ tᵀ) 𝟏ₙ"),
 }  # fmt: skip

@@ -134,6 +134,8 @@ CALLS: list[Call] = [
     ("matmul", (T3, V), {}),
     ("matmul", (T3, X.T), {}),
     ("mm", (X, Y.T), {}),
+    ("spmm", (X, Y.T), {}),
+    ("dsmm", (X, Y.T), {}),
     ("mv", (X, V), {}),
     ("dot", (V, V[::-1].copy()), {}),
     ("vdot", (V, V[::-1].copy()), {}),

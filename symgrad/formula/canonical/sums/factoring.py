@@ -366,7 +366,8 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) 
     if any(alone) and (all(alone) or (factor.base.op is SYMBOL and _makes_differences(form, group))):
         return 0
     if sums[0] and len(factor.labels) == 1 and len(_rest_axes(form, group)) > 1:
-        weights = [_weights(form.terms[use.term], use) for use in group]
+        shared = set[Any].intersection(*(_vectors_along(form.terms[use.term], use) for use in group))
+        weights = [_weights(form.terms[use.term], use, shared) for use in group]
         if all(weights) or any(use.factor.labels[0] in w for use, w in zip(group, weights, strict=True)):
             return 0  # Wᵀ(a ⊙ c) + Vᵀ(b ⊙ c) stays, not (diag(a)W + diag(b)V)ᵀc
     if not sums[0] and len(factor.labels) == 1 < len(form.shape):
@@ -428,10 +429,18 @@ def _varies(p: Product, use: Use) -> bool:
     return p.out.count(label) > 1 or any(label in f.labels for f in _others(p, use))
 
 
-def _weights(p: Product, use: Use) -> set[int]:
-    """The summed labels where a product without a factor has vectors beside matrices: each would be a diagonal."""
+def _vectors_along(p: Product, use: Use) -> set[tuple[Any, Any]]:
+    """The other vectors of a product along the axis of one that is taken out, and their powers."""
+    return {(f.base, f.power) for f in _others(p, use) if f.labels == use.factor.labels}
+
+
+def _weights(p: Product, use: Use, shared: set[tuple[Any, Any]]) -> set[int]:
+    """The summed labels where a product without a factor has vectors beside matrices: each would be a diagonal.
+
+    Those that all products have along the axis of the factor are taken out next, and do not count.
+    """
     rest = _others(p, use)
-    vectors = {x for f in rest if len(f.labels) == 1 for x in f.labels}
+    vectors = {x for f in rest if len(f.labels) == 1 and (f.base, f.power) not in shared for x in f.labels}
     matrices = collections.Counter(x for f in rest if len(f.labels) > 1 for x in {*f.labels})
     return {x for x in vectors - {*p.out} if matrices[x] > (x not in use.factor.labels)}
 
