@@ -120,7 +120,7 @@ def _quotient(term: Term) -> Found | None:
     squared = _real_root(below)
     pair = _pair(below if squared is None else squared, "add")
     if pair is None:
-        return _share(top, below)
+        return _share(top, below) or _mean(top, unspread(below))
     u, v = pair
     sigmoid = lookup("sigmoid")
     of = _exponent(top)
@@ -154,6 +154,26 @@ def _share(top: Term, below: Term) -> Found | None:
         return None
     dim = below.params["dim"][0]
     return _made("softmax", _unshifted(top.args[0], dim), dim=dim)
+
+
+def _mean(top: Term, below: Term) -> Found | None:
+    """Σeᵘv / Σeᵘ = Σ softmax(u) v, as a sum along an axis or as a product of matrices."""
+    if below.op.name != "sum" or below.args[0].op.name != "exp" or len(below.params["dim"]) != 1 or not top.args:
+        return None
+    weights, (dim,) = below.args[0], below.params["dim"]
+    summed = top.op.name == "sum" and top.params == below.params and top.args[0].op.name == "mul"
+    last = dim == weights.ndim - 1 and (weights.ndim == 1 or below.params["keepdim"])
+    args = top.args[0].args if summed else top.args if last and top.op.name in ("matmul", "dot") else ()
+    place = next((k for k, a in enumerate(args) if _original(a) is weights), None)
+    if place is None or not weights.real_dtype or (place and not summed and weights.ndim > 1):
+        return None
+    u, other = _unshifted(weights.args[0], dim), args[1 - place]
+    shares = lookup("softmax")(u, dim=dim)
+    pair = (other, shares) if place else (shares, other)
+    if not summed:
+        return top.op(*pair, **top.params), [u, other]
+    product = lookup("mul")(*pair)
+    return (top.op(product, **top.params), [u, other]) if product.shape == weights.shape else None
 
 
 def _unshifted(u: Term, dim: int) -> Term:

@@ -82,6 +82,40 @@ def test_shares_of_exponentials(keep):
     np.testing.assert_allclose(logs.numpy(), want.numpy(), rtol=1e-12)
 
 
+MEANS = {
+    "along an axis": lambda u, v: (sg.exp(u) * v).sum() / sg.exp(u).sum(),
+    "from the other side": lambda u, v: (v * sg.exp(u)).sum(0, keepdim=True) / sg.exp(u).sum(0, keepdim=True),
+    "a product": lambda u, v: sg.exp(u) @ v / sg.exp(u).sum(),
+    "a product from the other side": lambda u, v: v @ sg.exp(u) / sg.exp(u).sum(),
+    "of rows": lambda u, v: (sg.exp(u * sg.ones(2, 1)) * v).sum(1) / sg.exp(u * sg.ones(2, 1)).sum(1),
+    "of matrices": lambda u, v: sg.exp(u[None]) @ v[:, None] / sg.exp(u[None]).sum(1, keepdim=True),
+}
+
+
+@pytest.mark.parametrize("mean", MEANS.values(), ids=MEANS)
+def test_means_with_exponentials_as_weights(mean):
+    """Σeᵘv / Σeᵘ, a Boltzmann average or attention as it is written first, is Σ softmax(u) v."""
+    u, v = np.array([-2000.0, 0.5, 1000.0, 1001.0]), np.array([1.0, 2.0, 3.0, -1.0])
+    share = 1 / (1 + np.e)
+    want = [0, 0, 4 * share * (1 - share), -4 * share * (1 - share)], [0, 0, share, 1 - share]
+    times = 2 if mean is MEANS["of rows"] else 1
+    given = [sg.tensor(a, requires_grad=True) for a in (u, v)]
+    with np.errstate(all="ignore"):
+        found = sg.autograd.grad(mean(*given).sum(), given)
+        compiled = sg.compile(sg.func.grad(lambda u, v: mean(u, v).sum(), argnums=(0, 1)), u, v)(u, v)
+        value = sg.compile(mean, u, v)(u, v)
+    for eager, program, slope in zip(found, compiled, want, strict=True):
+        np.testing.assert_allclose(eager.numpy(), np.multiply(times, slope), rtol=1e-12)
+        np.testing.assert_allclose(program, np.multiply(times, slope), rtol=1e-12)
+    np.testing.assert_allclose(value, np.full(value.shape, 3 * share - (1 - share)), rtol=1e-12)
+
+
+def test_the_slope_of_a_naive_logarithm_along_a_direction():
+    u, v = np.array([998.0, 999.0, 1000.0]), np.array([0.3, -0.2, 0.5])
+    program = sg.compile(lambda u, v: sg.func.jvp(lambda u: sg.log(sg.exp(u).sum()), (u,), (v,))[1], u - 998, v)
+    np.testing.assert_allclose(program(u, v), program(u - 998, v), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "program",
     [
