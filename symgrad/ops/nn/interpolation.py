@@ -233,9 +233,8 @@ def _reflected(x: Any, low: float, high: float) -> Any:
 
 def _clipped(x: Any, size: int) -> Any:
     plain = apart(x)
-    return where(
-        (plain > 0) & (plain < size - 1), x, where(plain >= size - 1, size - 1, 0)
-    )  # nan is at the first place
+    # Outside it is the nearest end, and nan is at the first place.
+    return where((plain > 0) & (plain < size - 1), x, where(plain >= size - 1, size - 1, 0))
 
 
 def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
