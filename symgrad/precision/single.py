@@ -16,12 +16,14 @@ from symgrad import kernels
 from symgrad.dtypes import rounded_to
 from symgrad.precision.adding import VECTOR, in_turn, total
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 def _widened(x: Any) -> Any:
-    """An operand in double precision; plain numbers are."""
-    return (
-        x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) if isinstance(x, (np.ndarray, np.generic)) else x
-    )
+    """An operand in double precision; a plain number is what single precision has of it."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return math.copysign(math.inf, x) if abs(x) > _LARGEST else np.float64(np.float32(x))
 
 
 def rounded(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +40,8 @@ def real(single: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[...
     """A kernel of float32 beside the one that complex64 keeps."""
 
     def run(*xs: Any, **params: Any) -> Any:
-        return (single if xs[0].dtype.kind == "f" else kernel)(*xs, **params)
+        first = xs[1] if xs[0].__class__ in (int, float) else xs[0]
+        return (single if first.dtype.kind == "f" else kernel)(*xs, **params)
 
     return run
 

@@ -319,7 +319,7 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
             if dtype is float64:
                 v = kernel(input, x) if place else kernel(x, other)
             elif dtype is float32:
-                v = kernel(input, x) if place else single(x, other)
+                v = single(input, x) if place else single(x, other)
             else:
                 return unlike(input, other)
         except (ValueError, TypeError, OverflowError, AutogradError):

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad import kernels
+from symgrad.precision import single
 
 S = sg.special
 LINE = [1e-20, -1e-9, 1e-4, -0.01, 0.3, -2.0, 5.0, -5.9, 6.1, 25.0]
@@ -147,3 +149,21 @@ def test_box_and_cox_near_zero_with_large_powers() -> None:
     x, k = np.array([1e-20, 1e-20, -1e-20, 1e-9, 1e-20]), np.array([1e300, -1e300, 1e300, 1e300, 3e20])
     want = [np.inf, 1e-300, -1e-300, np.inf, float(mpmath.expm1(3) / mpmath.mpf(3e20))]
     np.testing.assert_allclose(S.boxcox1p(x, k), want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("number", [2, 0.3, 2.5, -1.7, 1e300])
+@pytest.mark.parametrize("asked", [False, True])  # a tensor of which something was asked goes another way
+def test_numbers_beside_single_precision(number: float, asked: bool) -> None:
+    """A number is in single precision what the entries are, on machines whose NumPy has powers of its own, too."""
+    entries = np.array([0.7, 1.3, 2.0, 3.1], np.float32)
+    rounded, x = single.smooth(kernels.power), sg.tensor(entries)
+    assert not asked or x._version == 0
+    with np.errstate(all="ignore"):
+        base, wide = np.float64(np.float32(number)), entries.astype(np.float64)
+        for want, *got in (
+            (base**wide, rounded(number, entries), (number**x).numpy()),
+            (wide**base, rounded(entries, number), (x**number).numpy()),
+        ):
+            for found in got:
+                assert found.dtype == np.float32
+                np.testing.assert_allclose(found, want.astype(np.float32), rtol=3e-7)
