@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.term import evaluate
 
 rng = np.random.default_rng(0)
 W, X, Y = rng.normal(size=(3, 4)), rng.normal(size=(5, 3)), np.array([0, 1, 3, 2, 0])
@@ -104,3 +106,26 @@ def test_derivatives_by_what_varies_along_the_axis():
             exact = np.asarray(sg.func.grad(loss, argnums=k)(z, b, t))
             assert np.abs(exact).max() > 1e-3
             assert np.allclose(sg.compile(sg.func.grad(loss, argnums=k))(z, b, t), exact, rtol=1e-12)
+
+
+OF_DIAGONALS = {
+    "softmax": (lambda K, v: sg.softmax(K - 2 * sg.eye(len(K)), 1), "softmax(K − 2 I)"),
+    "of columns": (lambda K, v: sg.softmax(K - sg.diag(v), 0), "softmax₀(K − diag(v))"),
+    "logarithms": (lambda K, v: sg.log_softmax(K - sg.diag(v), 1), "log softmax(K − diag(v))"),
+    "of rows": (lambda K, v: sg.logsumexp(K + v[:, None] - 1e9 * sg.eye(len(K)), 1), "logsumexp(K − 10⁹ I) + v"),
+    "a quotient": (
+        lambda K, v: sg.exp(K - sg.eye(len(K))) / sg.exp(K - sg.eye(len(K))).sum(1, keepdim=True), "softmax(K − I)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_DIAGONALS)
+def test_a_diagonal_is_no_shift(name):
+    """It varies along each of its two axes: attention without the diagonal was printed as attention."""
+    f, text = OF_DIAGONALS[name]
+    K, v = rng.normal(size=(4, 4)), rng.normal(size=4)
+    found = sg.formula(f, K, v)
+    assert found.unicode() == text
+    assert np.allclose(
+        evaluate(canonical(found.term), {"K": K, "v": v}, {"n": 4}), np.asarray(f(*map(sg.tensor, (K, v))))
+    )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def split(form: Form, dim: int) -> tuple[Form, Form] | None:
     """The terms of a sum that vary along an axis, and those that do not; None where there are none of either kind."""
-    varies = [any(p.out[dim] in f.labels for f in p.factors) for p in form.terms]
+    varies = [dim in p.covered() for p in form.terms]
     if all(varies) or not any(varies):
         return None
     kinds: tuple[list[Product], list[Product]] = ([], [])
