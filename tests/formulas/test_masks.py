@@ -180,3 +180,35 @@ def test_the_mask_of_the_identity_may_have_a_size_that_is_a_number():
 
     text = sg.latex(contrastive, wrt="Z", shapes="Z=5,m")
     assert text == sg.latex(contrastive, (5, 3), wrt="Z").replace("I_{n}", "I_{5}")
+
+
+OF_ALL_ENTRIES = {
+    "sums": lambda x: sg.cumsum(sg.where(x > 0, 0 * x, x**2), 0),
+    "turned": lambda x: sg.flip(sg.where(x > 0, 2 * x, x**2), (0,)),
+    "rolled": lambda x: sg.roll(sg.where(x > 0, 2 * x, x**2), 1),
+    "spectrum": lambda x: sg.fft.fft(sg.where(x > 0, 2 * x, x**2)).real,
+    "exponential": lambda x: sg.linalg.matrix_exp(sg.where(x > 0, x, x.exp()).diag())[0],
+}
+
+
+@pytest.mark.parametrize("name", OF_ALL_ENTRIES)
+@pytest.mark.parametrize("wrt", [None, "x"])
+def test_what_reads_other_entries_asks_again_inside_of_a_branch(name, wrt):
+    """The answer of a branch holds at its own place: running sums inside of one were those of that branch alone."""
+    f = lambda x, w: sg.where(x > 0, OF_ALL_ENTRIES[name](x), x**3)  # noqa: E731
+    x, w = np.array([0.5, -1.5, 2.0, -0.25]), np.array([1.0, -2.0, 3.0, 0.5])
+    loss = f if wrt is None else lambda x, w: (f(x, w) * w).sum()
+    term = sg.formula(loss, x, w, wrt=wrt).term
+    want = np.asarray(f(sg.tensor(x), w) if wrt is None else sg.func.grad(loss)(x, w))
+    for text, reading in readings(term, symbols(term)).items():
+        assert np.allclose(evaluate(reading, {"x": x, "w": w}), want, rtol=1e-9), text
+
+
+def test_the_derivative_of_an_exponential_reads_all_entries_of_a_mask():
+    K, v, w = (np.random.default_rng(k).normal(size=s) for k, s in enumerate(((3, 3), 3, (3, 3))))
+    f = lambda K, v, w: (w * sg.linalg.matrix_exp(sg.where(sg.eye(len(v)) > 0, v, K))).sum()  # noqa: E731
+    for k, wrt in enumerate("Kv"):
+        term = sg.formula(f, K, v, w, wrt=wrt).term
+        want = np.asarray(sg.func.grad(f, argnums=k)(K, v, w))
+        for name, reading in readings(term, symbols(term)).items():
+            assert np.allclose(evaluate(reading, {"K": K, "v": v, "w": w}, {"n": 3}), want, rtol=1e-9), name

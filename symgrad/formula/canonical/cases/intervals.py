@@ -102,8 +102,8 @@ def placed(p: Product, f: Factor) -> bool:
 
 
 def spread_arguments(run: Canonicaliser, p: Product, f: Factor, shape: tuple[Any, ...]) -> list[Form] | None:
-    """The arguments of a factor that is a function, with the axes they have in the product."""
-    found = run.arguments.get(f.base)
+    """The arguments of a factor that is a function of entries, with the axes they have in the product."""
+    found = run.arguments.get(f.base) if f.base.op.entrywise else None
     if found is None or not placed(p, f):
         return None
     axes = [p.out.index(x) for x in f.labels]
