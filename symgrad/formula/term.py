@@ -419,8 +419,14 @@ def images(
     letters: dict[str, int],
     known: Mapping[Term, Any] = MappingProxyType({}),
 ) -> dict[Term, Any]:
-    """The number of every term below the roots; the letters of the symbols' shapes go into ``letters``."""
-    terms = postorder(roots)
+    """The number of every term below the roots down to the known ones; letters of shapes go to ``letters``."""
+    roots = list(roots)
+    terms = postorder(roots, known)
+    image: dict[Term, Any] = {t: known[t] for t in (*roots, *(a for t in terms for a in t.args)) if t in known}
+    for t, value in image.items():
+        for letter, n in zip(t.shape, shape_of(value), strict=False):
+            if isinstance(letter, str):
+                letters.setdefault(letter, n)
     for t in terms:
         if t.op is SYMBOL:
             if t.params["name"] not in values:
@@ -437,10 +443,9 @@ def images(
                 raise FormulaError(
                     f"the size {letter} stands in no symbol of the formula; give it with sizes={{{letter!r}: …}}"
                 )
-    image: dict[Term, Any] = {}
     with np.errstate(all="ignore"):
         for t in terms:
-            image[t] = known[t] if t in known else _value(t, [image[a] for a in t.args], values, letters)
+            image[t] = _value(t, [image[a] for a in t.args], values, letters)
     return image
 
 

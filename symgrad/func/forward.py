@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -35,6 +36,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.histories import histories_kept
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.numbering import sequence
@@ -98,25 +100,8 @@ def jvp(
         )
     if not values:
         raise ArgumentError(f"{JVP}: Expected primals to contain at least one Tensor.")
-    tag, since = dual.new_tag(), next(sequence)
-    row = []
-    for k, (value, move) in enumerate(zip(values, moves, strict=True)):
-        primal = as_tensor(value, f"primal {k}")
-        if not is_floating(primal.dtype):
-            raise ArgumentError(f"primal {k} has dtype {primal.dtype}; derivatives need a floating or complex dtype.")
-        tangent = as_tensor(move, f"tangent {k}")
-        tangent = fit(tangent, shape_of(tangent), primal.dtype)
-        if isinstance(tangent, Tensor) and tangent.requires_grad and tangent.is_leaf:
-            tangent = tangent.clone()  # a custom function may change it in place
-        row.append(dual.make_dual(primal, tangent, tag))
-    args = containers.unflatten(structure, iter(row))
-    try:
-        result, aux = run(func, args, {}, has_aux, JVP, of_arrays((primals, tangents)))
-        leaves, out_structure = results(result, JVP)
-        pairs = [dual.parts(leaf, tag) for leaf in leaves]
-        aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
-    finally:
-        settle(tag)
+    since = next(sequence)
+    pairs, out_structure, aux = _pushed(func, structure, values, moves, has_aux)
     if strict and any(t is None for _, t in pairs):
         raise AutogradError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
@@ -133,6 +118,34 @@ def jvp(
     return (out, pushed, aux) if has_aux else (out, pushed)
 
 
+def _pushed(
+    func: Any, structure: Any, values: Sequence[Any], moves: Sequence[Any], has_aux: bool
+) -> tuple[list[tuple[Any, Any]], Any, Any]:
+    """The results of one run of the function with their tangents or None, how they are nested, and what it gave beside.
+
+    ``values`` of the nesting ``structure`` move along ``moves``.
+    """
+    tag = dual.new_tag()
+    row = []
+    for k, (value, move) in enumerate(zip(values, moves, strict=True)):
+        primal = as_tensor(value, f"primal {k}")
+        if not is_floating(primal.dtype):
+            raise ArgumentError(f"primal {k} has dtype {primal.dtype}; derivatives need a floating or complex dtype.")
+        tangent = as_tensor(move, f"tangent {k}")
+        tangent = fit(tangent, shape_of(tangent), primal.dtype)
+        if isinstance(tangent, Tensor) and tangent.requires_grad and tangent.is_leaf:
+            tangent = tangent.clone()  # a custom function may change it in place
+        row.append(dual.make_dual(primal, tangent, tag))
+    args = containers.unflatten(structure, iter(row))
+    try:
+        result, aux = run(func, args, {}, has_aux, JVP, of_arrays((values, moves)))
+        leaves, out_structure = results(result, JVP)
+        pairs = [dual.parts(leaf, tag) for leaf in leaves]
+        return pairs, out_structure, containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
+    finally:
+        settle(tag)
+
+
 def lost(tangent: Any) -> bool:
     """Whether a value or tangent holds a nan that another spelling of the function may mend."""
     value = value_of(tangent)
@@ -141,20 +154,31 @@ def lost(tangent: Any) -> bool:
 
 
 def _found_again(func: Any, primals: Any, tangents: Any, has_aux: bool, pairs: list[tuple[Any, Any]]) -> list[Any]:
-    """The values and tangents, with those that are nan as reverse mode has them, where it has them."""
-    if any(isinstance(value, (Dual, Jet)) for value, _ in pairs):  # then reverse mode would ask forward mode
+    """The values and tangents, with those that are nan as other spellings of the function have them, where these do.
+
+    Steps that have a tangent together are taken together in a second run; reverse mode knows what is left, but for
+    those whom it would ask forward mode.
+    """
+    (values, structure), moves = containers.flatten(primals), containers.flatten(tangents)[0]
+    with contextlib.suppress(SymgradError, NotImplementedError), histories_kept():
+        pairs = _mended_pairs(pairs, _pushed(func, structure, values, moves, has_aux)[0])
+    if not any(lost(t) for _, t in pairs) or any(isinstance(value, (Dual, Jet)) for value, _ in pairs):
         return pairs
-    try:
-        first = functools.wraps(func)(lambda *args: func(*args)[0]) if has_aux else func
+    first = functools.wraps(func)(lambda *args: func(*args)[0]) if has_aux else func
+    with contextlib.suppress(SymgradError, NotImplementedError):
         again, push = linearize(first, *primals)
         moved = containers.flatten(push(*tangents))[0]
-    except (SymgradError, NotImplementedError):
-        return pairs
+        return _mended_pairs(pairs, zip(containers.flatten(again)[0], moved, strict=True))
+    return pairs
+
+
+def _mended_pairs(pairs: Sequence[tuple[Any, Any]], others: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The values and tangents, with those of another run in the entries that are nan."""
     found = []
-    for (p, t), other, new in zip(pairs, containers.flatten(again)[0], moved, strict=True):
+    for (p, t), (other, new) in zip(pairs, others, strict=True):
         if lost(t) and lost(p) and not lost(other):  # the value is a derivative itself, which is lost as well
             p = mended(p, other)
-        found.append((p, mended(t, new) if lost(t) and same_values(p, other) else t))
+        found.append((p, mended(t, new) if lost(t) and new is not None and same_values(p, other) else t))
     return found
 
 
@@ -163,6 +187,8 @@ def mended(tangent: Any, new: Any) -> Any:
     tangent = as_result(tangent)
     lost = np.isnan(tangent._value) & np.isfinite(new._value)
     if tangent._requires_grad or new._requires_grad:
+        if np.isfinite(new._value).all():  # what is differentiated further has no nan on its way
+            return new
         return where(plain(Tensor, lost), new, tangent)
     made = plain(Tensor, np.where(lost, new._value, tangent._value)[()])
     made._node = tangent._node

@@ -13,12 +13,14 @@ import numpy as np
 from symgrad.autograd.jacobians.recorded import with_entries
 from symgrad.autograd.sweeps.rescue import has_nan, rescued_block
 from symgrad.op import shape_of
+from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.joining import split
 from symgrad.ops.shapes.rearrange import unflatten
 from symgrad.ops.shapes.shaping import movedim, squeeze
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.histories import histories_kept
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import watching
@@ -43,6 +45,8 @@ def pushed_columns(run: Run, arguments: Sequence[Any], alike: bool = True) -> tu
         return [[_zeros(out, a) for a in arguments] for out in found], others(lambda value: value)
     if alike:
         pairs, others = _along(run, arguments, tangents)
+        if any(_lost(t) for _, t in pairs) and not keeps_nan("composed"):
+            pairs = _together_again(run, arguments, tangents, pairs)
     else:
         rows = [_along(run, arguments, [t.each()[k] for t in tangents]) for k in range(width)]
         pairs, others = _together([pairs for pairs, _ in rows], tangents[0].tag), rows[0][1]
@@ -67,6 +71,19 @@ def _along(run: Run, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple
         return [dual.parts(out, tag) for out in found], others(lambda value: dual.parts(value, tag)[0])
     finally:
         settle(tag)
+
+
+def _lost(tangent: Any) -> bool:
+    """Whether a tangent that a history leads to holds a nan; numbers alone have a second answer from reverse mode."""
+    parts = tangent.parts() if isinstance(tangent, Bundle) else (tangent,)
+    return any(isinstance(p, Recorded) and p._node is not None and has_nan(p._value) for p in parts)
+
+
+def _together_again(run: Run, arguments: Sequence[Any], tangents: Sequence[Any], pairs: list[Any]) -> list[Any]:
+    """The pairs of another run, in which steps that have a tangent together are taken together, where it has no nan."""
+    with histories_kept():
+        again = _along(run, arguments, tangents)[0]
+    return [(out, t if new is None or _lost(new) else new) for (out, t), (_, new) in zip(pairs, again, strict=True)]
 
 
 def _together(rows: Sequence[Sequence[tuple[Any, Any]]], tag: int) -> list[tuple[Any, Any]]:

@@ -18,7 +18,7 @@ import numpy as np
 from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
 from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targets, run_sweep
-from symgrad.autograd.sweeps.rescue import has_nan
+from symgrad.autograd.sweeps.rescue import has_nan, read_blocks
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.linalg.contraction import contract
@@ -79,6 +79,8 @@ def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None) ->
         return None
     if _free_way([out], variables) is None:
         return None
+    if (read := read_blocks(out, variables)) is not None:
+        return [_laid_out([block], shape + v._value.shape, v.dtype) for block, v in zip(read, variables, strict=True)]
     # All of them stay on the tape, however few go at once.
     width = shape[0] if chunk_size is None else max(1, chunk_size * shape[0] // out._value.size)
     blocks: list[list[Any]] = [[] for _ in variables]

@@ -15,14 +15,16 @@ import numpy as np
 
 from symgrad.errors import SymgradError
 from symgrad.formula.accurate import accurate
-from symgrad.formula.derive import Derivation
+from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.reading import Reading
+from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, root_of, value_of
+from symgrad.tape.watching.watch import WATCH, watching
 
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
@@ -56,19 +58,39 @@ class Rescue:
         """``g``, the gradient that a pass found at ``edge``; finite where it is nan and another spelling is not."""
         recorded = isinstance(g, Recorded)
         value = g._value if recorded else g
-        if value.dtype.kind not in "fc" or not has_nan(value) or keeps_nan("composed"):
+        everywhere = recorded and _read_as_formula()
+        if value.dtype.kind not in "fc" or keeps_nan("composed") or not (everywhere or has_nan(value)):
             return g
         if self._program is False:
             self._program = _program(self.outputs, self.seeds, self.targets)
         if not isinstance(self._program, _Program):
             return g
-        lost = np.isnan(value)
         found = self._program.gradient(edge, recorded)
+        if everywhere:
+            return g if found is None else found
+        lost = np.isnan(value)
         plain = value_of(found)
         known = plain is not None and lost & np.isfinite(plain)
         if not np.any(known):  # entries outside of the domain stay nan beside others
             return g
         return found if recorded else np.where(known, plain, value).astype(value.dtype)[()]
+
+
+def read_blocks(out: Any, variables: Sequence[Any]) -> list[Any] | None:
+    """The Jacobian of ``out`` by each of the variables, recorded along another spelling for somebody who reads it.
+
+    None where nobody does, or where nothing is spelled in another way.
+    """
+    if keeps_nan("composed") or not _read_as_formula():
+        return None
+    program = _program([out], [None], variables)
+    return None if program is None else [program.jacobian(v.edge()) for v in variables]
+
+
+def _read_as_formula() -> bool:
+    """Whether somebody reads the recorded pass as a formula, which is to hold where this one has no nan, too."""
+    watch = watching() if WATCH.count else None
+    return watch is not None and not watch.everything
 
 
 def rescued_block(block: Any, out: Any, argument: Any) -> Any:
@@ -132,8 +154,14 @@ class _Program:
         except SymgradError:
             return None
 
+    def jacobian(self, edge: Any) -> Any:
+        """The Jacobian of the one output by what is at an edge, as a tensor with history; None where none arrives."""
+        if id(edge) not in self.reading.terms:
+            return None
+        return evaluate(jacobian(self.outputs[0], self.reading[edge]), self.values, self._sizes())
+
     def _sizes(self) -> dict[str, int]:
-        return {letter: n for n, letter in self.reading.letters.items()}
+        return {letter: Size(n) for n, letter in self.reading.letters.items()}
 
 
 def _respelled(root: Term) -> Term:

@@ -37,6 +37,11 @@ logsumexp_op: Op = primitive(
     "logsumexp",
     kernels.logsumexp,
     (lambda g, out, x, *, dim, keepdim: keep(g, dim, keepdim) * conj(shifted_exp(x, keep(out, dim, keepdim))),),
+    jvp=(
+        lambda t, out, x, *, dim, keepdim: sum_op(
+            t * shifted_exp(x, keep(out, dim, keepdim)), dim=dim, keepdim=keepdim
+        ),
+    ),
     infer=reduced_shape,
     dtypes="float",
     mixes="dim",

@@ -12,9 +12,10 @@ from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, name_of, real_part, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.notices import notice, notice_once
-from symgrad.op import Op, Spec, front, inexact, multilinear, primitive, sampling, shape_of
+from symgrad.op import Op, Spec, front, inexact, is_complex, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
+from symgrad.ops.elementwise.complex import conj, real
 from symgrad.ops.elementwise.fused import portion, std_slope
 from symgrad.ops.elementwise.select import abs_, divided_where, eq, guard, ne, sign, where
 from symgrad.ops.rules import work
@@ -348,7 +349,17 @@ def _norm_code(x: str, p: Any, dim: tuple[int, ...], keepdim: bool) -> str:
 
 
 def _norm_vjp(g: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    g, out = keep(g, dim, keepdim), keep(out, dim, keepdim)
+    return _norm_slope(keep(g, dim, keepdim), keep(out, dim, keepdim), x, p, dim)
+
+
+def _norm_jvp(t: Any, out: Any, x: Any, *, p: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    t = conj(t)
+    part = _norm_slope(t, keep(out, dim, keepdim), x, p, dim)
+    return sum_op(real(part) if is_complex(part) else part, dim=dim, keepdim=keepdim)
+
+
+def _norm_slope(g: Any, out: Any, x: Any, p: Any, dim: tuple[int, ...]) -> Any:
+    """g times the slope of the norm, entry by entry; ``out`` has kept its axes."""
     if p == 2:
         return g * at_kink("norm", 0, ratio(x, out), out, 0)
     if p == 1:
@@ -377,6 +388,7 @@ norm_op: Op = primitive(
     "norm",
     kernels.norm,
     (_norm_vjp,),
+    jvp=(_norm_jvp,),
     infer=lambda shape, p, dim, keepdim: reduced_shape(shape, dim=dim, keepdim=keepdim),
     result=real_part,
     node="LinalgVectorNorm",

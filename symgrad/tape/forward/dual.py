@@ -24,7 +24,7 @@ from symgrad.op.operators import ARITHMETIC
 from symgrad.ops.elementwise.select import where_op
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import expand_op, zeros_like
-from symgrad.tape.forward import dualwrites
+from symgrad.tape.forward import dualwrites, histories
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dualwrites import FACES as FACES
@@ -68,12 +68,13 @@ def _refuse_out(call: Any, method: str, kwargs: dict[str, Any]) -> None:
 class Dual(Carried):
     """A primal value and the tangent it moves along; attributes and methods as those of a tensor."""
 
-    __slots__ = ("__weakref__", "_cut", "chain", "place", "primal", "seen", "tag")
+    __slots__ = ("__weakref__", "_cut", "chain", "history", "place", "primal", "seen", "tag")
     __hash__ = object.__hash__
 
     def __init__(self, primal: Any, tangent: Any, tag: int):
         self.primal = primal
         self.tag = tag
+        self.history: histories.History | None = None
         self.place = Place(tangent)
         if tag in BY_HAND:
             BY_HAND[tag][id(self)] = self
@@ -97,7 +98,7 @@ class Dual(Carried):
 
     def become(self, view: Dual) -> Dual:
         """Stand for another view of the same memory from now on."""
-        self.primal, self.place, self.chain = view.primal, view.place, view.chain
+        self.primal, self.place, self.chain, self.history = view.primal, view.place, view.chain, view.history
         if self.chain:
             self._cut, self.seen = view._cut, view.seen
         return self
@@ -280,9 +281,10 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         out = np.asarray(out)[()]
     if not is_floating(out.dtype):
         return out
-    total: Any = None
+    known = histories.history(op, args, params, out, tag) if histories.are_kept() else None
+    total = None if known is None else parts(histories.moved_otherwise(op, known), tag)[1]
     branch, still = None, False
-    for i, (_, tangent) in enumerate(pairs):
+    for i, (_, tangent) in enumerate(pairs if total is None else ()):
         if tangent is not None and op.differentiable(i):
             if _stands(op, i, args[i]):
                 still = True
@@ -308,6 +310,8 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         made.seen = made.place.changes
     elif tag in BY_HAND and any(t is not None and dualwrites.share_memory(total, t) for _, t in pairs):
         made.place.tangent = lookup("clone")(total)
+    if known is not None:
+        made.history, known.changes = known, made.place.changes
     return made
 
 

@@ -1,0 +1,124 @@
+"""Derivatives that a compiled function takes inside: they hold where the eager ones do, in forward and reverse mode."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.autograd import forward_ad
+
+DIRECTION = np.array([1.0, 2.0, -1.0])
+FAR = np.array([1000.0, 999.0, 998.0])
+SHARES = np.exp(FAR - 1000) / np.exp(FAR - 1000).sum()
+SHARES_SLOPE = np.diag(SHARES) - np.outer(SHARES, SHARES)
+
+
+def shares(x):
+    e = sg.exp(x)
+    return e / e.sum()
+
+
+def log_sum(x):
+    return sg.log(sg.exp(x).sum())
+
+
+def length(x):
+    return sg.sqrt((x**2).sum())
+
+
+def soft_steps(x):
+    return sg.log1p(sg.exp(x))
+
+
+def by_hand(f):
+    def moved(x, v):
+        with forward_ad.dual_level():
+            return forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
+
+    return moved
+
+
+FIRST = {
+    "jvp": lambda f: lambda x, v: sg.func.jvp(f, (x,), (v,))[1],
+    "linearize": lambda f: lambda x, v: sg.func.linearize(f, x)[1](v),
+    "jacfwd": lambda f: lambda x, v: sg.func.jacfwd(f)(x) @ v,
+    "jacrev": lambda f: lambda x, v: sg.func.jacrev(f)(x) @ v,
+    "grad of grad": lambda f: lambda x, v: sg.func.grad(lambda w: (sg.func.vjp(f, x)[1](w)[0] * v).sum())(f(x) * 0 + 1),
+    "by hand": by_hand,
+}
+CASES = [
+    (shares, FAR, SHARES_SLOPE @ DIRECTION),
+    (log_sum, FAR, SHARES @ DIRECTION),
+    (length, np.zeros(3), 0.0),
+    (soft_steps, FAR, DIRECTION),
+]
+
+
+@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize(("f", "x", "wanted"), CASES)
+def test_tangents_that_two_steps_have_together_are_in_the_program(way, f, x, wanted):
+    """The program is traced at an ordinary place, and called far out."""
+    program = sg.compile(FIRST[way](f), np.array([0.5, 0.2, -0.3]), DIRECTION)
+    np.testing.assert_allclose(program(x, DIRECTION), wanted, rtol=1e-12, atol=1e-15)
+    assert len(program.programs) == 1
+
+
+SECOND = {
+    "jvp of grad": lambda f: lambda x, v: sg.func.jvp(sg.func.grad(lambda x: (f(x) * v).sum()), (x,), (v,))[1],
+    "grad of jvp": lambda f: lambda x, v: sg.func.grad(lambda x: (sg.func.jvp(f, (x,), (v,))[1] * v).sum())(x),
+    "jacrev of jacrev": lambda f: lambda x, v: sg.func.jacrev(sg.func.jacrev(lambda x: (f(x) * v).sum()))(x) @ v,
+    "hessian": lambda f: lambda x, v: sg.func.hessian(lambda x: (f(x) * v).sum())(x) @ v,
+}
+
+
+@pytest.mark.parametrize("way", SECOND)
+@pytest.mark.parametrize("f", [shares, log_sum, soft_steps])
+def test_second_derivatives_hold_far_out(way, f):
+    """Softmax and its kin are the same 1,000 higher, where what is written overflows."""
+    call = SECOND[way](f)
+    near = call(sg.tensor(FAR - 1000, requires_grad=True), sg.tensor(DIRECTION)).detach().numpy()
+    if f is soft_steps:
+        near = np.zeros(3)
+    program = sg.compile(call, np.array([0.5, 0.2, -0.3]), DIRECTION)
+    np.testing.assert_allclose(program(FAR, DIRECTION), near, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("f", [shares, log_sum, length])
+@pytest.mark.parametrize("way", [*FIRST, *SECOND])
+def test_one_program_serves_all_sizes(way, f):
+    """What another spelling brings along has letters for sizes, too."""
+    call = {**FIRST, **SECOND}[way](f)
+    program = sg.compile(call, np.array([0.5, 0.2, -0.3]), DIRECTION)
+    x, v = np.linspace(-1, 1.5, 6), np.cos(np.arange(6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = call(sg.tensor(x, requires_grad=True), sg.tensor(v)).detach().numpy()
+    np.testing.assert_allclose(program(x, v), wanted, rtol=1e-9, atol=1e-13)
+    assert len(program.programs) == 1
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_eager_tangents_that_are_differentiated_further():
+    """Reverse mode over forward mode, and Jacobians that keep a history."""
+    x = sg.tensor(FAR, requires_grad=True)
+    again = sg.func.grad(lambda x: (sg.func.jvp(shares, (x,), (DIRECTION,))[1] * DIRECTION).sum())(x)
+    near = sg.func.grad(lambda x: (sg.func.jvp(shares, (x,), (DIRECTION,))[1] * DIRECTION).sum())(x - 1000)
+    np.testing.assert_allclose(again.detach(), near.detach(), rtol=1e-9)
+    np.testing.assert_allclose(sg.func.jacfwd(shares)(x).detach(), SHARES_SLOPE, rtol=1e-9, atol=1e-15)
+    with sg.conventions("jax"):
+        assert np.isnan(sg.func.jvp(shares, (FAR,), (DIRECTION,))[1].numpy()).all()
+
+
+def test_a_value_changed_in_place_is_another_one():
+    """A spelling that was found before the change would move as the old value."""
+
+    def changed(x):
+        e = sg.exp(x)
+        total = e.sum()
+        e[0] = 1.0
+        return e / total
+
+    x = np.array([0.3, -0.2, 0.5])
+    program = sg.compile(lambda x, v: sg.func.jvp(changed, (x,), (v,))[1], x, DIRECTION)
+    np.testing.assert_allclose(program(x, DIRECTION), sg.func.jvp(changed, (x,), (DIRECTION,))[1], rtol=1e-12)
