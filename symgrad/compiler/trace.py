@@ -25,7 +25,7 @@ from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import compared, has_sizes, least_lengths, misfits
+from symgrad.tape.formulas.fitting import compared, has_sizes, least_lengths, misfits, taken_apart
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
 from symgrad.tape.formulas.sizes import asked_of, comparisons_noted
@@ -488,7 +488,8 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
     arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
-    made.compared = compared(reading, asked_of(reading.nodes, [a for a in arrays if a is not None]))
+    asked = asked_of(reading.nodes, [a for a in arrays if a is not None])
+    made.compared = compared(reading, [*asked, *taken_apart(reading.nodes)])
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)]
     return made
 

@@ -25,6 +25,7 @@ from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
 from symgrad.tape.formulas.names import check_name
+from symgrad.tape.formulas.sizes import as_number
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.record import Recorded, call_site, plain
@@ -106,6 +107,7 @@ def value_of_data(data: Any, dtype: Any) -> Any:
         if dtype is None:
             dtype = functools.reduce(dtypes.result_type, found) if found else dtypes.get_default_dtype()
     elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
+        data = as_number(data)
         dtype = dtypes.for_python_number(data)
     elif hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         data = np.from_dlpack(data)
@@ -162,6 +164,7 @@ def _listed(data: Sequence[Any], found: set[Any]) -> Sequence[Any]:
             item = _read(item)
             found.add(item.dtype)
         else:
+            item = as_number(item)
             plain_number = isinstance(item, (bool, int, float, complex)) and not isinstance(item, np.generic)
             dtype = dtypes.for_python_number(item) if plain_number else np.asarray(item).dtype
             if not dtypes.is_number(dtype):
@@ -214,7 +217,7 @@ def legacy_value(data: tuple[Any, ...]) -> Any:
 
 def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes of a tensor to make; raises torch's errors for others than numbers from 0 on."""
-    shape = tuple(operator.index(s) for s in size_args(size))
+    shape = tuple(int(s) if isinstance(s, int) else operator.index(s) for s in size_args(size))
     for s in shape:
         if s < 0:
             raise ShapeError(f"Trying to create tensor with negative dimension {s}: {list(shape)}")
@@ -328,7 +331,7 @@ def _number(factory: str, value: Any) -> Any:
         value = _read(value)
     if not hasattr(value, "dtype") and not isinstance(value, (int, float, complex)):
         raise TypeError(f"{factory}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    return value
+    return as_number(value)
 
 
 def _full(shape: Any, value: Any, dtype: Any) -> Any:

@@ -14,7 +14,7 @@ from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contig
 from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
-from symgrad.tape.formulas.sizes import Size, note_length
+from symgrad.tape.formulas.sizes import Size, note_length, plain_numbers
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, turned, view_of
 from symgrad.tape.record import Recorded, plain
@@ -54,6 +54,16 @@ class Shape(tuple[int, ...]):
         return Shape(super().__mul__(count))
 
     __rmul__ = __mul__
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(plain_numbers(self, 2), dtype)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """NumPy's functions: the product of sizes is made of them; of anything else nothing is left but numbers."""
+        if function is np.prod and args == (self,) and not options:
+            return self.numel()
+        args = plain_numbers(args, 2)
+        return function(*args, **dict(zip(options, plain_numbers(tuple(options.values()), 2), strict=True)))
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"

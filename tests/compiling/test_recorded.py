@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+import symgrad.nn.functional as F
 from symgrad.errors import ArgumentError
 
 
@@ -69,6 +70,26 @@ def halved(A):
     return (A[:n] * A[n : 2 * n]).sum()
 
 
+def logged(A):
+    return (A**2).sum() * np.log(A.shape[0])
+
+
+def at_least(A):
+    return (A**2).sum() / np.maximum(A.shape[0], 5)
+
+
+def middle(A):
+    return A[int(A.shape[0] / 2)].sum() * round(A.shape[1] / 2)
+
+
+def weighed(A):
+    return (A * np.array(A.shape)[0]).sum() / np.sum(A.shape)
+
+
+def spread(A):
+    return (A * (np.ones(1) * A.shape[0])).sum()
+
+
 def outcome(call, x):
     try:
         return call(x)
@@ -76,7 +97,69 @@ def outcome(call, x):
         return error
 
 
-@pytest.mark.parametrize("f", [gram, capped, rooted, halved, lambda A: (A**2).sum() / len(A)])
+PARTS = {
+    "narrow": lambda A: A.narrow(0, A.shape[0] // 2, 1).sum(),
+    "topk": lambda A: A.topk(A.shape[0] // 2, 0)[0].sum(),
+    "roll": lambda A: (A.roll(A.shape[0] // 2, 0) * A).sum(),
+    "triu": lambda A: A.triu(A.shape[0] // 2 - 2).sum(),
+    "unfold": lambda A: A.unfold(0, A.shape[0] // 2, 1).std(),
+    "reshape": lambda A: A.repeat(2, 1).reshape(A.shape[0] // 2, -1)[0].sum(),
+    "repeat": lambda A: A.repeat(A.shape[0] // 2, 1).sum(),
+    "pad": lambda A: F.pad(A, (A.shape[0] // 2, 1), value=2.0).sum(),
+    "fft": lambda A: sg.fft.fft(A, A.shape[0] // 2, 0).abs().sum(),
+    "index": lambda A: A.index_select(0, sg.tensor([A.shape[0] // 2])).sum(),
+    "half": lambda A: A[: A.shape[0] // 2].sum() + A[A.shape[0] // 3 :].sum(),
+    "arange": lambda A: A.sum() * sg.arange(A.shape[0] // 2).sum(),
+    "linspace": lambda A: A.sum() * sg.linspace(0, 1, A.shape[0] // 2).sum(),
+    "zeros": lambda A: sg.cat([A[:, 0], sg.zeros(A.shape[0] // 2)]).mean(),
+    "full": lambda A: (A * sg.full((1,), A.shape[0] / 2)).sum(),
+    "a number": lambda A: A.sum() * sg.tensor(A.shape[0]) + sg.tensor([A.shape[1] / 2.0]).sum(),
+    "matrix_power": lambda A: sg.linalg.matrix_power(A.T @ A, A.shape[0] // 2).sum(),
+    "norm": lambda A: sg.linalg.vector_norm(A, A.shape[0] / 2),
+    "chunk": lambda A: (lambda a: (a[0] ** 2).sum() + a[1].sum())(A.chunk(2)),
+    "split": lambda A: sum(part.sum() ** 2 for part in A.split(2)),
+    "np.array_split": lambda A: sum(part.sum() ** 2 for part in np.array_split(A, 2)),
+    "rows": lambda A: sum(row.sum() ** 2 for row in A),
+    "unbind": lambda A: sum(k * row.sum() for k, row in enumerate(A.unbind(0))),
+    "every other": lambda A: sum(A[i, 0] for i in range(0, A.shape[0], 2)),
+    "zip": lambda A: sum((r * c.sum()).sum() for r, c in zip(A, A.T, strict=False)),
+}
+
+
+@pytest.mark.parametrize("how", PARTS)
+def test_sizes_that_say_which_parts_are_taken_hold_for_the_program(how):
+    f, rng = PARTS[how], np.random.default_rng(0)
+    program = sg.compile(f(sg.tensor(rng.random((6, 4)), requires_grad=True, name="A")), ["A"])
+    same = rng.random((6, 4))
+    assert np.allclose(program(same), f(sg.tensor(same)).item())
+    for shape in ((5, 4), (9, 8), (8, 4), (14, 6)):
+        x = rng.random(shape)
+        found = outcome(program, x)
+        assert isinstance(found, (ValueError, IndexError)) or np.allclose(found, f(sg.tensor(x)).item())
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A: A[A.shape[0] - 1].sum() * A[..., A.shape[1] - 2].sum(),
+        lambda A: (A[1 : A.shape[0]] - A[: A.shape[0] - 1]).pow(2).sum(),
+        lambda A: A[A.shape[0] - 3 :, None, 1 : A.shape[1] - 1].exp().sum(),
+        lambda A: A[:3].sum() * A[0, 1],
+    ],
+    ids=range(4),
+)
+def test_places_counted_from_the_end_stay_so_in_programs(f):
+    rng = np.random.default_rng(0)
+    program = sg.compile(f(sg.tensor(rng.random((6, 4)), requires_grad=True, name="A")), ["A"])
+    for shape in ((6, 4), (5, 3), (9, 8)):
+        x = rng.random(shape)
+        assert np.allclose(program(x), f(sg.tensor(x)).item())
+
+
+ASKING = [gram, capped, rooted, halved, logged, at_least, middle, weighed, spread, lambda A: (A**2).sum() / len(A)]
+
+
+@pytest.mark.parametrize("f", ASKING)
 def test_what_a_run_asked_of_sizes_holds_for_the_program_of_its_graph(f, tmp_path):
     """Numbers at sizes where the function would have computed others were silently those of the recorded run."""
     rng = np.random.default_rng(0)
@@ -104,6 +187,42 @@ def test_sizes_that_stay_sizes_leave_the_program_of_a_graph_open():
     program = sg.compile((A**2).sum() / n + (m - 1) * A.mean() / n**0.5, ["A"])
     x = np.random.default_rng(0).random((3, 5))
     assert np.allclose(program(x), (x**2).sum() / 3 + 4 * x.mean() / 3**0.5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A: A.sum() / np.sqrt(A.shape[0]),
+        lambda A: A.sum() / np.sqrt(A.numel()),
+        lambda A: A.sum() / np.prod(A.shape) + A.mean() * np.prod(A.shape[1:]),
+        lambda A: A.sum() * np.float64(2.5) * A.shape[0] / np.multiply(A.shape[1], 3),
+        lambda A: A[: math.floor(A.shape[0] / 2)].sum() * math.ceil(A.shape[1] / 2),
+    ],
+    ids=range(5),
+)
+def test_what_numpy_makes_of_sizes_follows_them(f):
+    A = sg.tensor(np.random.default_rng(0).random((6, 4)), requires_grad=True)
+    program = sg.compile(f(A), ["A"])
+    for shape in ((6, 4), (5, 3), (9, 8)):
+        x = np.random.default_rng(1).random(shape)
+        found = outcome(program, x)
+        assert isinstance(found, ValueError) or np.allclose(found, f(sg.tensor(x)).item())
+    assert "sqrt(n" in str((A.sum() / np.sqrt(A.shape[0])).expr)
+
+
+def test_sizes_among_numbers_are_numbers_for_numpy():
+    n, m = sg.zeros(2, 3).shape
+    with np.errstate(divide="ignore"):
+        assert np.float64(1) / sg.zeros(0).shape[0] == np.inf
+    assert (np.sqrt(n), np.log(n), np.maximum(n, m)) == (2**0.5, np.log(2), 3)
+    assert (round(m / 2), round(m / 2, 1), int(m / 2), math.floor(m / 2), math.ceil(m / 2)) == (2, 1.5, 1, 1, 2)
+    assert (np.ones(2, np.float32) * n).dtype == (np.float32(3) * m).dtype == np.float32
+    shape = sg.zeros(n, m).shape
+    assert (np.sum(shape), np.max(shape), np.prod(shape), np.prod(shape, dtype=float)) == (5, 3, 6, 6.0)
+    assert (np.array(shape).tolist(), np.concatenate([shape, shape]).tolist()) == ([2, 3], [2, 3, 2, 3])
+    assert np.tile([1, 2], shape).shape == (2, 6)
+    assert np.array_equal(shape, (2, 3))
+    assert np.multiply(n, sg.ones(2)).tolist() == [2, 2]
 
 
 def test_lengths_of_other_tensors_are_not_asked_of_a_graph():

@@ -283,7 +283,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if offset or shape[a] != shape[b]:
         from symgrad.ops.indexing.getitem import getitem
 
-        rows, columns, _ = _band(tuple(map(int, shape)), offset, a, b)
+        rows, columns, _ = _band(tuple(map(int, shape)), int(offset), a, b)
         index = [slice(None)] * len(shape)
         index[a], index[b] = rows, columns
         input = getitem(input, tuple(index))

@@ -301,7 +301,7 @@ def matrix_power(A: Any, n: int) -> Any:
         return matrix_power(inv(A), -n)
     if n == 0:
         return spread(eye_op(n=shape_of(A)[-1], dtype=A.dtype.name), shape_of(A)) + A * 0
-    out, square, power = None, A, n
+    out, square, power = None, A, int(n)
     while power:
         if power & 1:
             out = square if out is None else out @ square

@@ -147,7 +147,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
         raise ArgumentError(f"narrow(): length must be non-negative. (got {length})")
     if not isinstance(start, int) and (shape_of(start) or getattr(start, "dtype", start).kind not in "iu"):
         raise ArgumentError("start must be an 0-dim integral Tensor.")
-    start = int(start)
+    start = start if isinstance(start, int) else int(start)
     if not -shape[dim] <= start <= shape[dim]:
         raise IndexError(
             f"start out of range (expected to be in range of [-{shape[dim]}, {shape[dim]}], but got {start})"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from symgrad.formula.term import SIZE, Term, postorder
 from symgrad.op import lookup
-from symgrad.ops.indexing.getitem import Index
+from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.reading import Reading
-from symgrad.tape.formulas.sizes import Comparison
+from symgrad.tape.formulas.sizes import Comparison, Size
 
 
 def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
@@ -54,6 +55,50 @@ def misfits(reading: Reading) -> set[int]:
             below = {n for arg in node.args for n in getattr(arg, "raw_shape", ()) if n in reading.letters}
             found |= below or reading.letters.keys()
     return found
+
+
+def taken_apart(nodes: Sequence[Any]) -> list[Comparison]:
+    """Axes that a program takes apart, as loops over rows and ``split`` do: at other sizes it would go on otherwise."""
+    ranges: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    for node in nodes:
+        for axis, start, stop in _range_taken(node):
+            place = (id(node.args[0]), axis)
+            sizes[place] = node.args[0].raw_shape[axis]
+            ranges.setdefault(place, set()).add((start, stop))
+    apart = {sizes[place] for place, found in ranges.items() if len(found) > 1 and _fill(sorted(found), sizes[place])}
+    return [Comparison("eq", Size(n), n, True) for n in sorted(apart)]
+
+
+def _fill(ranges: list[tuple[int, int]], size: int) -> bool:
+    """Whether ranges reach over an axis, in equal steps if there is room between them."""
+    (first, end), (second, _) = ranges[:2]
+    step = max(second - first, 1)
+    for start, stop in ranges[1:]:
+        if start > max(end, first + step):
+            return False
+        first, end = start, max(end, stop)
+    return end >= size or (ranges[0][0] < step and first + step >= size)
+
+
+def _range_taken(node: Any) -> Iterator[tuple[int, int, int]]:
+    """The axes of which a node takes an entry, or a range, by numbers from the start: with its start and stop."""
+    name, params = node.op.name, node.params or {}
+    if name == "select":
+        yield params["dim"], params["index"], params["index"] + 1
+    elif name == "narrow":
+        yield params["dim"], params["start"], params["start"] + params["length"]
+    elif name == "getitem" and not params["index"].fancy:
+        axis = 0
+        parts = params["index"].parts
+        for k, part in enumerate(parts):
+            if part is Ellipsis:
+                axis = len(node.args[0].raw_shape) - sum(map(axes_used, parts[k + 1 :]))
+            elif isinstance(part, int) and part >= 0:
+                yield axis, part, part + 1
+            elif isinstance(part, slice) and (part.stop or 0) > 0 and (part.start or 0) >= 0 and part.step in (None, 1):
+                yield axis, part.start or 0, part.stop
+            axis += axes_used(part)
 
 
 def least_lengths(reading: Reading) -> list[tuple[str, int]]:

@@ -17,6 +17,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -107,6 +108,7 @@ def _forget(key: int, gone: Any) -> None:
 def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
     """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``."""
     found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
+    found += [Comparison("eq", made, made._plain(made), True) for made in _fixed_in(nodes)]
     numbers = [math.ceil(node.sequence_nr) for node in nodes]
     first, last = min(numbers, default=0), max(numbers, default=0)
     for number, comparison in reversed(_ASKED.lately):
@@ -116,6 +118,33 @@ def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
             found.append(comparison)
             first = min(first, number)
     return found
+
+
+def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
+    """What is made of sizes among parameters of ops, where programs and formulas have numbers."""
+    for node in nodes:
+        for key, value in (node.params or {}).items():
+            lettered = key in (node.op.size_params or ())
+            rest = [value]
+            while rest:
+                item = rest.pop()
+                if item.__class__ is tuple:
+                    rest += item
+                elif isinstance(item, _Made) and (item.steps or not lettered):
+                    yield item
+
+
+_COUNTING = tuple(str(Path(__file__).parents[2] / room) for room in ("ops", "tensor"))
+"""Where ints are taken as they are: of what is made of sizes a number is left, while sizes themselves have letters."""
+
+
+def as_number(x: Any) -> Any:
+    """``x``, and where it is made of sizes and a program keeps nothing but a number: that, noted as asked for."""
+    if _ASKED.runs or not isinstance(x, _Made):  # who watches runs the function at other sizes, too
+        return x
+    plain = x._plain(x)
+    _ASKED.lately.append((next(sequence), Comparison("eq", x, plain, True)))
+    return plain
 
 
 @contextmanager
@@ -166,9 +195,9 @@ def _comparison(name: str) -> Any:
     return method
 
 
-def _note(name: str, left: Any, right: Any, answer: bool) -> None:
-    """A comparison, where the user's program called the method that makes it."""
-    if is_of_user(sys._getframe(2).f_code.co_filename):
+def _note(name: str, left: Any, right: Any, answer: bool, depth: int = 1) -> None:
+    """A comparison, where the user's program called what makes it, ``depth`` calls up from the caller of this."""
+    if is_of_user(sys._getframe(depth + 1).f_code.co_filename):
         noted = Comparison(name, left, right, answer)
         for run in _ASKED.runs:
             run.append(noted)
@@ -202,6 +231,29 @@ def _method(name: str, turned: bool = False) -> Any:
     return method
 
 
+_OF_NUMPY: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.power: operator.pow,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.sqrt: lambda n: n**0.5,
+}
+"""What NumPy's functions of numbers are where one of them is made of sizes."""
+
+
+def _in_python(x: Any) -> bool:
+    """Whether a number is one of Python's: of NumPy's, which may be data, NumPy's own make numbers."""
+    return x.__class__ in (int, float) or isinstance(x, _Made)
+
+
+def _foreign(x: Any) -> bool:
+    """Whether something has NumPy's functions in its own hands, as tensors have."""
+    return hasattr(type(x), "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic, _Made))
+
+
 def _count(made: Any) -> int:
     """How many steps of arithmetic a number remembers."""
     return sum(1 + (_count(other) if isinstance(other, _Made) else 0) for _, other in made.steps)
@@ -210,6 +262,21 @@ def _count(made: Any) -> int:
 def factors_of(made: Any) -> set[int]:
     """The sizes of which a number is made, those of the numbers it met among them."""
     return set(made.factors).union(*(factors_of(other) for _, other in made.steps if isinstance(other, _Made)))
+
+
+def plain_numbers(thing: Any, depth: int = 1) -> Any:
+    """What NumPy is given of sizes, alone or in tuples, lists and tables: numbers, each noted as asked for.
+
+    ``depth`` tells how many calls of this library lie between the user's program and this one.
+    """
+    if isinstance(thing, _Made):
+        if not _ASKED.runs:
+            _note("eq", thing, thing._plain(thing), True, depth)
+        return thing._plain(thing)
+    if isinstance(thing, (tuple, list)):
+        made = map(functools.partial(plain_numbers, depth=depth + 1), thing)
+        return list(made) if isinstance(thing, list) else tuple(made)
+    return thing
 
 
 class _Made:
@@ -238,6 +305,32 @@ class _Made:
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Arithmetic and roots stay made of sizes; of anything else that NumPy computes nothing is left but numbers."""
+        if any(map(_foreign, inputs)):
+            return NotImplemented
+        step = _OF_NUMPY.get(ufunc)
+        if step is not None and method == "__call__" and not options and all(map(_in_python, inputs)):
+            try:
+                return step(*inputs)
+            except (ZeroDivisionError, OverflowError):
+                pass  # of which NumPy makes infinity
+        return getattr(ufunc, method)(*plain_numbers(inputs, 2), **options)
+
+    def __floor__(self) -> Any:
+        made: Any = self // 1
+        whole = int(made)
+        return Size(whole, made.factors, made.steps) if isinstance(made, _Made) else whole
+
+    def __ceil__(self) -> Any:
+        return -(-self).__floor__()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        rounded = round(self._plain(self), digits)
+        if not _ASKED.runs:
+            _note("eq", self, self._plain(self), True)
+        return rounded
+
     def __hash__(self) -> int:
         plain = self._plain(self)
         _note("eq", self, plain, True)  # a set or a table is asked, which compares no more than what it finds
@@ -262,7 +355,7 @@ class _Made:
         return self
 
 
-class Size(_Made, int):
+class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
     """An int that is a size, a product of sizes or made of one: n, nm, n - 1."""
 
     _plain = int
@@ -274,6 +367,12 @@ class Size(_Made, int):
         made.factors = (int(value),) if factors is None else factors
         made.steps = steps
         return made
+
+    def __int__(self) -> int:
+        plain = int.__int__(self)
+        if self.steps and sys._getframe(1).f_code.co_filename.startswith(_COUNTING):
+            as_number(self)
+        return plain
 
     def __float__(self) -> float:
         plain = float(int(self))
@@ -290,7 +389,7 @@ class Size(_Made, int):
         return super().__mul__(other)
 
 
-class Measure(_Made, float):
+class Measure(_Made, float):  # type: ignore[misc]
     """A float made of sizes: n/2, the root of n."""
 
     _plain = float
@@ -300,3 +399,11 @@ class Measure(_Made, float):
         made = super().__new__(cls, value)
         made.factors, made.steps = factors, steps
         return made
+
+    def __int__(self) -> int:
+        plain = int(float(self))
+        if not _ASKED.runs:
+            _note("eq", self, float(self), True)
+        return plain
+
+    __trunc__ = __int__

@@ -9,8 +9,9 @@ import numpy as np
 
 from symgrad.dtypes import float32, float64, torch_name
 from symgrad.errors import AutogradError
-from symgrad.ops.indexing.getitem import Index, byte_mask, getitem, getitem_op
+from symgrad.ops.indexing.getitem import Index, axes_used, byte_mask, getitem, getitem_op
 from symgrad.ops.indexing.places import fitted
+from symgrad.tape.formulas.sizes import Size, as_number
 from symgrad.tape.memory.inplace import overwrite
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import WATCH, note_read
@@ -80,13 +81,58 @@ def plain_index(x: Any, index: Any) -> Any:
             found = _with_one_ellipsis(len(x.raw_shape), found)
         if masks:
             _check_masks(x.raw_shape, found)
-        return found
+        return _without_sizes(x.raw_shape, found) if any(map(_has_sizes, found)) else found
     found = _plain(index)
     if not x._value.ndim:
         _check_whole(found)
     elif isinstance(found, np.ndarray) and found.dtype.kind == "b":
         _check_masks(x.raw_shape, (found,))
+    elif _has_sizes(found):
+        return _without_sizes(x.raw_shape, (found,))[0]
     return found
+
+
+def _has_sizes(part: Any) -> bool:
+    """Whether sizes say where a part of an index begins, or ends."""
+    if part.__class__ is slice:
+        return part.start.__class__ is Size or part.stop.__class__ is Size
+    return part.__class__ is Size
+
+
+def _without_sizes(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Parts of an index with numbers for sizes: ``n - 1`` of an axis of n is -1, which holds at other sizes, too."""
+    found, axis = [], 0
+    for k, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = len(shape) - sum(map(axes_used, parts[k + 1 :]))
+        size = shape[axis] if 0 <= axis < len(shape) else -1
+        if not _has_sizes(part):
+            found.append(part)
+        elif part.__class__ is slice:
+            stop = None if part.stop.__class__ is Size and _behind(part.stop, size) == 0 else _place(part.stop, size)
+            found.append(slice(_place(part.start, size), stop, part.step))
+        else:
+            found.append(_place(part, size))
+        axis += axes_used(part)
+    return tuple(found)
+
+
+def _place(end: Any, size: int) -> Any:
+    """A place on an axis, counted from the end of it where a size says so."""
+    if end.__class__ is not Size:
+        return end
+    behind = _behind(end, size)
+    return -behind if behind else as_number(end)
+
+
+def _behind(end: Size, size: int) -> int | None:
+    """How far a place stands from the end of an axis of this size, if it is made so."""
+    if end.factors != (size,) or end < 0:
+        return None
+    if not end.steps:
+        return 0
+    (name, k), *more = end.steps
+    return k if name == "sub" and k.__class__ is int and not more else None
 
 
 def _plain(part: Any) -> Any:
