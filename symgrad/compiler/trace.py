@@ -229,7 +229,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any], exact: bool = False
     except Exception as error:  # noqa: BLE001  (whatever a program for arrays does with a tensor)
         try:
             return _traced(function, args, call=as_arrays)[0]
-        except UnsupportedFunction:  # it is, and this tells which function
+        except UnsupportedFunction as unknown:  # it is, and this tells which function
+            if isinstance(unknown, NotFollowed) and isinstance(error, ArgumentError):
+                raise error from None  # a function of the library has refused the values before
             raise
         except Exception:  # noqa: BLE001  (it is not written for arrays either)
             raise error from None

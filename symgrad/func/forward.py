@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from symgrad import autograd
-from symgrad.autograd.sweeps.rescue import has_nan
+from symgrad.autograd.sweeps.rescue import is_lost
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, SymgradError
 from symgrad.func.bound import (
@@ -107,7 +107,7 @@ def jvp(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    if any(lost(t) for _, t in pairs):
+    if any(map(_astray, pairs)):
         pairs = _found_again(func, primals, tangents, has_aux, pairs)
     out = containers.unflatten(out_structure, iter([released(as_result(p), since) for p, _ in pairs]))
     moved = [
@@ -147,10 +147,10 @@ def _pushed(
 
 
 def lost(tangent: Any) -> bool:
-    """Whether a value or tangent holds a nan that another spelling of the function may mend."""
+    """Whether a value or tangent holds a nan or inf that another spelling of the function may mend."""
     value = value_of(tangent)
     known = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
-    return known and has_nan(value) and not keeps_nan("composed") and watching() is None
+    return known and is_lost(value) and not keeps_nan("composed") and watching() is None
 
 
 def _found_again(func: Any, primals: Any, tangents: Any, has_aux: bool, pairs: list[tuple[Any, Any]]) -> list[Any]:
@@ -162,7 +162,7 @@ def _found_again(func: Any, primals: Any, tangents: Any, has_aux: bool, pairs: l
     (values, structure), moves = containers.flatten(primals), containers.flatten(tangents)[0]
     with contextlib.suppress(SymgradError, NotImplementedError), histories_kept():
         pairs = _mended_pairs(pairs, _pushed(func, structure, values, moves, has_aux)[0])
-    if not any(lost(t) for _, t in pairs) or any(isinstance(value, (Dual, Jet)) for value, _ in pairs):
+    if not any(map(_astray, pairs)) or any(isinstance(value, (Dual, Jet)) for value, _ in pairs):
         return pairs
     first = functools.wraps(func)(lambda *args: func(*args)[0]) if has_aux else func
     with contextlib.suppress(SymgradError, NotImplementedError):
@@ -178,14 +178,26 @@ def _mended_pairs(pairs: Sequence[tuple[Any, Any]], others: Iterable[tuple[Any, 
     for (p, t), (other, new) in zip(pairs, others, strict=True):
         if lost(t) and lost(p) and not lost(other):  # the value is a derivative itself, which is lost as well
             p = mended(p, other)
-        found.append((p, mended(t, new) if lost(t) and new is not None and same_values(p, other) else t))
+        known = _astray((p, t)) and new is not None and same_values(p, other)
+        found.append((p, mended(t, new, beside=p) if known else t))
     return found
 
 
-def mended(tangent: Any, new: Any) -> Any:
-    """A tangent with the entries of another one where it is nan and the other is not; it keeps its formula."""
+def _astray(pair: tuple[Any, Any]) -> bool:
+    """Whether a tangent is no number, or that of a value that has left the range of numbers."""
+    return pair[1] is not None and any(map(lost, pair))
+
+
+def mended(tangent: Any, new: Any, beside: Any = None) -> Any:
+    """A tangent with the entries of another one where it is no number and the other is; it keeps its formula.
+
+    So are those entries replaced where the value ``beside`` it is no number.
+    """
     tangent = as_result(tangent)
-    lost = np.isnan(tangent._value) & np.isfinite(new._value)
+    wrong = ~np.isfinite(tangent._value)
+    if beside is not None:
+        wrong |= ~np.isfinite(value_of(beside))
+    lost = wrong & np.isfinite(new._value)
     if tangent._requires_grad or new._requires_grad:
         if np.isfinite(new._value).all():  # what is differentiated further has no nan on its way
             return new

@@ -264,16 +264,17 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
         return kernels.norm(x, p, dim, keepdim)
     way = _way(x.shape, x.strides, dim, keepdim, x.itemsize)
     rows = _in_rows(way.view(x), way.reduced) if way.reduced else way.view(x)[None]
-    if p == 2 and way.reduced == 1 and way.strides[0] == x.itemsize:
-        out = np.sqrt(_squares(rows))
-    elif p == 2:
-        out = np.sqrt(in_turn(rows * rows))
-    elif p == 1:
-        out = in_turn(np.abs(rows))
-    else:
-        with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
-            out = np.power(in_turn(np.power(np.abs(rows), np.float32(p))), np.float32(1 / p))
-    return out.transpose().reshape(way.shape)[()]
+    with np.errstate(over="ignore", divide="ignore"):  # powers below 0 of zeros, whose norm is 0
+        if p == 2 and way.reduced == 1 and way.strides[0] == x.itemsize:
+            total = _squares(rows)
+        elif p == 2:
+            total = in_turn(rows * rows)
+        elif p == 1:
+            total = in_turn(np.abs(rows))
+        else:
+            total = in_turn(np.power(np.abs(rows), np.float32(p)))
+        total = total.transpose().reshape(way.shape)[()]
+        return total if p == 1 else kernels.rooted(total, x, p, dim)
 
 
 def _squares(a: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians.recorded import with_entries
-from symgrad.autograd.sweeps.rescue import has_nan, rescued_block
+from symgrad.autograd.sweeps.rescue import is_lost, rescued_block
 from symgrad.op import shape_of
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.joining import split
@@ -74,13 +74,13 @@ def _along(run: Run, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple
 
 
 def _lost(tangent: Any) -> bool:
-    """Whether a tangent that a history leads to holds a nan; numbers alone have a second answer from reverse mode."""
+    """Whether a recorded tangent holds a nan or inf; numbers alone have a second answer from reverse mode."""
     parts = tangent.parts() if isinstance(tangent, Bundle) else (tangent,)
-    return any(isinstance(p, Recorded) and p._node is not None and has_nan(p._value) for p in parts)
+    return any(isinstance(p, Recorded) and p._node is not None and is_lost(p._value) for p in parts)
 
 
 def _together_again(run: Run, arguments: Sequence[Any], tangents: Sequence[Any], pairs: list[Any]) -> list[Any]:
-    """The pairs of another run, in which steps that have a tangent together are taken together, where it has no nan."""
+    """The pairs of another run, in which steps that have a tangent together are taken together, where it has none."""
     with histories_kept():
         again = _along(run, arguments, tangents)[0]
     return [(out, t if new is None or _lost(new) else new) for (out, t), (_, new) in zip(pairs, again, strict=True)]
@@ -123,6 +123,6 @@ def _result(block: Any, out: Any, argument: Any) -> Any:
         block = plain(Tensor, block._value)
     real = out.dtype.kind != "c" != argument.dtype.kind
     known = isinstance(out, Recorded) and isinstance(argument, Recorded)
-    if real and known and block._node is None and has_nan(block._value):
+    if real and known and block._node is None and (is_lost(block._value) or is_lost(out._value)):
         block = plain(Tensor, rescued_block(block._value, out, argument))
     return with_entries(block, out, argument) if real else block

@@ -18,7 +18,7 @@ import numpy as np
 from symgrad.autograd.anomaly_mode import ANOMALY
 from symgrad.autograd.profiler import ACTIVE
 from symgrad.autograd.sweeps.entrances import COMPLEX_SEED, _check, _check_targets, run_sweep
-from symgrad.autograd.sweeps.rescue import has_nan, read_blocks
+from symgrad.autograd.sweeps.rescue import is_lost, read_blocks
 from symgrad.errors import ArgumentError, AutogradError, OutOfBounds
 from symgrad.op import shape_of
 from symgrad.ops.linalg.contraction import contract
@@ -86,7 +86,7 @@ def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None) ->
     blocks: list[list[Any]] = [[] for _ in variables]
     for start in range(0, shape[0], width):
         found = _recorded(out, variables, slice(start, start + width))
-        if any(has_nan(block._value) for block in found if isinstance(block, Recorded)):
+        if any(is_lost(block._value) for block in found if isinstance(block, Recorded)):
             return None
         for block, row in zip(found, blocks, strict=True):
             row.append(block)
@@ -205,7 +205,7 @@ def _in_blocks(
 ) -> list[Any] | None:
     """The gradients for ``count`` rows of ``seeds(start, stop)``, or None where rows have to be pulled one by one."""
     way = None if watching() is not None else _free_way(outs, variables)
-    if way is None:
+    if way is None or any(is_lost(out._value) for out in outs):
         return None
     wanted, nodes = way
     largest = max((int(np.prod(node.shape, dtype=int)) for node in nodes), default=0)
@@ -217,7 +217,7 @@ def _in_blocks(
     for start in range(0, count, width):
         rows = seeds(start, min(start + width, count))
         found = _pulled(outs, variables, wanted, rows)
-        if any(has_nan(block) for block in found if block is not None):
+        if any(is_lost(block) for block in found if block is not None):
             return None
         for block, row in zip(found, blocks, strict=True):
             row.append(block)

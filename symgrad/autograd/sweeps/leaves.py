@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.autograd.graphs.hooks import accumulated, call_tensor_hook, prepared, replaced
 from symgrad.autograd.graphs.shown import refuse_nothing
-from symgrad.autograd.sweeps.rescue import Rescue, has_nan
+from symgrad.autograd.sweeps.rescue import Rescue, is_lost
 from symgrad.op import lookup
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules.kinks import turned
@@ -30,7 +30,7 @@ def giving_to_leaves(origin: Origin, rescue: Rescue, allowed: Any, create_graph:
     """What ``backward`` does with the gradient of a leaf; of those not ``allowed`` the hooks alone run."""
 
     def finish(leaf: Any, g: Any) -> Any:
-        if allowed is None and not create_graph and _first(leaf, g, origin):
+        if allowed is None and not (create_graph or rescue.beyond) and _first(leaf, g, origin):
             return g
         if g is None:
             leaf_hooks(leaf, None, origin)
@@ -115,7 +115,7 @@ def _first(leaf: Any, g: Any, origin: Origin) -> bool:
     extra = leaf.more()
     if extra.grad is not None or extra.hooks or extra.post or extra.grad_dtype is not None or extra.tether is not None:
         return False
-    if leaf._node is not None or not leaf._requires_grad or extra.formed or not origin.known or has_nan(g):
+    if leaf._node is not None or not leaf._requires_grad or extra.formed or not origin.known or is_lost(g):
         return False
     if not (leaf._value.flags.c_contiguous and g.flags.c_contiguous):
         return False

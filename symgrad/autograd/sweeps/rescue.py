@@ -1,12 +1,14 @@
 """What a backward pass does when 0 · inf made a nan: it asks the formula, whose derivative may be finite.
 
 Where a program has parts that :mod:`symgrad.formula.stable` can spell in another way (``log1p(exp(x))``, the square
-root of a sum of squares), entries of a gradient that came out as nan are computed once more from the leaves, along that
-spelling.  The check for nan is one pass over each finished gradient; nothing else is done where there is none.
+root of a sum of squares), entries of a gradient that came out as nan or inf are computed once more from the leaves,
+along that spelling; so are all where the result itself has left the range of numbers.  The check is one pass over each
+finished gradient; nothing else is done where all is finite.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -35,23 +37,29 @@ VARIABLES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 def has_nan(value: Any) -> bool:
     """Whether an array or NumPy scalar holds a nan; quick where it does not."""
+    return is_lost(value) and bool(np.isnan(value).any())
+
+
+def is_lost(value: Any) -> bool:
+    """Whether an array or NumPy scalar holds a nan or an infinity; quick where it does not."""
     if value.__class__ is not np.ndarray:
-        return bool(value != value)
-    if value.dtype.char == "e":
-        return bool(np.isnan(value).any())
-    total = np.vdot(value, value)  # a nan if there is one; squares cannot cancel
-    return bool(total != total) and bool(np.isnan(value).any())
+        return not (math.isfinite(value.real) and math.isfinite(value.imag))
+    # The sum is no number if there is one among them: squares cannot cancel.
+    if value.dtype.char != "e" and math.isfinite(np.vdot(value, value).real):
+        return False
+    return not np.isfinite(value).all()
 
 
 class Rescue:
     """Second answers for the gradients of one backward pass from ``outputs`` with ``seeds`` by ``targets``."""
 
-    __slots__ = ("_program", "outputs", "seeds", "targets")
+    __slots__ = ("_program", "beyond", "outputs", "seeds", "targets")
 
     def __init__(self, outputs: Sequence[Any], seeds: Sequence[Any], targets: Sequence[Any] = ()):
         self.outputs = outputs
         self.seeds = seeds
         self.targets = targets
+        self.beyond = any(out._value.dtype.kind == "f" and is_lost(out._value) for out in outputs)
         self._program: _Program | bool | None = False  # not looked at yet
 
     def __call__(self, edge: Any, g: Any) -> Any:
@@ -59,7 +67,9 @@ class Rescue:
         recorded = isinstance(g, Recorded)
         value = g._value if recorded else g
         everywhere = recorded and _read_as_formula()
-        if value.dtype.kind not in "fc" or keeps_nan("composed") or not (everywhere or has_nan(value)):
+        if value.dtype.kind not in "fc" or keeps_nan("composed"):
+            return g
+        if not (everywhere or self.beyond or is_lost(value)):
             return g
         if self._program is False:
             self._program = _program(self.outputs, self.seeds, self.targets)
@@ -68,7 +78,7 @@ class Rescue:
         found = self._program.gradient(edge, recorded)
         if everywhere:
             return g if found is None else found
-        lost = np.isnan(value)
+        lost = np.ones_like(value, bool) if self.beyond else ~np.isfinite(value)
         plain = value_of(found)
         known = plain is not None and lost & np.isfinite(plain)
         if not np.any(known):  # entries outside of the domain stay nan beside others
@@ -94,19 +104,19 @@ def _read_as_formula() -> bool:
 
 
 def rescued_block(block: Any, out: Any, argument: Any) -> Any:
-    """The Jacobian of ``out`` by ``argument``, an array that has nan, with finite entries where a spelling has them."""
+    """The Jacobian of ``out`` by ``argument``, no array of numbers, with finite entries where a spelling has them."""
     units = np.eye(out._value.size, dtype=out.dtype).reshape(-1, *out._value.shape)
     program = _program([out], [units[0]], [argument])
     edge = argument.edge()
     if program is None:
         return block
     rows = block.reshape(len(units), *argument._value.shape).copy()
-    for row, unit in zip(rows, units, strict=True):
-        if has_nan(row):
+    for row, unit, value in zip(rows, units, np.ravel(out._value), strict=True):
+        if is_lost(row) or is_lost(value):
             program.values["_seed0"] = unit[()]
             found = program.gradient(edge, False)
             if found is not None:
-                lost = np.isnan(row)
+                lost = ~np.isfinite(row) | is_lost(value)
                 found = np.broadcast_to(found, row.shape)
                 row[lost] = np.where(np.isfinite(found), found, row)[lost]
     return rows.reshape(block.shape)

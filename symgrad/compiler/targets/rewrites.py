@@ -69,8 +69,21 @@ def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
         return lookup("sum")(lookup("cast")(lookup("ne")(size, 0), dtype=size.dtype.name), **over)
     if p == 1:
         return lookup("sum")(size, **over)
+    whole = _root_of_powers(size, p, **over)
+    if p < 0:
+        return whole[1]
+    # Where powers have left the range of numbers, those of parts of the sum have not.
+    total, root = whole
+    unit = lookup("sum")(size, dim=dim, keepdim=True)
+    unit = lookup("where")(lookup("logical_and")(unit > 0, unit < math.inf), unit, 1)
+    part = _root_of_powers(size / unit, p, **over)[1]
+    known = lookup("logical_and")(total >= float(np.finfo(size.dtype).tiny), total < math.inf)
+    return lookup("where")(known, root, part * (unit if keepdim else lookup("squeeze")(unit, dim=dim)))
+
+
+def _root_of_powers(size: Any, p: float, **over: Any) -> tuple[Any, Any]:
     total = lookup("sum")(size * size if p == 2 else lookup("pow")(size, p), **over)
-    return lookup("sqrt")(total) if p == 2 else lookup("pow")(total, 1 / p)
+    return total, lookup("sqrt")(total) if p == 2 else lookup("pow")(total, 1 / p)
 
 
 _DEFINITIONS: dict[str, Callable[..., Any]] = {

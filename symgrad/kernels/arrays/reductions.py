@@ -187,21 +187,32 @@ def sum_of_squares(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The vector p-norm over the axes ``dim``."""
-    if p == 2 and x.dtype.kind == "f":
-        return np.sqrt(sum_of_squares(x, dim, keepdim))
-    size = np.abs(x)
-    if p == 2:
-        return np.sqrt(np.sum(size * size, dim, keepdims=keepdim))
     if p == 1:
-        return sum_inside(size, dim, keepdim)
+        return sum_inside(np.abs(x), dim, keepdim)
     if p == math.inf:
-        return np.max(size, dim, keepdims=keepdim)
+        return np.max(np.abs(x), dim, keepdims=keepdim)
     if p == -math.inf:
-        return np.min(size, dim, keepdims=keepdim)
+        return np.min(np.abs(x), dim, keepdims=keepdim)
     if p == 0:
-        return np.sum(size != 0, dim, keepdims=keepdim).astype(size.dtype)
-    with np.errstate(divide="ignore"):  # powers below 0 of zeros, whose norm is 0
-        return np.power(np.sum(np.power(size, p), dim, keepdims=keepdim), 1 / p)
+        return np.sum(x != 0, dim, keepdims=keepdim).astype(np.abs(x).dtype)
+    # Sums that leave the range of numbers are found once more; powers below 0 are of zeros, whose norm is 0.
+    with np.errstate(over="ignore", divide="ignore"):
+        if p == 2 and x.dtype.kind == "f":
+            return rooted(sum_of_squares(x, dim, keepdim), x, p, dim)
+        size = np.abs(x)
+        return rooted(np.sum(size * size if p == 2 else np.power(size, p), dim, keepdims=keepdim), size, p, dim)
+
+
+def rooted(total: Any, x: Any, p: float, dim: tuple[int, ...]) -> Any:
+    """The p-th root of ``total``, which is Σ|x|ᵖ; of smaller or larger entries where that has left the range of x."""
+    root = np.sqrt(total) if p == 2 else np.power(total, 1 / p)
+    known = (total >= np.finfo(total.dtype).tiny) & (total < np.inf)
+    if p <= 0 or not x.size or np.all(known):
+        return root
+    top = np.max(np.abs(x), dim, keepdims=True)
+    unit = np.where((top > 0) & (top < np.inf), top, np.ones_like(top))
+    part = np.power(np.sum(np.power(np.abs(x) / unit, p), dim, keepdims=True), 1 / p) * unit
+    return np.where(known, root, part.reshape(np.shape(root)).astype(total.dtype))[()]
 
 
 def any_true(x: Any, dim: Any, keepdim: bool) -> Any:

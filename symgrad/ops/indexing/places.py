@@ -6,6 +6,7 @@ NumPy counts negative places from the end and casts what is written; torch refus
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,24 @@ from symgrad.errors import DtypeError, NumberTooLarge, OutOfBounds, ShapeError
 from symgrad.op import shape_of
 from symgrad.ops.calls.still import still, values_of
 from symgrad.ops.elementwise.select import ge, logical_or, lt
-from symgrad.ops.reductions.predicates import any_
+from symgrad.ops.reductions.predicates import all_, any_
 from symgrad.ops.reductions.sums import size
 
 
 def array_of(x: Any) -> np.ndarray[Any, Any] | None:
     """The values of a tensor or array; None of what has none, such as a formula."""
     return np.asarray(still(x)) if hasattr(x, "__array__") or isinstance(x, (int, list, tuple)) else None
+
+
+def everywhere(x: Any, right: Callable[[Any], Any]) -> bool:
+    """Whether ``right`` holds for all entries of a tensor or array; a formula has none.
+
+    That is one truth value, as for :func:`outside`.
+    """
+    if getattr(x, "_watched", False):
+        return bool(values_of(all_(right(still(x)))))
+    values = array_of(x)
+    return values is None or bool(np.all(right(values)))
 
 
 def outside(index: Any, count: Any) -> bool:

@@ -24,7 +24,7 @@ from symgrad.ops.elementwise.complex import conj, imag, real
 from symgrad.ops.elementwise.fused import times
 from symgrad.ops.elementwise.select import clamp, clamp_min, guard, where
 from symgrad.ops.elementwise.smooth import sqrt
-from symgrad.ops.indexing.places import array_of
+from symgrad.ops.indexing.places import everywhere
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import diag, inner, matmul, outer, tensordot
 from symgrad.ops.reductions.sums import axes_of, cast, norm_op, sum_
@@ -359,8 +359,7 @@ def _check_weights(name: str, weights: Any, kinds: str, count: int) -> None:
             f"cov(): expected {name} to have the same numel as there are observations in the input but got {have} != "
             f"{count}"
         )
-    values = array_of(weights)
-    if values is not None and (values < 0).any():
+    if not everywhere(weights, lambda x: ~(x < 0)):
         raise ArgumentError(f"cov(): {name} cannot be negative")
 
 

@@ -246,14 +246,16 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None) -> Named:
     right = unsqueeze(B, -1) if vector else B
     found = pinv(A, rcond) @ right
     rows, columns = shape_of(A)[-2:]
-    # Only the ranks are looked at: programs serve all matrices of these.
+    # Only the ranks are looked at, and by drivers that ask: programs serve all matrices of these.
     values = svdvals(still(A))
     limit = values[..., :1] * (max(rows, columns) * float(np.finfo(values.dtype).eps))
-    ranks = values_of((values > limit).sum(-1))
+    ranks: Any = (values > limit).sum(-1)
     residuals: Any = real(narrow(reshape(A, -1), 0, 0, 0))
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if driver != "gelsy":
+        ranks = values_of(ranks)
     if driver == "gels" and np.any(ranks < min(rows, columns)):
         raise ArgumentError(
             "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not "

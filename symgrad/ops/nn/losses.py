@@ -20,7 +20,7 @@ from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.arithmetic import squared_error
 from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
 from symgrad.ops.elementwise.smooth import exp, log, sigmoid, softplus
-from symgrad.ops.indexing.places import array_of
+from symgrad.ops.indexing.places import everywhere
 from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.nn.neurons import rounded_size
 from symgrad.ops.reductions.sums import mean, sum_
@@ -244,8 +244,7 @@ def binary_cross_entropy(
         "they have the same size.",
     )
     for name, chances, hint in (("input", input, "; with_logits takes any"), ("target", target, "")):
-        values = array_of(chances)
-        if values is not None and not ((values >= 0) & (values <= 1)).all():
+        if not everywhere(chances, lambda x: (x >= 0) & (x <= 1)):
             raise ArgumentError(f"all elements of {name} should be between 0 and 1{hint}")
     value = bce(input, target)
     return reduced(value if weight is None else value * weight, reduction_of(reduction, size_average, reduce))
@@ -342,8 +341,7 @@ def gaussian_nll_loss(
             var = unsqueeze(var, -1)
         elif shape_of(input)[:-1] != shape_of(var)[:-1] or shape_of(var)[-1] != 1:
             raise ShapeError(f"var is of incorrect size: {tuple(shape_of(var))} for input {tuple(shape_of(input))}.")
-    variances = array_of(var)
-    if variances is not None and (variances < 0).any():
+    if not everywhere(var, lambda x: ~(x < 0)):  # nan is not refused
         raise ArgumentError("var has negative entry/entries")
     # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
     limited = var + still(where(var < eps, eps - var, 0))

@@ -5,6 +5,7 @@ Each function takes the writer, the term, its operands and the name that the res
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -106,6 +107,51 @@ def _fold(first: str, step: str) -> Loop:
                 w.line(f"{w.at(target, term.shape, place)} = {w.cast(s, found, kind)};")
 
     return loop
+
+
+def _norm(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
+    """Vector norms; a sum of powers that leaves the range of numbers is found once more, of shares of the largest."""
+    (x,), dim, p = term.args, reduced(term), term.params["p"]
+    kind = w.kind(x)
+    own = "double complex" if is_complex(kind) else "double"
+    size = "cabs({})" if is_complex(kind) else "{}" if p == 2 else "fabs({})"
+    power = {1: "{x}", 2: "{x} * {x}", 0: "{x} != 0"}.get(p, f"pow({{x}}, {p!r})")
+    ended = {1: "s", 0: "s", 2: "sqrt(s)"}.get(p, f"pow(s, {1 / p!r})" if p else "s")
+    first, step, top = "0", "s += " + power, "s = maximum(s, fabs({x}))"
+    if p in (math.inf, -math.inf):
+        _not_empty(w, [x.shape[k] for k in dim])
+        first, step, ended = ("0", top, "s") if p > 0 else ("INFINITY", "s = minimum(s, fabs({x}))", "s")
+    with w.over([n for k, n in enumerate(x.shape) if k not in dim]) as places:
+        rest = list(places)
+        place = w.at(target, term.shape, _kept(x.ndim, dim, rest) if term.params["keepdim"] else rest)
+
+        def every(step: str) -> None:
+            with w.over([x.shape[k] for k in dim]) as deep:
+                by, others = dict(zip(dim, deep, strict=True)), iter(rest)
+                at = [by[k] if k in by else next(others) for k in range(x.ndim)]
+                w.line(w.helped(step.format(x=size.format(closed(w.entry(x, args[0], at, own))))) + ";")
+
+        with w.accumulator("double", first):
+            every(step)
+            w.line(f"{place} = {w.cast(ended, 'double', w.kind(term))};")
+            if 0 < p < math.inf and p != 1:
+                w.line("if (!(s >= 2.2250738585072014e-308 && s < INFINITY)) {")
+                w.depth += 1
+                w.line("s = 0;")
+                every(top)
+                w.line("const double top = s;")
+                w.line("s = 0;")
+                every("s += " + power.replace("{x}", "({x} / top)"))
+                scaled = w.cast(f"top * {ended}", "double", w.kind(term))
+                w.line(f"if (top > 0 && top < INFINITY) {place} = {scaled};")
+                w.depth -= 1
+                w.line("}")
+
+
+def _kept(ndim: int, dim: Sequence[int], rest: Sequence[str]) -> list[str]:
+    """Places among axes of which those in ``dim`` have size 1."""
+    others = iter(rest)
+    return ["0" if k in dim else next(others) for k in range(ndim)]
 
 
 def _divisible(w: Any, term: Term, args: Sequence[Any], target: str) -> None:
@@ -275,6 +321,7 @@ LOOPS: dict[str, Form] = {
     "amax": Form(loop=_fold("-INFINITY", "{s} = maximum({s}, {x})"), once="all"),
     "amin": Form(loop=_fold("INFINITY", "{s} = minimum({s}, {x})"), once="all"),
     "prod": Form(loop=_fold("1", "{s} *= {x}"), once="all"),
+    "norm": Form(loop=_norm),
     "prod_others": Form(loop=_others),
     "weighed": Form(loop=_weighed),
     "divisible": Form(loop=_divisible),
