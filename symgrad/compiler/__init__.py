@@ -42,7 +42,9 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
     values they have.  Without names, all named leaves are arguments.  A list, tuple or dict of tensors, such as a loss
-    and the gradients that ``backward`` left, is one program with results nested so, which share their parts.
+    and the gradients that ``backward`` left, is one program with results nested so, which share their parts.  A graph
+    is one way through the code that recorded it: ``ArgumentError`` for values and sizes at which the code would have
+    seen something else where it looked.
 
     ``compile(f, *example_args)`` runs ``f`` once on tensors and compiles what it did; without examples it does so at
     the first call.  A call with other dtypes or shapes traces again, and one that takes another branch, too; programs

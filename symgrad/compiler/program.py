@@ -255,6 +255,11 @@ class Compiled:
         k = guards.broken([v for a, v in zip(self.arguments, row, strict=True) if a.default is None or a.name in live])
         if k is None:
             return
+        if self.trace is not None and self.trace.recorded and guards.how[k] != OF_SIZES:
+            raise ArgumentError(
+                f"{self.name}() is what was recorded with other values: it holds where {guards.words(k)}, and here it "
+                "is not. Compile the function in place of its result, or use where(condition, a, b)."
+            )
         if self.trace is not None and self.trace.recorded:
             raise ArgumentError(
                 f"{self.name}() is what was recorded at other sizes: it holds where {guards.words(k)}, and here it is "

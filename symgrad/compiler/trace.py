@@ -35,6 +35,7 @@ from symgrad.tape.modes import enable_grad
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
+from symgrad.tape.watching.conditions import choices_of
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, values_read
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
@@ -465,6 +466,8 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}
+    nodes = list(reading.nodes)
+    chosen = list(choices_of(reading))
     leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
     if names is None:
         names = [name for name, leaf in leaves.items() if _is_variable(leaf)]
@@ -490,9 +493,9 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
     arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
-    asked = asked_of(reading.nodes, [a for a in arrays if a is not None])
-    made.compared = compared(reading, [*asked, *taken_apart(reading.nodes)])
-    made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)]
+    asked = asked_of(nodes, [a for a in arrays if a is not None])
+    made.compared = compared(reading, [*asked, *taken_apart(nodes)])
+    made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
     return made
 
 

@@ -230,3 +230,47 @@ def test_lengths_of_other_tensors_are_not_asked_of_a_graph():
     assert len(other) == 6
     A = sg.tensor(np.ones(6), requires_grad=True)
     assert sg.compile((A**2).sum(), ["A"])(np.ones(4)) == 4
+
+
+def halvings(A):
+    while (A**2).sum() > 0.1:
+        A = A / 2
+    return A.sum()
+
+
+CHOOSING = {
+    "branch": lambda A: A.sum() if A.sum() > 0 else A.prod(),
+    "while": halvings,
+    "number": lambda A: (A / A.max().item()).sum(),
+    "place": lambda A: A[int(A[:, 0].argmax())].sum(),
+    "mask": lambda A: A[A > 0].sum(),
+    "scaled": lambda A: A.abs().sum() * (1 if A[0, 0] > 0 else 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar")
+@pytest.mark.parametrize("how", CHOOSING)
+def test_a_recorded_program_is_the_way_that_was_taken(how, tmp_path):
+    """Other values that would have gone another way were computed the recorded way, silently."""
+    f, rng = CHOOSING[how], np.random.default_rng(0)
+    x = rng.normal(size=(3, 2))
+    program = sg.compile(f(sg.tensor(x, requires_grad=True, name="A")), name="f")
+    assert np.allclose(program(x), f(sg.tensor(x)).item())
+    program.save(tmp_path / "f.py")
+    function = runpy.run_path(str(tmp_path / "f.py"))["f"]
+    refused = 0
+    for _ in range(12):
+        y = x * rng.choice([-1, 1, 1, 5], x.shape)
+        for call in (program, function):
+            found = outcome(call, y)
+            refused += isinstance(found, ValueError)
+            assert isinstance(found, ValueError) or np.allclose(found, f(sg.tensor(y)).item())
+    assert refused
+
+
+def test_numbers_that_are_only_looked_at_do_not_choose():
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    loss = (x**2).sum()
+    assert f"{loss.item():.1f}" == "5.0"
+    program = sg.compile(loss.sqrt(), name="f")
+    assert program(np.array([3.0, 4.0])) == 5

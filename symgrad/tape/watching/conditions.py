@@ -10,11 +10,12 @@ import numpy as np
 
 from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
+from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.fitting import has_sizes
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import Reading, read
-from symgrad.tape.graph import Node
+from symgrad.tape.graph import Node, Source
 from symgrad.tape.watching.looks import Look, looks
 
 _WORDS = {
@@ -124,15 +125,54 @@ def valid_when(tensor: Any) -> Conditions:
 
 def conditions(reading: Reading, derivative: bool) -> Conditions:
     """The conditions of a graph that was read; those of its kinks, when the formula is a derivative of it."""
-    since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=0))
-    mine = {id(leaf) for leaf in reading.leaves}
-    before = [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
-    found = [_of_look(look, reading) for look in before]
+    found = [_of_look(look, reading) for look in looks_before(reading)]
     found += [Condition("size", _shown(term), "", "sizes") for term in reading.compared if has_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
         found += _kinks(node, reading)
     return Conditions(found, reading.symbols)
+
+
+def looks_before(reading: Reading) -> list[Look]:
+    """What the program looked at of the leaves of a graph until the last of it was recorded."""
+    since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=0))
+    mine = {id(leaf) for leaf in reading.leaves}
+    return [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
+
+
+def choices_of(reading: Reading) -> Iterator[tuple[Term, Any, str]]:
+    """The values on which the program chose the way that a graph is, as terms, with what they were and how it looked.
+
+    A number that was taken out counts where the graph has it: a loop that prints its losses chooses nothing.
+    """
+    numbers: set[Any] | None = None
+    for look in looks_before(reading):
+        if look.how not in ("bool()", "in", "an index"):
+            numbers = _numbers(reading.nodes) if numbers is None else numbers
+            if look.seen is None or look.seen.ndim or look.seen.item() not in numbers:
+                continue
+        edge = look.edge()
+        if edge is not None and look.seen is not None:
+            reading.also(edge)
+            yield reading[edge], look.seen, look.how
+
+
+def _numbers(nodes: Sequence[Node]) -> set[Any]:
+    """The numbers in a graph: operands, and those in parameters and indices."""
+    found: set[Any] = set()
+    for node in nodes:
+        rest: list[Any] = [*node.args, *(node.params or {}).values()]
+        while rest:
+            item = rest.pop()
+            if isinstance(item, (tuple, Index)):
+                rest += item.parts if isinstance(item, Index) else item
+            elif isinstance(item, slice):
+                rest += (item.start, item.stop, item.step)
+            elif isinstance(item, (int, float, complex)):
+                found.add(item)
+            elif isinstance(item, Source) and item.kept is not None and not np.ndim(item.kept):
+                found.add(np.asarray(item.kept).item())
+    return found
 
 
 def _differentiated(reading: Reading) -> list[Node]:
