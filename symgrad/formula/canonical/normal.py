@@ -70,14 +70,19 @@ class Product:
         return {k for k, x in enumerate(out) if x in inside or out.count(x) > 1}
 
     @property
+    def has_delta(self) -> bool:
+        """Whether a Kronecker delta stands in it: it is no array whose axes may be read in another order then."""
+        return len(set(self.out)) < len(self.out)
+
+    @property
     def elementwise(self) -> bool:
         """Whether nothing is summed and no delta stands in it."""
-        return len(set(self.out)) == len(self.out) and all(x in self.out for f in self.factors for x in f.labels)
+        return not self.has_delta and all(x in self.out for f in self.factors for x in f.labels)
 
     @property
     def constant(self) -> bool:
         """Whether it is a number everywhere."""
-        return not self.factors and len(set(self.out)) == len(self.out)
+        return not self.factors and not self.has_delta
 
 
 class Form:
@@ -118,7 +123,7 @@ class Form:
         return Form([_broadcast_product(p, lead) for p in self.terms], shape)
 
     def spread(self, axes: Sequence[int], shape: tuple[Any, ...]) -> Form:
-        """Put the axes of this form at the places ``axes`` of ``shape``."""
+        """Put the axes of this form at the places ``axes`` of ``shape``; of axes at one place, their diagonal."""
         if shape == self.shape and _all_of(axes, shape):
             return self
         return Form([_spread_product(p, axes, len(shape)) for p in self.terms], shape)
@@ -143,6 +148,11 @@ def _spread_product(p: Product, axes: Sequence[int], ndim: int) -> Product:
     out = list(range(fresh, fresh + ndim))
     for k, axis in enumerate(axes):
         out[axis] = p.out[k]
+    if len({*axes}) < len(axes):
+        joined = Joined()
+        for k, axis in enumerate(axes):
+            joined.join(out[axis], p.out[k])
+        return Product(p.coef, relabelled(p.factors, joined.find), tuple(map(joined.find, out)), p.decimal)
     return p.with_out(tuple(out))
 
 

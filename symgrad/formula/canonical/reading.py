@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.cases.branches import read_first, read_where
-from symgrad.formula.canonical.chains import count_transposes, identity, is_truth
+from symgrad.formula.canonical.chains import count_transposes, counted, identity, is_truth
 from symgrad.formula.canonical.entries.blocks import read_joined, read_narrow, read_select, read_sum
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
 from symgrad.formula.canonical.entries.slices import is_identity
@@ -226,6 +226,7 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
         not p.coef
         or len(p.factors) != 1
         or p.coef != 1
+        or p.has_delta
         or set(p.out) != set(p.factors[0].labels)
         or p.factors[0].power != 1
     ):
@@ -244,7 +245,8 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 def _two_by_two(run: Canonicaliser, form: Form) -> tuple[Term, ...] | None:
     """The entries of a 2 × 2 matrix whose rows or columns were stacked from numbers, row by row."""
     p = form.terms[0] if len(form.terms) == 1 else None
-    if p is None or form.shape != (2, 2) or len(p.factors) != 1 or (p.coef, p.factors[0].power) != (1, 1):
+    alone = p is not None and form.shape == (2, 2) and len(p.factors) == 1 and not p.has_delta
+    if p is None or not alone or (p.coef, p.factors[0].power) != (1, 1):
         return None
     base, labels = p.factors[0].base, p.factors[0].labels
     if base.op.name != "stack" or any(row.op.name != "stack" for row in base.args):
@@ -306,7 +308,7 @@ def commutes(p: Product, matrix: Form) -> bool:
         return p.out[0] == p.out[1]
     own = [] if m is None else [f for f in m.factors if f.labels]
     path = path_of(Product(1, arrays, p.out), True) if len(own) == 1 else None
-    if m is None or path is None:
+    if m is None or path is None or m.has_delta or own[0].power != 1:
         return False
     turned = own[0].labels != m.out
     return all(way == turned and _argument(base) is own[0].base for base, way in path)
@@ -327,8 +329,8 @@ def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Fo
 
 def exponential(run: Canonicaliser, form: Form) -> Form:
     """e^(Aᵀ) = (e^A)ᵀ, always."""
-    inner = whole(run.term(form), form.shape)
-    back = whole(run.term(form.restricted((1, 0))), form.shape[::-1])
+    inner = counted(whole(run.term(form), form.shape))
+    back = counted(whole(run.term(form.restricted((1, 0))), form.shape[::-1]))
     if count_transposes(back) < count_transposes(inner):
         return run.opaque(lookup("matrix_exp")(back)).restricted((1, 0))
     return run.opaque(lookup("matrix_exp")(inner))
@@ -361,18 +363,16 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     if product is not None:
         return product
     p = args[0].terms[0] if len(args[0].terms) == 1 else None
-    f = p.factors[-1] if p is not None and p.factors else None
-    if p is not None and f is not None and f.base.op.name == "reshape" and f.labels == p.out and f.power == 1:
-        # Reshaped twice is reshaped once.
-        (inner,) = run.arguments.get(f.base, [run.opaque(f.base.args[0])])
+    f = None if p is None else _array_of(p)
+    if p is not None and f is not None:
         front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())
-        if not any(g.labels for g in p.factors[:-1]):
+        if f.base.op.name == "reshape" and f.power == 1:
+            # Reshaped twice is reshaped once.
+            (inner,) = run.arguments.get(f.base, [run.opaque(f.base.args[0])])
             made = inner if inner.shape == term.shape else run.linear(term.op, run.term(inner), inner, term.params)
             return run.times(front, made)
-    if p is not None and f is not None and f.labels == p.out and not any(g.labels for g in p.factors[:-1]):
         before = _before_reshape(f.base, term.shape)
         if before is not None:
-            front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())
             return run.times(front, run.form_of(lookup("pow")(before, f.power) if f.power != 1 else before))
     if p is not None and p.elementwise and not any(g.labels for g in p.factors):
         return Form([p.with_out(tuple(range(term.ndim)))], term.shape)
@@ -385,6 +385,13 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     if term.ndim % 2 or term.shape[:half] != term.shape[half:] or half < 2:
         return None
     return Form([Product(p.coef, p.factors, (*range(half), *range(half)), p.decimal)], term.shape)
+
+
+def _array_of(p: Product) -> Factor | None:
+    """The array, its axes in order, of a product of one with scalars; None of others, such as a diagonal of one."""
+    *scalars, f = p.factors or (None,)
+    plain = f is not None and f.labels == p.out and not p.has_delta
+    return f if plain and not any(g.labels for g in scalars) else None
 
 
 def _before_reshape(term: Term, shape: tuple[object, ...]) -> Term | None:
@@ -427,7 +434,8 @@ def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
 def _moved_before(term: Term, form: Form) -> Term | None:
     """What a form is, where it is an array whose entries the same op moved along the same axes."""
     p = form.terms[0]
-    base = p.factors[0].base if len(p.factors) == 1 and p.factors[0][1:] == (p.out, 1) else None
+    f = _array_of(p) if len(p.factors) == 1 else None
+    base = f.base if f is not None and f.power == 1 else None
     return base if base is not None and base.op is term.op and base.params["dims"] == term.params["dims"] else None
 
 

@@ -268,7 +268,8 @@ def _complemented(f: Factor, run: Canonicaliser) -> tuple[Factor, Any] | None:
     if inside is None or f.power < 1 or len(inside.terms) != 2:
         return None
     one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
-    if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or len(other.factors) != 1:
+    alone = len(other.factors) == 1 and not other.has_delta
+    if not one.constant or abs(one.coef) != 1 or other.coef != -one.coef or not alone:
         return None
     s = other.factors[0]
     if s.base.op.name != "sigmoid" or s.base not in run.arguments or sorted(s.labels) != sorted(other.out):

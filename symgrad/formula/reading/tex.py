@@ -36,6 +36,7 @@ from symgrad.formula.reading.text import (
 from symgrad.formula.reading.values import (
     Value,
     as_number,
+    counted,
     cross_product,
     diag,
     entrywise,
@@ -335,7 +336,7 @@ class _TexReader(OptionReader):
             return Value(base.kind, op("inv", base.term))
         whole = exponent.term.number
         if base.kind == "m" and not entry and isinstance(whole, int) and base.term.shape[0] == base.term.shape[1]:
-            return Value("m", op("matrix_power", base.term, n=whole))
+            return Value("m", op("matrix_power", counted(base.term), n=whole))
         if base.kind == "eye" and exponent.term.number == -1:
             return Value("eye", op("div", 1, base.term))
         if not entry and base.kind not in ("s", "o", "indexed") and exponent.kind == "s":
@@ -469,7 +470,7 @@ class _TexReader(OptionReader):
 
     def along_last(self, name: str, a: Value) -> Value:
         """A function along the last axis."""
-        made = op(name, a.term, dim=a.term.ndim - 1)
+        made = op(name, counted(a.term), dim=a.term.ndim - 1)
         return Value(a.kind, made)
 
     def arguments(self, placed: bool = False) -> tuple[list[Any], dict[str, Any]]:

@@ -146,7 +146,12 @@ def identity(a: Value, n: Any) -> Term:
 
 
 def entrywise(function: Callable[..., Any], *values: Any) -> Any:
-    """An entrywise operation on values, on entries with indices, or on families of vectors or matrices."""
+    """An entrywise operation on values, on entries with indices, or on families of vectors or matrices.
+
+    To functions such as tanh, conditions are the numbers 0 and 1.
+    """
+    if getattr(function, "dtypes", None) == "float":
+        return entrywise(lambda *terms: function(*map(counted, terms)), *values)
     family = next((a for a in values if hasattr(a, "combined")), None)
     if family is not None:
         return family.combined(function, values)
@@ -252,7 +257,7 @@ def _said(a: Value) -> str:
 
 
 def _dot(x: Term, y: Term) -> Term:
-    return op("matmul", x, y)  # type: ignore[no-any-return]
+    return op("matmul", counted(x), y)  # type: ignore[no-any-return]
 
 
 def _total(x: Term) -> Term:

@@ -271,7 +271,7 @@ def matrix_exp(x: Any) -> Any:
     b = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
          10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0,
          1.0)  # fmt: skip
-    dtype = x.dtype
+    dtype = np.dtype(float) if x.dtype.kind in "biu" else x.dtype  # formulas count conditions as 0 and 1
     x = x.astype(np.result_type(dtype, np.float64))
     sizes = np.max(np.sum(np.abs(x), -2), -1, initial=0.0)[..., None, None]
     if not np.isfinite(sizes).all():

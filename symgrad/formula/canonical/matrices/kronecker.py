@@ -77,7 +77,8 @@ def read_as_kron(run: Canonicaliser, term: Term, form: Form) -> Form | None:
 
 def _opened(run: Canonicaliser, term: Term, p: Product) -> Form | None:
     arrays = [f for f in p.factors if f.labels]
-    pair = sides(arrays[0].base) if len(arrays) == 1 and arrays[0].power == 1 else None
+    alone = len(arrays) == 1 and arrays[0].power == 1 and not p.has_delta
+    pair = sides(arrays[0].base) if alone else None
     turned = pair is not None and arrays[0].labels == tuple(p.out)[::-1]
     if pair is None or not (turned or arrays[0].labels == tuple(p.out)):
         return None
@@ -90,7 +91,8 @@ def _opened(run: Canonicaliser, term: Term, p: Product) -> Form | None:
 
 def inverse_of_kron(run: Canonicaliser, p: Product) -> Form | None:
     """(A ⊗ B)⁻¹ = A⁻¹ ⊗ B⁻¹ for regular A and B; None for other matrices."""
-    pair = _square_sides(p.factors[0].base) if len(p.factors) == 1 and p.factors[0].power == 1 else None
+    alone = len(p.factors) == 1 and p.factors[0].power == 1 and not p.has_delta
+    pair = _square_sides(p.factors[0].base) if alone else None
     if pair is None:
         return None
     made = run.opaque(kron(*(lookup("inv")(x) for x in pair)))

@@ -85,7 +85,7 @@ def _half_of_mask(condition: Form) -> tuple[str, int] | None:
     """The triangle of a matrix, and its first diagonal, that a condition such as triu(11ᵀ) ≠ 0 picks."""
     p = condition.terms[0] if len(condition.terms) == 1 else None
     f = p.factors[0] if p is not None and len(p.factors) == 1 and p.coef == 1 else None
-    if p is None or f is None or len(condition.shape) != 2 or f.labels != p.out or f.power != 1:
+    if p is None or f is None or len(p.out) != 2 or p.has_delta or f.labels != p.out or f.power != 1:
         return None
     args = f.base.args if f.base.op.name == "ne" else ()
     cut = args and args[0].op.name in ("tril", "triu") and constant_value(args[0].args[0]) == 1

@@ -77,7 +77,7 @@ def _complement(form: Form, run: Canonicaliser) -> Form | None:
     """c - cσ(-u) = cσ(u), always."""
     for k, p in enumerate(form.terms):
         f = p.factors[0] if len(p.factors) == 1 else None
-        if f is None or f.base.op.name != "sigmoid" or f.power != 1 or f.base not in run.arguments:
+        if f is None or p.has_delta or f.base.op.name != "sigmoid" or f.power != 1 or f.base not in run.arguments:
             continue
         v = run.arguments[f.base][0]
         n = next((n for n, q in enumerate(form.terms) if q.constant and q.coef == -p.coef), None)
