@@ -85,3 +85,12 @@ def test_conditions_are_numbers_to_functions_and_products(case):
     want = np.asarray(f(sg.tensor(K)))
     for text, reading in readings(term, symbols(term)).items():
         assert np.allclose(evaluate(reading, {"K": K}, {"n": 4}), want, rtol=1e-6), text
+
+
+def test_conditions_of_entries_are_read_back():
+    """[X_ijk > 0] among entries with indices was taken for an array whose index letters are missing."""
+    f = lambda X, W: sg.tanh(sg.relu(X) @ W).sum()  # noqa: E731
+    X, W = rng.normal(size=(3, 2, 4)), rng.normal(size=(4, 2))
+    term = sg.formula(f, X, W, wrt="X").term
+    for text, reading in readings(term, symbols(term)).items():
+        assert np.allclose(evaluate(reading, {"X": X, "W": W}), sg.func.grad(f)(X, W), rtol=1e-9), text

@@ -13,7 +13,7 @@ from symgrad.formula.printing.sizes import read_size
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.text import plain_value
-from symgrad.formula.reading.values import Value, cross_matrix, divided, entrywise, op, scalar, value_of
+from symgrad.formula.reading.values import Value, as_number, cross_matrix, divided, entrywise, op, scalar, value_of
 from symgrad.formula.term import as_term, full, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -70,11 +70,10 @@ def _iverson(r: Any, _: str) -> Any:
     r.tokens.expect("]")
     if crossing(r):
         return cross_matrix(found)
-    if isinstance(found, Indexed):
-        return value_of(found.contracted(r.subscript()))
-    if r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
-        return Indexed([(r.plain(found), r.subscript())], [])
-    return found
+    lettered = r.tokens.peek() == "_" and r.tokens.peek(2) != "["
+    if isinstance(found, Indexed):  # an array by its entries, or a condition of entries among others
+        return value_of(found.contracted(r.subscript())) if lettered else as_number(found)
+    return Indexed([(r.plain(found), r.subscript())], []) if lettered else found
 
 
 def _fraction(r: Any, _: str) -> Any:
