@@ -114,7 +114,7 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return function(*args, **kwargs)
     # What is not differentiated may decide what the function does: it stays with the call.
     constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
-    cls = type(tensors[wanted[0]])
+    cls = type(made)
     params = {"call": Call(cls, name, places, structure, wanted, constants)}
     position, word = ADDED.get(name, (len(args), ""))
     added = args[position] if position < len(args) else kwargs.get(word)

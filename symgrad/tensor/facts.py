@@ -429,11 +429,12 @@ class Facts(Recorded):
         tensor([1., 2.], dtype=float64)
         """
         accept("new_tensor", options)  # type: ignore[arg-type]
+        from symgrad.tensor import Tensor
         from symgrad.tensor.creation import tell_of_copying, value_of_data
 
         if isinstance(data, Recorded):
             tell_of_copying("tensor.new_tensor")
-        made = plain(type(self), value_of_data(data, dtype or self.dtype))
+        made = plain(Tensor, value_of_data(data, dtype or self.dtype))
         return with_gradient(made)._require() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
@@ -472,11 +473,12 @@ class Facts(Recorded):
 
         Of a tensor it is a view, through which gradients flow.
         """
+        from symgrad.tensor import Tensor
+
         data = data if size is None else tuple(size)
         if len(data) == 1 and hasattr(data[0], "raw_shape"):
             return data[0].to(self.dtype).view_as(data[0])
-        made: Any = type(self)(*data)
-        return made.to(self.dtype)
+        return Tensor(*data).to(self.dtype)
 
 
 def with_gradient(made: Any) -> Any:

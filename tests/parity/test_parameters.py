@@ -115,3 +115,21 @@ def test_what_is_no_sequence(name):
     for t in (torch, sg):
         with pytest.raises((RuntimeError, TypeError)):
             MISUSES[name](t.nn.utils.rnn.pad_sequence, t)
+
+
+MADE_OF_PARAMETERS = [
+    "t.nn.functional.conv1d(t.ones(1, 1, 5), p[None, None])", "t.nn.functional.conv2d(t.ones(1, 3, 2, 2), k, p)",
+    "t.nn.functional.conv_transpose2d(t.ones(1, 3, 2, 2), k)", "t.nn.functional.linear(t.ones(2, 1), q, p)",
+    "t.nn.functional.batch_norm(t.ones(2, 3), None, None, p, p, True)",
+    "t.nn.functional.layer_norm(t.ones(2, 3), (3,), p, p)", "t.nn.functional.group_norm(t.ones(2, 3), 1, p, p)",
+    "t.nn.functional.cosine_similarity(p, p, 0)", "p.new_tensor([1.0])", "p.new(2)", "p.new([1.0])",
+    "p.new_full((2,), 1.0)", "p.detach()", "p * 1", "p[0]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("t", [sg, torch], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("call", MADE_OF_PARAMETERS)
+def test_what_is_computed_of_parameters_is_none(t, call):
+    p, q = t.nn.Parameter(t.ones(3)), t.nn.Parameter(t.ones(3, 1))
+    k = t.nn.Parameter(t.ones(3, 3, 1, 1))
+    assert type(eval(call, {"t": t, "p": p, "q": q, "k": k})) is t.Tensor  # noqa: S307
