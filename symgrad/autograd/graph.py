@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.autograd.graphs.budget import memory_budget
-from symgrad.autograd.graphs.hooks import NodeHook, RemovableHandle, accumulated, register_multi_grad_hook
+from symgrad.autograd.graphs.hooks import NodeHook, accumulated, attached, register_multi_grad_hook
 from symgrad.autograd.graphs.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -123,11 +123,11 @@ class GradFn:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; its result, if any, replaces grad_inputs."""
-        return RemovableHandle(whole_of(self.node).more().post, hook)
+        return attached(whole_of(self.node).more().post, hook)
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs; its result replaces them."""
-        return RemovableHandle(whole_of(self.node).more().pre, hook)
+        return attached(whole_of(self.node).more().pre, hook)
 
     @property
     def formula(self) -> dict[str, Any]:
@@ -235,11 +235,11 @@ class AccumulateGrad:
 
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook((), (grad,))`` after the gradient was added to the leaf."""
-        return RemovableHandle(self.variable.more().post, NodeHook(hook, before=False))
+        return attached(self.variable.more().post, NodeHook(hook, before=False))
 
     def register_prehook(self, hook: Any) -> Any:
         """Call ``hook((grad,))`` before the gradient is added to the leaf; its result replaces the gradient."""
-        return RemovableHandle(self.variable.more().post, NodeHook(hook, before=True))
+        return attached(self.variable.more().post, NodeHook(hook, before=True))
 
     def __init__(self, variable: Any):
         self.variable = variable

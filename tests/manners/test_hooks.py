@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import OrderedDict
 
 import pytest
 
@@ -123,6 +124,23 @@ def test_hook_closure_cycle(t, custom, on_tensor):
     del out
     gc.collect()
     assert token() is None
+
+
+def test_handles_of_other_tables(t):
+    """Classes with hooks of their own enter them under the handle's number, in one table or several."""
+    hooks, flags, orders = OrderedDict(), OrderedDict(), OrderedDict()
+    first = t.utils.hooks.RemovableHandle(hooks)
+    with t.utils.hooks.RemovableHandle(hooks, extra_dict=flags) as second:
+        third = t.utils.hooks.RemovableHandle(hooks, extra_dict=[flags, orders])
+        assert len(hooks) == 0
+        hooks.update({handle.id: print for handle in (first, second, third)})
+        flags.update({second.id: True, third.id: True})
+        orders[third.id] = 1
+    assert list(hooks) == [first.id, third.id]
+    assert list(flags) == [third.id]
+    third.remove()
+    third.remove()
+    assert (list(hooks), list(flags), list(orders)) == ([first.id], [], [])
 
 
 # ---------------------------------------------------------------------------------------------- retained gradients

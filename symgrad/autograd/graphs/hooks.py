@@ -29,24 +29,44 @@ _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient
 
 
 class RemovableHandle:
-    """What registering a hook returns; ``remove()`` takes the hook away (also at the end of a ``with`` block)."""
+    """What registering a hook returns; ``remove()`` takes the hook away (also at the end of a ``with`` block).
 
-    __slots__ = ("id", "table")
+    Classes with hooks of their own make one of a dictionary and enter the hook there under the handle's ``id``;
+    ``extra_dict``, a dictionary or several, loses the same entry on removal.
 
-    def __init__(self, table: dict[int, Any], hook: Any):
+    >>> import symgrad as sg
+    >>> hooks = {}
+    >>> handle = sg.utils.hooks.RemovableHandle(hooks)
+    >>> hooks[handle.id] = print
+    >>> handle.remove()
+    >>> hooks
+    {}
+    """
+
+    __slots__ = ("id", "tables")
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None):
+        others = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
         self.id = next(_numbers)
-        self.table = table
-        table[self.id] = hook
+        self.tables = (hooks_dict, *others)
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self.table.pop(self.id, None)
+        for table in self.tables:
+            table.pop(self.id, None)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.remove()
+
+
+def attached(table: dict[int, Any], hook: Any) -> RemovableHandle:
+    """The handle of a hook that is entered in a table."""
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    return handle
 
 
 class NodeHook:
@@ -65,7 +85,7 @@ def register_post_accumulate(tensor: Any, hook: Callable[[Any], Any]) -> Removab
         raise AutogradError(_NO_GRADIENT)
     if not tensor.is_leaf:
         raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return RemovableHandle(tensor.more().post, hook)
+    return attached(tensor.more().post, hook)
 
 
 def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
@@ -227,7 +247,7 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
     more = (tensor if tensor._node is None else _awake(tensor._node)).more()
     if more.hooks.__class__ is dict:
         more.hooks = OrderedDict(more.hooks)  # torch's, which stays when the last hook is gone
-    return RemovableHandle(more.hooks, hook)
+    return attached(more.hooks, hook)
 
 
 def _awake(node: Node) -> Node:
