@@ -45,7 +45,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def _fans(tensor: Any) -> tuple[int, int]:
+def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
     """How many inputs and outputs every unit has: the axes from the third on are those of a convolution's window."""
     if tensor.ndim < 2:
         raise ArgumentError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -53,11 +53,11 @@ def _fans(tensor: Any) -> tuple[int, int]:
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
-def _fan(tensor: Any, mode: str) -> int:
+def _calculate_correct_fan(tensor: Any, mode: str) -> int:
     modes = ("fan_in", "fan_out")
     if mode.lower() not in modes:
         raise ArgumentError(f"Mode {mode.lower()} not supported, please use one of {list(modes)}")
-    return _fans(tensor)[modes.index(mode.lower())]
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
 @no_grad()
@@ -180,7 +180,7 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     >>> bool(w.abs().max() <= (6 / 8) ** 0.5)
     True
     """
-    bound = gain * math.sqrt(2 / sum(_fans(tensor))) * math.sqrt(3)
+    bound = gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))) * math.sqrt(3)
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
@@ -194,14 +194,14 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
     >>> round(w.std().item(), 2), (2 / 400) ** 0.5
     (0.07, 0.07071067811865475)
     """
-    return tensor.normal_(0.0, gain * math.sqrt(2 / sum(_fans(tensor))), generator=generator)
+    return tensor.normal_(0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator=generator)
 
 
 def _spread(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
         return None
-    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
 @no_grad()

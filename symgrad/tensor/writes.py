@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.kernels.entries.elementwise import fused
 from symgrad.kernels.randomness.streams import by_memory, normal_in_turn
 from symgrad.op import refusing
 from symgrad.ops.noise import check_bound, drawn
@@ -103,8 +104,10 @@ class Writes(Recorded):
             places = np.asarray(self._uniform(generator, dtypes.float32)).astype(_FLOAT)
             values = (places * _FLOAT.type(high - low) + low).astype(np.float32).astype(dtype)
             return self._drawn(np.where(values == dtype.type(b), dtype.type(a), values), "UniformBackward0")
-        values = self._uniform(generator, dtype)
-        return self._drawn(values * (b - a) + self._of_parts(a), "UniformBackward0")
+        part = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+        low, high = part.type(a), part.type(b)
+        places = np.ascontiguousarray(self._uniform(generator, dtype)).view(part)
+        return self._drawn(fused(places, high - low, low).view(dtype).reshape(self._value.shape), "UniformBackward0")
 
     @refusing({"c": "bernoulli_scalar_cpu_"})
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:

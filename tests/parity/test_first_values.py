@@ -70,3 +70,15 @@ def test_same_warnings(call: str) -> None:
 @pytest.mark.parametrize("name", ["linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"])
 def test_gains(name: str) -> None:
     assert sg.nn.init.calculate_gain(name) == torch.nn.init.calculate_gain(name)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (0, 3)])
+def test_sizes_that_layers_ask_for(shape: tuple[int, ...]) -> None:
+    """Code with layers of its own reads the numbers of inputs and outputs under torch's names."""
+
+    def found(t: Any) -> Any:
+        w = t.ones(shape)
+        asked = t.nn.init._calculate_fan_in_and_fan_out
+        return asked(w), *(t.nn.init._calculate_correct_fan(w, mode) for mode in ("fan_in", "fan_out"))
+
+    assert found(sg) == found(torch)

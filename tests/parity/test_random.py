@@ -254,3 +254,16 @@ def test_dropout3d_takes_all_but_five_axes_for_one_example(shape):
         module.manual_seed(3)
         rows.append(module.nn.functional.dropout3d(module.ones(shape)).tolist())
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_uniform_numbers_to_the_last_digit(dtype: str) -> None:
+    """a + (b - a) u is rounded once, as processors do: layers begin with torch's weights."""
+
+    def drawn(t: Any) -> Any:
+        t.manual_seed(3)
+        made = [t.empty(size, dtype=getattr(t, dtype)).uniform_(-a, a) for size, a in ((5, 0.3), (200, 0.57735))]
+        return [x.numpy() for x in (*made, t.empty((), dtype=getattr(t, dtype)).uniform_(0.1, 0.7))]
+
+    for ours, theirs in zip(drawn(sg), drawn(torch), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
