@@ -138,6 +138,9 @@ def _misplaced(parameter: inspect.Parameter, value: Any) -> str | None:
 _FIRST = ("input", "A", "x", "a", "x1")
 """What torch calls a function's first argument, also for NumPy's sake."""
 
+_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
+"""NumPy's names of arguments, which torch takes for its own."""
+
 
 def reworded(function: Any, count: int, kwargs: dict[str, Any], words: dict[str, str]) -> dict[str, Any] | None:
     """The arguments by name of a call that failed, by the names that they have here; ``count`` others stood before.
@@ -151,6 +154,6 @@ def reworded(function: Any, count: int, kwargs: dict[str, Any], words: dict[str,
     for name, value in kwargs.items():
         if name not in names:
             first = name in _FIRST and not count
-            name = words.get(name) or (names[0] if first else "other" if name == "x2" else name)
+            name = words.get(name) or (names[0] if first else _NUMPY.get(name, name))
         made[name] = value
     return made if made.keys() != kwargs.keys() and len(made) == len(kwargs) else None

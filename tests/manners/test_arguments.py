@@ -154,3 +154,21 @@ def test_arguments_one_by_one_and_those_that_say_nothing(t, call, same):
     made, expected = eval(call, names), eval(same, names)
     assert t.equal(made, expected)
     assert made.stride() == expected.stride()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.linalg.norm(x, axis=0, keepdims=True)", "t.linalg.vector_norm(x, 3, axis=(0, 1), keepdims=True)",
+        "t.linalg.matrix_norm(x, keepdims=True)", "t.linalg.norm(x, 2, axis=(0, 1))", "t.fft.fft(x, axis=0).real",
+        "t.fft.rfft(x, n=4, axis=0).imag", "t.fft.fft2(x, axis=(1, 0)).real", "t.fft.fftshift(x, axis=1)",
+        "t.special.softmax(x, axis=0)", "t.special.log_softmax(x, axis=-1)",
+        "t.special.logsumexp(x, axis=0, keepdims=True)",
+        "t.squeeze_copy(x[None], axis=0)", "t.unbind_copy(x, axis=1)[0]",
+    ],
+)  # fmt: skip
+def test_the_names_that_numpy_has(t, call):
+    """An axis is ``axis`` in every namespace, and ``keepdims`` keeps it."""
+    x = t.tensor([[3.0, 1.0, 2.0], [2.0, 5.0, 0.5]], dtype=t.float64)
+    words = call.replace("axis=", "dim=").replace("keepdims=", "keepdim=")
+    assert eval(call, {"t": t, "x": x}).tolist() == eval(words, {"t": t, "x": x}).tolist()  # noqa: S307
