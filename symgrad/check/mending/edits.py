@@ -63,7 +63,7 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
         yield from _of_spots(
             spots, names, partial(_other_functions, functions=functions), _exchanged, _thresholds,
             partial(_numbers, numbers=numbers), _constants, _names_alike, partial(_completed, longer=longer), _places,
-            _axes, _alike_besides,
+            _axes, _directions, _alike_besides,
         )  # fmt: skip
     else:
         yield from _of_spots(
@@ -275,9 +275,11 @@ def _is_number(node: Any) -> bool:
 
 
 def _thresholds(spot: Spot, names: Names) -> Iterator[str]:
-    """A variable in the place of the number that something is compared with: other numbers fit by chance."""
+    """A variable, or minus one, in the place of the number that something is compared with: a margin."""
     if _is_number(spot.node) and isinstance(spot.above, ast.Compare):
-        yield from (text for text, held in names if np.asarray(held).dtype.kind == "f")
+        for text, held in names:
+            if np.asarray(held).dtype.kind == "f":
+                yield from (text, f"-{text}")
 
 
 def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
@@ -330,6 +332,26 @@ def _axes(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in _REDUCING:
             for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
                 yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
+
+
+def _directions(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """A running sum from the other end, as the transpose of one is, along the axis that it has."""
+    node = spot.node
+    if not is_call(node) or called(node) not in ("cumsum", "cumprod"):
+        return
+    of_array = not node.args or isinstance(node.args[0], ast.Constant)  # g.cumsum(0)
+    if of_array and not isinstance(node.func, ast.Attribute):
+        return
+    array, places = (node.func.value, node.args) if of_array else (node.args[0], node.args[1:])
+    keywords = [f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg]
+    rest = [*(bare_words(spot, a) for a in places), *keywords]
+    words = bare_words(spot, array) if isinstance(array, TIGHT) else f"({bare_words(spot, array)})"
+    axis = rest[0].rpartition("=")[2] if rest else "0"
+    turned = {"1": "[:, ::-1]", "-1": "[..., ::-1]"}.get(axis, "[::-1]")
+    if of_array:
+        yield f"{words}{turned}.{called(node)}({', '.join(rest)}){turned}"
+    else:
+        yield f"{words_of(spot, node.func)}({', '.join([words + turned, *rest])}){turned}"
 
 
 def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001

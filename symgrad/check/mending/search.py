@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import itertools
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -114,7 +115,7 @@ class Search:
         made = _with([(routine, text)], self._gradients)
         if made is None:
             return
-        if self._is_right(made) and self._right_elsewhere([(routine, text)]):
+        if self._is_right(made) and self._right_elsewhere([(routine, text)]) and not self._is_size(change):
             self.found = _mend(routine, edit)
         else:
             self._pairs.note(made, change)
@@ -229,8 +230,21 @@ class Search:
         start = time.monotonic()
         if not self._right_at(texts, 1, 1.1):
             return False
-        again = MOST_FAR if time.monotonic() - start < SLOWEST else 0
-        return all(self._right_at(texts, 0.4, 1.6) is not False for _ in range(again))
+        if time.monotonic() - start > SLOWEST:
+            return True
+        turned = MOST_TURNED if any(_conditions(r.text) != _conditions(text) for r, text in texts) else 0
+        far = [(0.4, 1.6)] * MOST_FAR + [(-1.6, 1.6)] * turned  # a new condition may hold at all points alike
+        return all(self._right_at(texts, low, high) is not False for low, high in far)
+
+    def _is_size(self, change: Change) -> bool:
+        """Whether a change puts in a number that is a size of an argument, where the exact formula has sizes."""
+        old = change.routine.text[change.edit.start : change.edit.end]
+        new = {int(k) for k in _NUMBERS.findall(change.edit.words)} - {int(k) for k in _NUMBERS.findall(old)}
+        sizes = {n for k in self.subject.data for n in np.shape(self.subject.args[k]) if n > 2}
+        if not new & sizes:
+            return False
+        texts = [found[0] for a in self.arguments if a.wrong and (found := _quietly(a.formulas))]
+        return any({*_LETTERS.findall(text)} - {*self.subject.names} for text in texts)
 
     def _right_at(self, texts: Texts, low: float, high: float) -> bool | None:
         """The same where all arguments are multiplied by numbers between two; None where it is not known."""
@@ -254,11 +268,14 @@ class Search:
         return all(_near(g, e, 4 * t) for g, e, t in zip(made, exact.gradients, exact.tolerance, strict=True))
 
 
+_NUMBERS, _LETTERS = re.compile(r"(?<![\w.])\d+(?![\w.])"), re.compile(r"\b[a-z]\b(?!\()")
+"""Whole numbers in a text of Python, and single letters in a formula: variables and sizes."""
+
 _UNKNOWN, _PART = 2, 3
 """The ranks of an expression of which it is not known what it moves, and of one that moves too little."""
 
-MOST_FAR = 2
-"""Points farther away at which a change has to be right as well."""
+MOST_FAR, MOST_TURNED = 2, 6
+"""Points farther away at which a change has to be right as well, and of those with other signs for conditions."""
 
 LARGEST = 3000
 """Entries of an argument: the product of two that were made a row and a column by a change still fits in memory."""
@@ -295,6 +312,11 @@ def _merged(one: Change, other: Change) -> Edit | None:
     if first.end > last.start:
         return None
     return Edit(first.start, last.end, first.words + one.routine.text[first.end : last.start] + last.words)
+
+
+def _conditions(text: str) -> list[str]:
+    """The comparisons of a text."""
+    return [ast.dump(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Compare)]
 
 
 def _with(texts: Texts, gradients: Callable[[], Any]) -> Any:
