@@ -279,7 +279,9 @@ def _thresholds(spot: Spot, names: Names) -> Iterator[str]:
     if _is_number(spot.node) and isinstance(spot.above, ast.Compare):
         for text, held in names:
             if np.asarray(held).dtype.kind == "f":
-                yield from (text, f"-{text}")
+                yield text
+                if np.ndim(held) == 0:
+                    yield f"-{text}"
 
 
 def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
