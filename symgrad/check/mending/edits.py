@@ -342,9 +342,10 @@ def _directions(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     if not is_call(node) or called(node) not in ("cumsum", "cumprod"):
         return
     of_array = not node.args or isinstance(node.args[0], ast.Constant)  # g.cumsum(0)
-    if of_array and not isinstance(node.func, ast.Attribute):
+    func: Any = node.func
+    if of_array and not isinstance(func, ast.Attribute):
         return
-    array, places = (node.func.value, node.args) if of_array else (node.args[0], node.args[1:])
+    array, places = (func.value, node.args) if of_array else (node.args[0], node.args[1:])
     keywords = [f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg]
     rest = [*(bare_words(spot, a) for a in places), *keywords]
     words = bare_words(spot, array) if isinstance(array, TIGHT) else f"({bare_words(spot, array)})"
@@ -353,7 +354,7 @@ def _directions(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     if of_array:
         yield f"{words}{turned}.{called(node)}({', '.join(rest)}){turned}"
     else:
-        yield f"{words_of(spot, node.func)}({', '.join([words + turned, *rest])}){turned}"
+        yield f"{words_of(spot, func)}({', '.join([words + turned, *rest])}){turned}"
 
 
 def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
