@@ -7,6 +7,7 @@ tensor([1., 2.])
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Unpack
 
 import numpy as np
@@ -35,7 +36,7 @@ def fftfreq(
     >>> sg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    value = np.fft.fftfreq(n, d).astype(dtype or get_default_dtype())
+    value = np.fft.fftfreq(operator.index(n), d).astype(dtype or get_default_dtype())
     return finished("fft_fftfreq", value, requires_grad, name, options)
 
 
@@ -54,7 +55,7 @@ def rfftfreq(
     >>> sg.fft.rfftfreq(4, d=0.5)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    value = np.fft.rfftfreq(n, d).astype(dtype or get_default_dtype())
+    value = np.fft.rfftfreq(operator.index(n), d).astype(dtype or get_default_dtype())
     return finished("fft_rfftfreq", value, requires_grad, name, options)
 
 

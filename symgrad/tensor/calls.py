@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from symgrad.tape.memory.outputs import into
@@ -27,6 +28,8 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         except FAILED as error:
             if among((args, kwargs, out)):
                 return call(*inner(args), out=inner(out), **inner(kwargs))
+            if _bound(function, args):
+                return call(*args[1:], out=out, **kwargs)
             if (other := reworded(function, len(args), kwargs, words or {})) is not None:
                 return call(*args, out=out, **other)
             if (then := otherwise(name, function, args, kwargs)) is not None:
@@ -57,6 +60,15 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
 _MISSING: Any = object()
 
 
+def _bound(function: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the first argument is an object whose class has the function as an attribute: torch's do not bind."""
+    if not args or hasattr(args[0], "dtype") or type(args[0]).__module__ == "builtins":
+        return False  # tensors have the function as a method
+    root = inspect.unwrap(function)
+    held = (value for cls in type(args[0]).__mro__ for value in vars(cls).values())
+    return any(isinstance(value, FunctionType) and inspect.unwrap(value) is root for value in held)
+
+
 def explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
     """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
 
@@ -67,6 +79,8 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
         except FAILED as error:
             if among((args, kwargs)):
                 return call(*inner(args), **inner(kwargs))
+            if _bound(function, args):
+                return call(*args[1:], **kwargs)
             if (other := reworded(function, len(args), kwargs, words)) is not None:
                 return call(*args, **other)
             if (then := otherwise(name, function, args, kwargs)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -243,7 +244,7 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
     ) -> Tensor:  # fmt: skip
         numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
         numbers.update({key: options.pop(key) for key in parameters if key in options})
-        kind = made_in(dtype, options)
+        kind, window_length = made_in(dtype, options), operator.index(window_length)
         if kind.kind in "bui":
             raise DtypeError(f"{name} expects floating point dtypes, got: {dtypes.torch_name(kind)}")
         if window_length < 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 
@@ -172,3 +174,53 @@ def test_the_names_that_numpy_has(t, call):
     x = t.tensor([[3.0, 1.0, 2.0], [2.0, 5.0, 0.5]], dtype=t.float64)
     words = call.replace("axis=", "dim=").replace("keepdims=", "keepdim=")
     assert eval(call, {"t": t, "x": x}).tolist() == eval(words, {"t": t, "x": x}).tolist()  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.relu(x)", "self.erf(x)", "self.matmul(x, x.T)", "self.linear(x, x, bias=x[:, 0])", "self.norm(x, dim=0)",
+        "self.stack([x, x], 1)", "self.conv(x[None], x[:, :, None])", "self.max(x, 1)[0]", "self.fft(x, n=2).real",
+        "self.where(x > 1, x, 0 * x)", "self.softmax(x, dim=0)", "self.add(x, x, alpha=2)",
+        "self.exp(x, out=t.ones(2, 2))",
+    ],
+)  # fmt: skip
+def test_functions_that_classes_keep_do_not_bind(t, call):
+    """An activation is often an attribute of a class; it is called with what stands in the brackets, and no more."""
+
+    class Layer:
+        relu, matmul, stack, max, where = t.relu, t.matmul, t.stack, t.max, t.where
+        softmax, add, exp, erf, norm, fft = t.softmax, t.add, t.exp, t.special.erf, t.linalg.norm, t.fft.fft
+        linear, conv = t.nn.functional.linear, t.nn.functional.conv1d
+
+    class Inner(Layer):
+        pass
+
+    x = t.tensor([[1.0, -2.0], [3.0, 0.5]])
+    alone = eval(call, {"t": t, "x": x, "self": vars_of(Layer)})  # noqa: S307
+    assert eval(call, {"t": t, "x": x, "self": Inner()}).tolist() == alone.tolist()  # noqa: S307
+    with pytest.raises(TypeError):
+        Inner().relu()
+    with pytest.raises((TypeError, RuntimeError)):
+        Inner().matmul(x)
+
+
+def vars_of(kept):
+    return SimpleNamespace(**{name: value for name, value in vars(kept).items() if not name.startswith("_")})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.fft.fftfreq(n)", "t.fft.rfftfreq(n, 0.5)", "t.hann_window(n)", "t.hamming_window(n, False)",
+        "t.nn.functional.max_pool1d(x, n)", "t.nn.functional.avg_pool1d(x, n, stride=n)",
+        "t.nn.functional.interpolate(x, size=n)", "t.nn.functional.interpolate(x, size=(n,), mode='linear')",
+        "t.nn.functional.conv1d(x, x[..., :2], stride=n, padding=n)",
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_sizes_that_are_tensors_of_one_number(t, call):
+    """What a program has counted with tensors may be a size."""
+    x = t.arange(8.0)[None, None]
+    given = [eval(call, {"t": t, "x": x, "n": n}) for n in (t.tensor(3), 3)]  # noqa: S307
+    assert given[0].tolist() == given[1].tolist()

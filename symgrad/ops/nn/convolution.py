@@ -21,6 +21,8 @@ def per_axis(value: Any, rank: int, name: str = "size") -> tuple[int, ...]:
     """One number for all axes, or a number for each."""
     if isinstance(value, int):
         return (value,) * rank
+    if getattr(value, "shape", None) == ():  # a number of NumPy, or a tensor of one
+        return (int(value),) * rank
     found = tuple(int(v) for v in value)
     if len(found) == 1:
         return found * rank

@@ -108,7 +108,8 @@ def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list
         which = "either" if size is None else "only one of"
         raise ArgumentError(f"{which} size or scale_factor should be defined")
     name, given = ("scale_factor", factor) if size is None else ("size", size)
-    each = list(given) if hasattr(given, "__len__") else [given] * rank
+    several = hasattr(given, "__len__") and getattr(given, "shape", None) != ()
+    each = list(given) if several else [given] * rank
     if len(each) != rank:
         raise ArgumentError(
             f"Input and {name} must have the same number of spatial dimensions, but got input with spatial dimensions "
