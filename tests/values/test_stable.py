@@ -189,3 +189,17 @@ def test_second_answers_are_by_what_was_asked_for():
 
     np.testing.assert_allclose(mixed(x, y), mixed(plain, y.detach()), rtol=1e-14)
     assert np.all(mixed(x, y) > 0.9)
+
+
+@pytest.mark.parametrize("dim", [(1,), (0,), (0, 2), (2, 1), (0, 1, 2)])
+@pytest.mark.parametrize("p", [2, 3, 1.5, 0.5])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_norms_beyond_the_range_of_squares_lie_where_the_others_do(dim, p, keepdim):
+    """Only the slices whose sum is lost are found once more."""
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    x[0, 0] = 0
+    scale = np.array(1e-200) if 1 in dim else np.array([1.0, 1e200, 1e-200]).reshape(1, 3, 1)
+    got = sg.linalg.vector_norm(sg.tensor(x * scale), p, dim, keepdim).numpy()
+    want = np.sum(np.abs(x) ** p, dim, keepdims=keepdim) ** (1 / p)
+    at = np.max(np.broadcast_to(scale, x.shape), dim, keepdims=keepdim)
+    np.testing.assert_allclose(got / at, want, rtol=1e-13)

@@ -209,10 +209,15 @@ def rooted(total: Any, x: Any, p: float, dim: tuple[int, ...]) -> Any:
     known = (total >= np.finfo(total.dtype).tiny) & (total < np.inf)
     if p <= 0 or not x.size or np.all(known):
         return root
-    top = np.max(np.abs(x), dim, keepdims=True)
+    kept = [k for k in range(x.ndim) if k not in dim]
+    lost = np.logical_not(known).reshape([x.shape[k] for k in kept])
+    rows = np.abs(np.transpose(x, (*kept, *dim)).reshape(*lost.shape, -1)[lost])
+    top = np.max(rows, -1, keepdims=True)
     unit = np.where((top > 0) & (top < np.inf), top, np.ones_like(top))
-    part = np.power(np.sum(np.power(np.abs(x) / unit, p), dim, keepdims=True), 1 / p) * unit
-    return np.where(known, root, part.reshape(np.shape(root)).astype(total.dtype))[()]
+    part = np.power(np.sum(np.power(rows / unit, p), -1), 1 / p) * unit[..., 0]
+    out = np.array(root).reshape(lost.shape)
+    out[lost] = part
+    return out.reshape(np.shape(root))[()]
 
 
 def any_true(x: Any, dim: Any, keepdim: bool) -> Any:

@@ -232,7 +232,9 @@ def ratio(x: Any, y: Any) -> Any:
     zero = np.equal(y, 0)
     if not np.any(zero):
         return np.divide(x, y)
-    return np.where(zero, 0, x / np.where(zero, 1, y))[()]
+    out = np.asarray(np.divide(x, np.where(zero, 1, y)))
+    np.copyto(out, 0, where=zero)
+    return out[()]
 
 
 def power(x: Any, y: Any) -> Any:
