@@ -89,7 +89,7 @@ def _log(term: Term) -> Found | None:
     if name == "sum" and x.args[0].op.name == "exp":
         return _made("logsumexp", x.args[0].args[0], **x.params)
     if name == "cosh":
-        return _found(lookup("logaddexp")(x.args[0], -x.args[0]) - lookup("log")(number(2)), x.args[0])
+        return _made("log_cosh", x.args[0])
     if name == "sub" and x.args[0].number == 1:
         odds = _odds(x.args[1])
         return None if odds is None else _found(lookup("logsigmoid")(-odds), odds)

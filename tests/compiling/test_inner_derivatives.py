@@ -122,3 +122,15 @@ def test_a_value_changed_in_place_is_another_one():
     x = np.array([0.3, -0.2, 0.5])
     program = sg.compile(lambda x, v: sg.func.jvp(changed, (x,), (v,))[1], x, DIRECTION)
     np.testing.assert_allclose(program(x, DIRECTION), sg.func.jvp(changed, (x,), (DIRECTION,))[1], rtol=1e-12)
+
+
+def test_the_slope_of_log_cosh_is_tanh():
+    """It was a difference of two logistic functions, which has no digits near 0, and a polynomial beside it."""
+
+    def loss(x):
+        return sg.log(sg.cosh(x - x.mean())).sum()
+
+    x = np.array([1e-170, -2e-170, 3e-165])
+    slope = np.tanh(x - x.mean())
+    np.testing.assert_allclose(sg.compile(sg.func.grad(loss))(x), slope - slope.mean(), rtol=1e-12)
+    assert "return np.tanh(x)" in sg.compile(sg.func.grad(lambda x: sg.log(sg.cosh(x)).sum()), x).source

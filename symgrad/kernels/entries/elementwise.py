@@ -48,6 +48,12 @@ def softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def log_cosh(x: Any) -> Any:
+    """log cosh x without overflow."""
+    size = np.abs(x)
+    return size + np.log1p(np.expm1(-2 * size) / 2)
+
+
 def logsigmoid(x: Any) -> Any:
     """log of the sigmoid without overflow."""
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))

@@ -399,6 +399,21 @@ softplus_slope: Op = slope_of(
     single=single.softplus_slope,
     loses="activation",
 )
+log_cosh: Op = _smooth(
+    "log_cosh",
+    kernels.log_cosh,
+    lambda out, x: tanh(x),
+    public=(),
+    sympy=None,
+    define=lambda x: log(cosh(x)),
+    expanded=True,
+    refuses="buic",
+    loses="activation",
+    c="fabs({0}) + log1p(expm1(-2 * fabs({0})) / 2)",
+    parity="even",
+    bounds=(0, math.inf),
+    doc="log cosh x without overflow.",
+)
 logsigmoid: Op = _smooth(
     "logsigmoid",
     kernels.logsigmoid,
