@@ -130,16 +130,26 @@ def loses(
 
 
 def lost_ends(scalar: Term, better: Term) -> list[Term]:
-    """The variables at whose infinities ``better`` is nan although the formula is not: √(1 + x²) - 1 as a quotient."""
+    """The variables at whose infinities ``better`` is nan although the formula is not: √(1 + x²) - 1 as a quotient.
+
+    So it may be where another variable is far out, too: inf e^-x at 800.
+    """
     marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
-    base = np.array([0.37, -0.61, 1.7] * 2)
+    base = np.array([0.37, -0.61, 1.7, -2.3, 0.9, -0.2, 3.1])  # more than there are variables, so that all orders come
+    count = len(marks)
     found = []
-    for mark in marks:
-        values = {str(other.name): base + 0.2 * k for k, other in enumerate(marks)}
-        values[str(mark.name)] = np.repeat([np.inf, -np.inf], 3)
+    for k, mark in enumerate(marks):
+        others = [np.stack([np.roll(base, j) + 0.2 * j for j in range(count)])]
+        for far in (800.0, -800.0):
+            for j in set(range(count)) - {k}:
+                others.append(others[0].copy())
+                others[-1][j] = far
+        rest = np.concatenate(others * 2, axis=1)
+        values = {str(other.name): row for other, row in zip(marks, rest, strict=True)}
+        values[str(mark.name)] = np.repeat([np.inf, -np.inf], rest.shape[1] // 2)
         with np.errstate(all="ignore"):
-            plain, other = (np.broadcast_to(evaluate(t, values), 6) for t in rows)
+            plain, other = (np.broadcast_to(evaluate(t, values), rest.shape[1]) for t in rows)
         if np.any(np.isnan(other) & ~np.isnan(plain)):
             found.append(mark)
     return found
