@@ -134,3 +134,27 @@ def test_the_slope_of_log_cosh_is_tanh():
     slope = np.tanh(x - x.mean())
     np.testing.assert_allclose(sg.compile(sg.func.grad(loss))(x), slope - slope.mean(), rtol=1e-12)
     assert "return np.tanh(x)" in sg.compile(sg.func.grad(lambda x: sg.log(sg.cosh(x)).sum()), x).source
+
+
+CANCELLING = {
+    "(e^x - 1) / x": (lambda x: (sg.exp(x) - 1) / x, lambda x: 0.5 + x / 3, lambda x: 1 / 3 + x / 4),
+    "(1 - cos x) / x^2": (lambda x: (1 - sg.cos(x)) / x**2, lambda x: -x / 12, lambda x: -1 / 12 + 0 * x),
+    "x / (e^x - 1)": (lambda x: x / (sg.exp(x) - 1), lambda x: -0.5 + x / 6, lambda x: 1 / 6 + 0 * x),
+    "coth x - 1/x": (lambda x: 1 / sg.tanh(x) - 1 / x, lambda x: 1 / 3 - x**2 / 15, lambda x: -2 * x / 15),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_tangents_keep_the_digits_of_the_slope(name):
+    """A multiple of the tangent is that of a function of one variable, which has a series where its parts cancel."""
+    f, slope, second = CANCELLING[name]
+    x, v = np.array([1e-9, -2e-8, 1e-6, -1e-5]), np.array([1.0, -2.0, 3.0, 0.5])
+
+    def total(x):
+        return f(x).sum()
+
+    jvp = sg.compile(lambda x, v: sg.func.jvp(f, (x,), (v,))[1])
+    hvp = sg.compile(lambda x, v: sg.func.jvp(sg.func.grad(total), (x,), (v,))[1])
+    np.testing.assert_allclose(jvp(x, v), slope(x) * v, rtol=1e-9)
+    np.testing.assert_allclose(hvp(x, v), second(x) * v, rtol=1e-8)
+    np.testing.assert_allclose(sg.compile(sg.func.hessian(total))(x), np.diag(second(x)), rtol=1e-8)

@@ -383,6 +383,31 @@ def _functions(terms: Iterable[Term]) -> int:
     return sum(t.op.loses is not None and t.op.name not in _QUICK for t in terms)
 
 
+def _variables(scalar: Term) -> list[Term]:
+    return [t for t in postorder([scalar]) if t.op is SYMBOL]
+
+
+_MULTIPLES = {"mul": ([0, 1], [1, 0]), "div": ([1, 0],)}
+"""Of which operands a product or quotient is a multiple of what one of them is."""
+
+
+def _multiple(scalar: Term, variable: Term) -> bool:
+    """Whether a formula is a variable times what does not depend on it, by its sums, products and quotients."""
+    degree: dict[Term, int | None] = {}  # None where it is neither free of the variable nor a multiple of it
+    for t in postorder([scalar]):
+        own = [degree[a] for a in t.args]
+        if t is variable:
+            degree[t] = 1
+        elif None in own:
+            degree[t] = None
+        elif not any(own):
+            degree[t] = 0
+        else:
+            multiple = all(own) if t.op.name in ("add", "sub", "neg") else own in _MULTIPLES.get(t.op.name, ())
+            degree[t] = 1 if multiple else None
+    return degree[scalar] == 1
+
+
 @functools.lru_cache(maxsize=512)
 def _written(
     scalar: Term, price: int, functions: int | None = None, bounds: tuple[tuple[str, float, float], ...] = ()
@@ -390,8 +415,16 @@ def _written(
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
 
     ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
-    there are such; ``bounds``: variables that stay in an interval.
+    there are such; ``bounds``: variables that stay in an interval.  What it is a multiple of, as a tangent is of that
+    along which it moves, is set apart, since functions of one variable have more spellings.
     """
+    factor = next((x for x in _variables(scalar) if _multiple(scalar, x)), None)
+    if factor is not None and factor is not scalar:
+        rest = substitute([scalar], {factor: number(1)})[0]
+        others = tuple(bound for bound in bounds if bound[0] != factor.name)
+        apart = _written(rest, price, functions, others) if _variables(rest) else None
+        if apart is not None:
+            return lookup("mul")(factor, apart)  # type: ignore[no-any-return]
     for expands in (True, False):
         reader = Reader(expands)
         try:
