@@ -84,3 +84,64 @@ def squares(x):
 def test_a_number_of_the_formula_is_no_size():
     """The derivative of x³ has a 3, whether x has three entries or not."""
     assert check(cubes, squares, RNG.normal(size=3)).mend.right == "return 3 * x**2"
+
+
+M, x = RNG.normal(size=(3, 3)), RNG.normal(size=3)
+H, z = M + M.T + 1j * (A[:3] - A[:3].T), x + 1j * RNG.normal(size=3)
+
+
+def rayleigh(x, A):
+    return (x @ A @ x) / (x @ x)
+
+
+def sign_of_the_quotient(x, A):
+    return 2 * (A @ x + (x @ A @ x) / (x @ x) * x) / (x @ x)
+
+
+def mahalanobis(x, m, S):
+    return 0.5 * (x - m) @ np.linalg.solve(S, x - m)
+
+
+def half(x, m, S):
+    return 0.5 * np.linalg.solve(S, x - m)
+
+
+def energy(z, H):
+    return (np.conj(z) @ H @ z).real / (np.conj(z) @ z).real
+
+
+def transposed(z, H):
+    n = (np.conj(z) @ z).real
+    e = (np.conj(z) @ H @ z).real / n
+    return 2 * (H.T @ z - e * z) / n
+
+
+STRUCTURED = {
+    "symmetric": (
+        rayleigh, sign_of_the_quotient, (x, M + M.T),
+        "return 2 * (A @ x - ((x @ A @ x) / (x @ x) * x)) / (x @ x)",
+    ),
+    "a covariance": (mahalanobis, half, (x, x**2, M @ M.T + np.eye(3)), "return np.linalg.solve(S, x - m)"),
+    "Hermitian": (energy, transposed, (z, H), "return 2 * (H @ z - e * z) / n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_symmetric_matrices_stay_so_at_other_points(name):
+    """2Ax is the gradient of xᵀAx for symmetric A: no mend of it was believed, since A was none at the other point."""
+    f, grad, args, right = STRUCTURED[name]
+    report = check(f, grad, *args, argnums=0)
+    assert not report
+    assert report.mend.right == right
+
+
+def quadratic(x, A):
+    return x @ A @ x
+
+
+def one_half(x, A):
+    return A @ x
+
+
+def test_a_mend_for_all_matrices_comes_first():
+    assert check(quadratic, one_half, x, M + M.T, argnums=0).mend.right == "return (A + A.T) @ x"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import itertools
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import zip_longest
@@ -54,6 +55,7 @@ class Search:
     def __init__(self, subject: Subject, given: Given, arguments: Sequence[ArgumentReport]):
         self.subject, self.given, self.arguments = subject, given, arguments
         self.found: Mend | None = None
+        self.structured: Mend | None = None  # what is right for symmetric matrices, as those that were given
         self.wanted = _WANTED.get()
         self._tries: Iterator[Change] | None = None
         self._seen: set[tuple[int, str]] = set()
@@ -115,10 +117,12 @@ class Search:
         made = _with([(routine, text)], self._gradients)
         if made is None:
             return
-        if self._is_right(made) and self._right_elsewhere([(routine, text)]) and not self._is_size(change):
-            self.found = _mend(routine, edit)
-        else:
+        if not self._is_right(made) or self._is_size(change):
             self._pairs.note(made, change)
+        elif self._right_elsewhere([(routine, text)]):
+            self.found = _mend(routine, edit)
+        elif self.structured is None and self._symmetric and self._right_elsewhere([(routine, text)], structured=True):
+            self.structured = _mend(routine, edit)
 
     def _of_two(self, end: float) -> Mend | None:
         """Two changes that make the derivative right together."""
@@ -222,19 +226,27 @@ class Search:
         here, there = self._values(args), _with(texts, lambda: self._values(args))
         return here is not None and there is not None and len(here) == len(there) and all(map(_same, here, there))
 
-    def _right_elsewhere(self, texts: Texts) -> bool:
+    @functools.cached_property
+    def _symmetric(self) -> set[int]:
+        """Which arguments are symmetric matrices, or Hermitian ones."""
+        arrays = [(k, as_array(v)) for k, v in enumerate(self.subject.given_args()) if k in self.subject.data]
+        square = [(k, a) for k, a in arrays if a.ndim > 1 and a.shape[-1] == a.shape[-2] > 1 and a.dtype.kind in "fc"]
+        return {k for k, a in square if np.allclose(a, a.swapaxes(-1, -2).conj())}
+
+    def _right_elsewhere(self, texts: Texts, structured: bool = False) -> bool:
         """Whether texts that are right at the point are so close by, too, and leave the function itself as it is.
 
         And farther away, where that is known and takes little time: the sides of branches that entries take change.
+        With ``structured`` symmetric matrices stay symmetric there.
         """
-        start = time.monotonic()
-        if not self._right_at(texts, 1, 1.1):
+        start, kept = time.monotonic(), self._symmetric if structured else set()
+        if not self._right_at(texts, 1, 1.1, kept):
             return False
         if time.monotonic() - start > SLOWEST:
             return True
         turned = MOST_TURNED if any(_conditions(r.text) != _conditions(text) for r, text in texts) else 0
         far = [(0.4, 1.6)] * MOST_FAR + [(-1.6, 1.6)] * turned  # a new condition may hold at all points alike
-        return all(self._right_at(texts, low, high) is not False for low, high in far)
+        return all(self._right_at(texts, low, high, kept) is not False for low, high in far)
 
     def _is_size(self, change: Change) -> bool:
         """Whether a change puts in a number that is a size of an argument, where the exact formula has sizes."""
@@ -246,7 +258,7 @@ class Search:
         texts = [found[0] for a in self.arguments if a.wrong and (found := _quietly(a.formulas))]
         return any({*_LETTERS.findall(text)} - {*self.subject.names} for text in texts)
 
-    def _right_at(self, texts: Texts, low: float, high: float) -> bool | None:
+    def _right_at(self, texts: Texts, low: float, high: float, symmetric: Collection[int]) -> bool | None:
         """The same where all arguments are multiplied by numbers between two; None where it is not known."""
         subject, again = self.subject, self.given.again
         assert again is not None
@@ -254,7 +266,8 @@ class Search:
         for k in [k for k in subject.data if k < subject.given]:
             array = as_array(args[k])
             if array.dtype.kind in "fc":
-                moved = array * (low + (high - low) * self._rng.random(array.shape))
+                by = low + (high - low) * self._rng.random(array.shape)
+                moved = array * ((by + by.swapaxes(-1, -2)) / 2 if k in symmetric else by)
                 args[k] = like(subject.originals[k], moved.astype(subject.args[k].dtype))
         made = _with(texts, lambda: _quietly(lambda: again(args)))
         if any(r.shared for r, _ in texts) and not self._same_value(texts, args):
