@@ -113,29 +113,32 @@ def detached_from(root: Any) -> Any:
 
 
 def _follow(root: Any) -> None:
-    spoil(root)
-    for ref in list((root._extra.views if root._extra is not None else None) or ()):
-        alive = ref()
-        view = None if alive is None else alive._extra.view
-        if view is None or not (root._requires_grad or alive._requires_grad):
-            continue
-        if alive._node.__class__ is Node or (not view.kind and root._requires_grad):
+    tracked = root._requires_grad
+    for alive in spoil(root):
+        if alive._node.__class__ is Node or (tracked and not alive._extra.view.kind):
             with inference_mode(False):
                 retake(alive, root)
 
 
-def spoil(root: Any) -> None:
+def spoil(root: Any) -> list[Any]:
     """After an unrecorded change: views that may not change have no node any more, as in torch.
 
-    What was told to require grad beside a base that does not is no view to anybody who asks for its history.
+    What was told to require grad beside a base that does not is no view to anybody who asks for its history.  The
+    answer is the views that require grad, or whose base does; the others, of which loops may keep thousands, are only
+    marked.
     """
+    tracked, found = root._requires_grad, []
     for ref in (root._extra.views if root._extra is not None else None) or ():
         alive = ref()
-        view = None if alive is None else alive._extra.view
-        if view is not None:
-            view.changed = True
-            if view.kind and alive._requires_grad and (root._requires_grad or alive._node is not None):
-                alive._node = Invalid(alive)
+        if alive is None or (view := alive._extra.view) is None:
+            continue
+        view.changed = True
+        if tracked or alive._requires_grad:
+            found.append(alive)
+    for alive in found:
+        if alive._extra.view.kind and alive._requires_grad and (tracked or alive._node is not None):
+            alive._node = Invalid(alive)
+    return found
 
 
 def stands_apart(tensor: Any) -> None:
