@@ -14,7 +14,10 @@ from symgrad.tape.memory.inplace import misfit
 def laid_out(layout: str | None, out: Any) -> Any:
     """A result in torch's layout in memory, which is row by row where an op's entry does not say otherwise."""
     if layout == "columns":
-        return np.array(out.swapaxes(-1, -2), order="C").swapaxes(-1, -2)  # a copy: with steps of its own along ones
+        turned = out.swapaxes(-1, -2)
+        if turned.flags.c_contiguous and _in_steps(turned):
+            return out
+        return np.array(turned, order="C").swapaxes(-1, -2)  # a copy: with steps of its own along ones
     if not out.flags.c_contiguous:
         return np.ascontiguousarray(out)
     return np.array(out, order="C") if 1 in out.shape and not _in_steps(out) else out

@@ -75,6 +75,34 @@ def test_steps_along_axes_of_one(copy: str, made: str) -> None:
     assert answers(sg) == answers(torch)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("shape", [(3, 3), (1, 1), (2, 3, 3)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.linalg.eigh(x + x.mT)[1]", "t.linalg.svd(x)[0]", "t.linalg.svd(x)[2]", "t.svd(x)[2]", "t.linalg.qr(x)[0]",
+        "t.linalg.qr(x)[1]", "t.linalg.eig(x)[1]", "t.linalg.lu_factor(x)[0]", "t.linalg.cholesky(x @ x.mT)",
+        "t.linalg.solve_triangular(x, y, upper=False)", "t.linalg.solve_triangular(x.mT, y, upper=True)",
+        "t.triangular_solve(y, x, upper=False)[0]", "t.cholesky_solve(y, x)", "t.lu_solve(y, *t.linalg.lu_factor(x))",
+        "t.linalg.lu(x)[1]",
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*triangular_solve is deprecated", "ignore:.*lu_solve is deprecated")
+def test_factors_lie_as_lapack_leaves_them(call: str, shape: tuple[int, ...], turned: bool) -> None:
+    """Column by column, with a gradient and without: a view in another shape of one is refused in both libraries."""
+
+    def answers(t: Any, tracked: bool) -> Any:
+        n = shape[-1]
+        x = t.arange(1.0, n * n + 1, dtype=t.float64).reshape(n, n).tril() + 2 * t.eye(n, dtype=t.float64)
+        x = x.expand(shape).clone()
+        x = (x.mT.contiguous().mT if turned else x).requires_grad_(tracked)
+        y = eval(call, {"t": t, "x": x, "y": t.ones(*shape[:-1], 4, dtype=t.float64)})  # noqa: S307
+        return y.stride(), y.is_contiguous()
+
+    for tracked in (False, True):
+        assert answers(sg, tracked) == answers(torch, tracked)
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_solutions_lie_column_by_column(n: int) -> None:
     def answers(t: Any) -> Any:

@@ -84,7 +84,7 @@ def _eigenvectors_vjp(g: Any, out: Any, x: Any) -> Any:
     return solve(mH(out), over_gaps(free, sharing.with_vectors(eigvals_op, x), out) @ mH(out))
 
 
-_EIG = sharing.Whole("eig", kernels.eig, 2)
+_EIG = sharing.Whole("eig", kernels.eig, 2, columns=True)
 
 eigvals_op: Op = primitive(
     "eigvals",
@@ -111,6 +111,7 @@ eig_vectors_op: Op = primitive(
     domain="distinct",
     digits=digits.by_matrix(digits.eig_vectors),
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Eigenvectors of square matrices, as columns of norm 1.",
 )
 
@@ -215,7 +216,7 @@ def _qr_factor(g: Any, q: Any, r: Any, middle: Any) -> Any:
     return mH(solve_triangular_op(r, mH(whole), upper=True, unit=False))
 
 
-_QR = sharing.Whole("qr", np.linalg.qr, 2)
+_QR = sharing.Whole("qr", np.linalg.qr, 2, columns=True)
 
 qr_q_op: Op = primitive(
     "qr_q",
@@ -231,6 +232,7 @@ qr_q_op: Op = primitive(
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Orthonormal factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 qr_r_op: Op = primitive(
@@ -247,6 +249,7 @@ qr_r_op: Op = primitive(
     work=work.reflections,
     samples=[sampling.one("tall", "n", "n"), sampling.one("tall", "p", "q"), sampling.one("tall", 2, "p", "q")],
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Triangular factor of the reduced QR decomposition of matrices with at least as many rows as columns.",
 )
 

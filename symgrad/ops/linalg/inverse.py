@@ -145,6 +145,7 @@ solve_triangular_op: Op = primitive(
         sampling.many(("invertible", "q", "n", "n"), ("real", "q", "n", "m"), upper=False, unit=False),
         sampling.many(("invertible", "n", "n"), ("real", "n", "m"), upper=False, unit=True),
     ],
+    layout="columns",
     doc="Solution X of A X = B for a triangular A, of which only that triangle is read.",
 )
 

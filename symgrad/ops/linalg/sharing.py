@@ -24,13 +24,15 @@ _MANY = 64
 class Whole(NamedTuple):
     """A decomposition: what it is known by, the function that gives all of its parts, and how many these are.
 
-    ``along``: by which parameters of a part the function is called, where it has any.
+    ``along``: by which parameters of a part the function is called, where it has any.  ``columns``: matrices among the
+    parts lie column by column in memory, as LAPACK leaves them, and are given away so.
     """
 
     name: str
     decompose: Callable[..., tuple[Any, ...]]
     parts: int
     along: Callable[[dict[str, Any]], dict[str, Any]] = lambda params: {}
+    columns: bool = False
 
 
 class _Found:
@@ -138,10 +140,15 @@ def part(kernel: Any, whole: Whole, k: int, alone: bool = False) -> Any:
         found = known(key, k)
         if found is not None:
             return found
-        return remember(key, whole.decompose(x), x).give(k)
+        parts = tuple(whole.decompose(x))
+        return remember(key, tuple(map(_by_columns, parts)) if whole.columns else parts, x).give(k)
 
     in_programs(whole, k, run)
     return run
+
+
+def _by_columns(part: Any) -> Any:
+    return np.array(part.swapaxes(-1, -2), order="C").swapaxes(-1, -2) if np.ndim(part) > 1 else part
 
 
 def in_programs(whole: Whole, k: int, kernel: Any) -> None:

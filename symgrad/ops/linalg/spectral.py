@@ -23,8 +23,8 @@ from symgrad.ops.shapes.joining import concat_op, narrow_op
 from symgrad.ops.shapes.shaping import spread, unsqueeze_op, zeros_like
 from symgrad.precision import digits
 
-_EIGH = sharing.Whole("eigh", np.linalg.eigh, 2)
-_SVD = sharing.Whole("svd", kernels.svd, 3)
+_EIGH = sharing.Whole("eigh", np.linalg.eigh, 2, columns=True)
+_SVD = sharing.Whole("svd", kernels.svd, 3, columns=True)
 
 
 def _vectors_of(shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -89,6 +89,7 @@ eigh_vectors_op: Op = primitive(
     orthonormal=(0, 1),
     decomposes=("eigenvalues", "V"),
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Eigenvectors of symmetric matrices, as columns.",
 )
 
@@ -185,6 +186,7 @@ svd_u_op: Op = primitive(
     decomposes=("SVD", "U"),
     samples=_SAMPLES,
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Left singular vectors, as columns.",
 )
 svd_vh_op: Op = primitive(
@@ -204,6 +206,7 @@ svd_vh_op: Op = primitive(
     decomposes=("SVD", "V"),
     samples=_SAMPLES,
     copies=True,  # torch saves the parts
+    layout="columns",
     doc="Right singular vectors, as conjugated rows.",
 )
 

@@ -97,6 +97,7 @@ lu_op: Op = primitive(
         sampling.one("tall", "p", "q"),
         sampling.one("tall", 2, "p", "q"),
     ],
+    layout="columns",
     doc="L and U of matrices with at least as many rows as columns, without pivoting, in one array.",
 )
 
