@@ -36,7 +36,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.forward.histories import histories_kept
+from symgrad.tape.forward.histories import histories_kept, were_chosen
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.numbering import sequence
@@ -141,9 +141,13 @@ def _pushed(
         result, aux = run(func, args, {}, has_aux, JVP, of_arrays((values, moves)))
         leaves, out_structure = results(result, JVP)
         pairs = [dual.parts(leaf, tag) for leaf in leaves]
-        return pairs, out_structure, containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
+        aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
     finally:
         settle(tag)
+    if were_chosen(tag):
+        with histories_kept(False):
+            return _pushed(func, structure, values, moves, has_aux)
+    return pairs, out_structure, aux
 
 
 def lost(tangent: Any) -> bool:

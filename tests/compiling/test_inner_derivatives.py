@@ -158,3 +158,31 @@ def test_tangents_keep_the_digits_of_the_slope(name):
     np.testing.assert_allclose(jvp(x, v), slope(x) * v, rtol=1e-9)
     np.testing.assert_allclose(hvp(x, v), second(x) * v, rtol=1e-8)
     np.testing.assert_allclose(sg.compile(sg.func.hessian(total))(x), np.diag(second(x)), rtol=1e-8)
+
+
+BODIES = np.array([[0.0, 0.0], [1.0, 2.0], [0.5, -1.0]])
+
+
+def potential(x):
+    """Σ 1/r over pairs; a body has no distance from itself."""
+    d = x[:, None] - x
+    r = sg.sqrt((d * d).sum(-1))
+    itself = sg.eye(x.shape[0], dtype=x.dtype) > 0
+    return sg.where(itself, 0, 1 / sg.where(itself, 1, r)).sum()
+
+
+HESSIANS = {
+    "jvp of grad": lambda f: lambda x, v: sg.func.jvp(sg.func.grad(f), (x,), (v,))[1],
+    "grad of jvp": lambda f: lambda x, v: sg.func.grad(lambda x: sg.func.jvp(f, (x,), (v,))[1])(x),
+    "grad of grad": lambda f: lambda x, v: sg.func.grad(lambda x: (sg.func.grad(f)(x) * v).sum())(x),
+    "jacfwd of grad": lambda f: lambda x, v: (sg.func.jacfwd(sg.func.grad(f))(x) * v).sum((-2, -1)),
+}
+
+
+@pytest.mark.parametrize("way", HESSIANS)
+def test_branches_that_are_not_taken_leave_second_derivatives_alone(way):
+    """The other spelling of a length has no second derivative at 0, which no zero of the branch would keep out."""
+    v = np.cos(np.arange(6.0)).reshape(3, 2)
+    ahead, behind = (sg.func.grad(potential)(BODIES + s * v).numpy() for s in (1e-5, -1e-5))
+    found = sg.compile(HESSIANS[way](potential))(BODIES, v)
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)

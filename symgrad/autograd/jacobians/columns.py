@@ -20,7 +20,7 @@ from symgrad.ops.shapes.shaping import movedim, squeeze
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.forward.histories import histories_kept
+from symgrad.tape.forward.histories import histories_kept, were_chosen
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import watching
@@ -68,9 +68,13 @@ def _along(run: Run, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple
     tag = dual.new_tag()
     try:
         found, others = run([Dual(a, t, tag) for a, t in zip(arguments, tangents, strict=True)])
-        return [dual.parts(out, tag) for out in found], others(lambda value: dual.parts(value, tag)[0])
+        pairs, rest = [dual.parts(out, tag) for out in found], others(lambda value: dual.parts(value, tag)[0])
     finally:
         settle(tag)
+    if were_chosen(tag):
+        with histories_kept(False):
+            return _along(run, arguments, tangents)
+    return pairs, rest
 
 
 def _lost(tangent: Any) -> bool:

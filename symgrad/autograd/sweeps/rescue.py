@@ -75,6 +75,9 @@ class Rescue:
             self._program = _program(self.outputs, self.seeds, self.targets)
         if not isinstance(self._program, _Program):
             return g
+        everywhere = everywhere and not self._program.chooses
+        if not (everywhere or self.beyond or is_lost(value)):
+            return g
         found = self._program.gradient(edge, recorded)
         if everywhere:
             return g if found is None else found
@@ -94,7 +97,7 @@ def read_blocks(out: Any, variables: Sequence[Any]) -> list[Any] | None:
     if keeps_nan("composed") or not _read_as_formula():
         return None
     program = _program([out], [None], variables)
-    return None if program is None else [program.jacobian(v.edge()) for v in variables]
+    return None if program is None or program.chooses else [program.jacobian(v.edge()) for v in variables]
 
 
 def _read_as_formula() -> bool:
@@ -144,6 +147,8 @@ class _Program:
         self.reading = reading
         self.values = values
         self.outputs = [reading[root_of(t)] for t in outputs]
+        # Zeros of branches that are not taken go with the steps that were written.
+        self.chooses = any(t.op.structural is not None for t in postorder(self.outputs))
         self.seeds = []
         for k, (out, seed) in enumerate(zip(self.outputs, seeds, strict=True)):
             self.seeds.append(symbol(f"_seed{k}", out.shape, out.dtype))

@@ -32,28 +32,31 @@ class History:
     """The term of a dual, and the terms and values of what it was computed of.
 
     ``changes``: how often its tangent had been changed by then; a dual that is changed later is no longer this one.
+    ``spelled``: whether its tangent, or one that led to it, is that of another spelling.
     """
 
-    __slots__ = ("changes", "parts", "term")
+    __slots__ = ("changes", "parts", "spelled", "term")
 
     def __init__(self, term: Term, parts: Sequence[tuple[Term, Any]], changes: int):
         self.term = term
         self.parts = parts
         self.changes = changes
+        self.spelled = any(getattr(getattr(value, "history", None), "spelled", False) for _, value in parts)
 
 
 class _State(ThreadState):
     def __init__(self) -> None:
-        self.kept = False
+        self.kept: bool | None = None  # None: while a function is traced
+        self.chosen: set[int] = set()
 
 
 _STATE = _State()
 
 
 @contextmanager
-def histories_kept() -> Iterator[None]:
-    """Inside, duals remember what they were computed of."""
-    before, _STATE.kept = _STATE.kept, True
+def histories_kept(kept: bool = True) -> Iterator[None]:
+    """Inside, duals remember what they were computed of, or do not."""
+    before, _STATE.kept = _STATE.kept, kept
     try:
         yield
     finally:
@@ -62,11 +65,21 @@ def histories_kept() -> Iterator[None]:
 
 def are_kept() -> bool:
     """Whether duals remember what they were computed of; tracers that repeat every node as it ran want no others."""
-    if not (_STATE.kept or WATCH.count):
+    if _STATE.kept is False or not (_STATE.kept or WATCH.count):
         return False
     watch = watching()
-    kept = _STATE.kept if watch is None else not watch.everything
+    kept = bool(_STATE.kept) if watch is None else not watch.everything
     return kept and not keeps_nan("composed")
+
+
+def were_chosen(tag: int) -> bool:
+    """Whether a function chose between values of another spelling and others, while it was traced.
+
+    Zeros of a branch not taken go with the steps that were written, so it is traced once more along these.
+    """
+    chosen = tag in _STATE.chosen and _STATE.kept is None
+    _STATE.chosen.discard(tag)
+    return chosen
 
 
 def history(op: Op, args: Sequence[Any], params: dict[str, Any], out: Any, tag: int) -> History | None:
@@ -84,7 +97,10 @@ def history(op: Op, args: Sequence[Any], params: dict[str, Any], out: Any, tag: 
         return None
     if found.args and found.dtype is not None and found.dtype != out.dtype:
         found = make(found.op, found.args, found.params, found.shape, out.dtype)
-    return History(found, tuple(zip(row, args, strict=True)), 0)
+    known = History(found, tuple(zip(row, args, strict=True)), 0)
+    if known.spelled and op.structural is not None:
+        _STATE.chosen.add(tag)
+    return known
 
 
 def _term_of(value: Any, tag: int) -> Term:
@@ -115,9 +131,11 @@ def moved_otherwise(op: Op, known: History) -> Any:
     if values is None:
         return None
     try:
-        return images([found[0]], {}, {}, values)[found[0]]
+        moved = images([found[0]], {}, {}, values)[found[0]]
     except SymgradError:
         return None
+    known.spelled = True
+    return moved
 
 
 def _values(known: History, wanted: set[Term]) -> dict[Term, Any] | None:
