@@ -55,6 +55,9 @@ from symgrad.dtype_objects import (
     long,
     short,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from symgrad.dtypes import finfo, iinfo, set_default_dtype
 from symgrad.guesses import IN_MODULE as _GUESSES
@@ -186,5 +189,5 @@ __all__ = [
     "float16", "float32", "float64", "get_default_dtype", "half", "iinfo", "inference_mode", "int8", "int16",
     "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "layout", "legacy_contiguous_format", "long",
     "memory_format", "no_grad", "preserve_format", "set_default_dtype", "set_grad_enabled", "short", "sparse_coo",
-    "sparse_csr", "strided", "uint8",
+    "sparse_csr", "strided", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip

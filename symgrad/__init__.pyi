@@ -1211,6 +1211,9 @@ def trunc(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def trunc_(input: Operand) -> Tensor:
     """``trunc`` in place: the tensor is changed and returned."""
 from symgrad.tensor.questions import typename as typename
+from symgrad.dtype_objects import uint16 as uint16
+from symgrad.dtype_objects import uint32 as uint32
+from symgrad.dtype_objects import uint64 as uint64
 from symgrad.dtype_objects import uint8 as uint8
 def unbind(input: Operand, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """All entries of an axis, as a tuple."""

@@ -116,7 +116,8 @@ KINDS = (np.dtype, dtype)
 shown = _Objects().__getitem__
 """The object that stands for a dtype of NumPy's."""
 
-bool_, uint8 = shown(dtypes.bool_), shown(dtypes.uint8)
+bool_ = shown(dtypes.bool_)
+uint8, uint16, uint32, uint64 = (shown(of) for of in (dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64))
 int8, int16, int32, int64 = (shown(of) for of in (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64))
 short, long = int16, int64
 float16, float32, float64 = (shown(of) for of in (dtypes.float16, dtypes.float32, dtypes.float64))

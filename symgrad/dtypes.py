@@ -29,6 +29,9 @@ int16 = np.dtype(np.int16)
 int32 = np.dtype(np.int32)
 int64 = np.dtype(np.int64)
 uint8 = np.dtype(np.uint8)
+uint16 = np.dtype(np.uint16)
+uint32 = np.dtype(np.uint32)
+uint64 = np.dtype(np.uint64)
 bool_ = np.dtype(np.bool_)
 
 half, double = float16, float64
@@ -42,7 +45,7 @@ _OF_CALL: ContextVar[np.dtype[Any] | None] = ContextVar("the default dtype insid
 TYPE_NAMES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
     "complex128": "ComplexDouble", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "bool": "Bool",
 }  # fmt: skip
 """What torch's messages call a dtype, by its name here; with "Tensor" torch's old name of the tensor type."""
 
@@ -58,6 +61,7 @@ def torch_name(dtype: np.dtype[Any]) -> str:
 
 _C_NAMES = {
     "bool": "bool", "int8": "signed char", "uint8": "unsigned char", "int16": "short int", "int32": "int",
+    "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
     "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip

@@ -37,7 +37,7 @@ def constructor(name: str) -> type:
     return _TensorType(name, (), {"__doc__": doc, "__module__": "symgrad", "dtype": shown(dtype)})
 
 
-NAMES = tuple(f"{old}Tensor" for old in TYPE_NAMES.values())
+NAMES = tuple(f"{old}Tensor" for old in TYPE_NAMES.values() if not old.startswith("UInt"))  # which came later
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -95,3 +95,34 @@ def test_a_picture_is_interpolated_and_rounded() -> None:
     ]
     assert results[1].dtype == sg.uint8
     assert np.abs(results[0].numpy().astype(int) - results[1].numpy().astype(int)).max() <= 1
+
+
+WIDE: dict[str, Callable[[Any, Any], Any]] = {
+    "printed": lambda t, x: str(x),
+    "below 0": lambda t, x: t.tensor([1.0, 200.0], dtype=t.float64).to(x.dtype),
+    "made": lambda t, x: t.zeros(2, dtype=x.dtype),
+    "beside floats": lambda t, x: x + t.tensor([1.0, 2.0]),
+    "times a float": lambda t, x: x * 2.5,
+    "a share": lambda t, x: x / 2,
+    "sine": lambda t, x: x.sin(),
+    "sum": lambda t, x: x.sum(),
+    "cast": lambda t, x: x.to(t.float32),
+    "joined": lambda t, x: t.cat([x, x]),
+    "in order": lambda t, x: x.sort()[0],
+    "compared": lambda t, x: x == 1,
+    "bits": lambda t, x: x & 1,
+    "bytes": lambda t, x: x.view(t.uint8),
+    "type": lambda t, x: x.type(),
+    "facts": lambda t, x: (x.dtype.is_signed, x.dtype.itemsize, t.iinfo(x.dtype).max, x.dtype.is_floating_point),
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("how", WIDE)
+def test_unsigned_numbers_of_more_bytes(how: str, dtype: str) -> None:
+    found = [WIDE[how](t, t.tensor([1, 7], dtype=getattr(t, dtype))) for t in (sg, torch)]
+    if not isinstance(found[1], torch.Tensor):
+        assert str(found[0]).replace("torch.", "") == str(found[1]).replace("torch.", "")
+        return
+    assert found[0].dtype.name == str(found[1].dtype).removeprefix("torch.")
+    np.testing.assert_allclose(found[0].numpy(), found[1].numpy(), rtol=1e-6)
