@@ -36,7 +36,16 @@ def test_numbers_of_tensors_with_history(given, call):
     assert given(call) == [words + "tensor.detach() first."]
 
 
-@pytest.mark.parametrize("call", ["int(x.sum())", "x.sum().item()", "bool(x.sum())", "float(x.detach().sum())"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "int(x.sum())",
+        "x.sum().item()",
+        "bool(x.sum())",
+        "float(x.detach().sum())",
+        "(y := x.sum()) is None or t.no_grad()(lambda: float(y))()",
+    ],
+)
 def test_numbers_without_a_word(given, call):
     """Whole numbers, truth values and what is asked for by name give no warning."""
     assert not given(call)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from symgrad.notices import notice_once
+from symgrad.tape.modes import recording
 from symgrad.tape.threads import ThreadState
 
 _SCALAR = (
@@ -25,9 +26,9 @@ _MADE = _Made()
 
 
 def note_number() -> None:
-    """A number is made of a tensor that a derivative follows; torch's warning of it is given once."""
+    """A number is made of a tensor that a derivative follows; torch's warning of it is given once, in grad mode."""
     _MADE.count += 1
-    if not _MADE.quiet:
+    if not _MADE.quiet and recording():
         notice_once(_SCALAR)
 
 
