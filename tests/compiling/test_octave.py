@@ -376,3 +376,26 @@ def test_sizes_of_constants_and_functions_of_truth_values(tmp_path):
     for name, f in functions.items():
         sg.compile(f, z, name=name).save(tmp_path / f"{name}.m")
     assert selftests(tmp_path, list(functions)) == {}
+
+
+def enlarged(x):
+    return sg.nn.functional.interpolate(x, size=9, mode="linear")
+
+
+ENDLESS = np.array([[[0.5, np.inf, 1.0, -2.0, np.nan, 3.0]]])
+
+
+def test_a_weight_of_zero_keeps_out_what_is_not_finite(tmp_path):
+    """It was a product of matrices, in which 0 · inf is nan."""
+    program = sg.compile(enlarged, np.where(np.isfinite(ENDLESS), ENDLESS, 0), name="enlarged").program
+    program.save(tmp_path / "enlarged.m")
+    assert "out = weighed(x, c1, 3);" in (tmp_path / "enlarged.m").read_text()
+
+
+@needs_octave
+def test_weights_beside_infinities(tmp_path):
+    program = sg.compile(enlarged, np.where(np.isfinite(ENDLESS), ENDLESS, 0), name="enlarged").program
+    program.save(tmp_path / "enlarged.m")
+    assert selftests(tmp_path, ["enlarged"]) == {}
+    ((_, value),) = called(tmp_path, "enlarged", ENDLESS)
+    np.testing.assert_allclose(np.ravel(value), np.ravel(program.function(ENDLESS)), rtol=1e-12)

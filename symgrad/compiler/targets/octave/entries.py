@@ -486,6 +486,7 @@ FORMS: dict[str, Form] = {
     "argmax_of_pool": Form(_arg("", "place_in_pool")),
     "cumsum": Form(_along("cumsum")),
     "cumprod": Form(_along("cumprod")),
+    "weighed": Form(lambda w, term, texts: w.helped(f"weighed({texts[0]}, {texts[1]}, {term.params['dim'] + 1})")),
     "prod_others": Form(_others),
     "argsort": Form(_argsort),
     "fourier": Form(_fourier),

@@ -85,6 +85,26 @@ end""",
     x = x .* ones(size(z));
     z(same) = x(same) + log(2);
 end""",
+    "weighed": """% The product with a matrix w along axis k; a weight of 0 keeps out what is not finite.
+function y = weighed(x, w, k)
+    r = max(ndims(x), k);
+    s = [size(x), ones(1, r - ndims(x))];
+    order = [k, 1:k - 1, k + 1:r];
+    a = reshape(permute(x, order), s(k), []);
+    lost = ~isfinite(a);
+    b = a;
+    b(lost) = 0;
+    y = double(w) * double(b);
+    for j = find(any(lost, 2)).'
+        for i = find(w(:, j)).'
+            y(i, lost(j, :)) = y(i, lost(j, :)) + double(a(j, lost(j, :))) * double(w(i, j));
+        end
+    end
+    y = ipermute(reshape(y, [size(w, 1), s(order(2:end)), 1]), order);
+    if isa(x, 'single')
+        y = single(y);
+    end
+end""",
     "xlogy": """function z = xlogy(x, y)
     z = choose(x == 0 & ~isnan(y), 0, x .* reals(log(y)));
 end""",
