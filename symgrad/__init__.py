@@ -109,7 +109,6 @@ _LAZY = {
     "where_list": "symgrad.notation",
 }
 _ABSENT = {
-    "amp": "computations have the dtypes of their operands (x.bfloat16() makes narrow ones); autocast is there and off",
     "eig": "torch has removed it; use linalg.eig",
     "lstsq": "torch has removed it; use linalg.lstsq",
     "matrix_rank": "torch has removed it; use linalg.matrix_rank",
@@ -120,8 +119,8 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn", "optim",
-    "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
+    "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn",
+    "optim", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 

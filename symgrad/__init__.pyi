@@ -78,6 +78,7 @@ def amin(input: Operand, dim: _int | Ints | None = (), keepdim: _bool = False, *
     """Smallest entry over axes; ties share the gradient equally."""
 def aminmax(input: Operand, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> return_types.aminmax:
     """The pair (min, max) of all entries or along ``dim``; ties share the gradient equally."""
+from symgrad import amp as amp
 def angle(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; 0 or π for real ones, derivative 0 there and at 0."""
 def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:

@@ -202,7 +202,6 @@ def test_public_functions_can_be_pickled():
         (lambda: sg.func.nothing, "it has LinearOperator, grad, grad_and_value, hessian"),
         (lambda: sg.nn.Linear, r"layers are functions here \(nn.functional.linear"),
         (lambda: sg.optim.SGD, "take the step yourself"),
-        (lambda: sg.amp, "autocast is there and off"),
         (lambda: sg.symeig, "use linalg.eigh"),
     ],
 )

@@ -227,3 +227,32 @@ def test_arguments_of_methods_by_name(t):
     assert [part.tolist() for part in x.split(split_size=1)] == [[1.5], [2.5]]
     np.testing.assert_allclose(x.polygamma(n=1).tolist(), t.polygamma(1, x).tolist())
     assert x.clamp_min(min=2.0).tolist() == [2.0, 2.5]
+
+
+def test_functions_that_are_marked_for_half_precision(t):
+    """Outside of ``autocast`` the marks do nothing."""
+
+    class Cubed(t.autograd.Function):
+        @staticmethod
+        @t.amp.custom_fwd(device_type="cpu", cast_inputs=t.float16)
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @t.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * g
+
+    x = t.tensor([1.0, 2.001], requires_grad=True)
+    with t.amp.autocast("cpu", enabled=False):
+        y = Cubed.apply(x)
+    y.sum().backward()
+    assert y.dtype == x.grad.dtype == t.float32
+    assert x.grad.tolist() == (3 * x.detach() ** 2).tolist()
+    for mark in (t.amp.custom_fwd, t.amp.custom_bwd):
+        with pytest.raises(ValueError, match="Expected `device_type` of type `str`, got: `<class 'int'>`"):
+            mark(device_type=0)
+        with pytest.raises(TypeError, match="device_type"):
+            mark(abs)
