@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, SymgradWarning
+from symgrad.notices import notice
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.memory.views import count_change
@@ -22,6 +23,15 @@ class Sharing(Recorded):
     """The part of a tensor that shares memory with others."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for protocol in sorted({"__torch_function__", "__torch_dispatch__"} & vars(cls).keys()):
+            notice(
+                f"{cls.__name__}.{protocol} is never called here: what functions make of such tensors are plain ones. "
+                "Give the class methods for what it does otherwise (def __add__(self, other): ...).",
+                SymgradWarning,
+            )
 
     def set_(
         self, source: Any = None, storage_offset: int = 0, size: Sequence[int] | None = None, stride: Any = None

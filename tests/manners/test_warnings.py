@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import symgrad
+from symgrad.errors import SymgradWarning
 
 SIZES = "that is different to the input size"
 RESIZED = "An output with one or more elements was resized since it had shape"
@@ -157,3 +158,25 @@ def test_always_is_yes_or_no(t):
     """torch's switch takes nothing but a bool."""
     with pytest.raises((TypeError, RuntimeError), match="expects a bool, but got int"):
         t.set_warn_always(1)
+
+
+def test_protocols_that_are_not_followed():
+    """A class of tensors that would tell functions what to do is told that nobody asks it."""
+    with pytest.warns(SymgradWarning, match=r"Length.__torch_function__ is never called here") as found:
+
+        class Length(symgrad.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                raise AssertionError
+
+    assert [w.filename for w in found] == [__file__]
+    x = symgrad.ones(2).as_subclass(Length)
+    assert type(x + 1) is type(symgrad.stack([x, x])) is symgrad.Tensor
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+        class Width(symgrad.Tensor):
+            def __add__(self, other):
+                return 5
+
+    assert symgrad.ones(2).as_subclass(Width) + 1 == 5
