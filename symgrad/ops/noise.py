@@ -13,6 +13,7 @@ import numpy as np
 from symgrad.dtypes import finfo, get_default_dtype, is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.kernels.arrays.copies import kept_order
+from symgrad.kernels.entries.elementwise import fused
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
 from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers, by_memory, turned_in_memory
 from symgrad.notices import notice
@@ -306,7 +307,11 @@ def normal(
     if np.any(values_of(std) < 0):
         raise AutogradError("normal expects all elements of std >= 0.0")
     middle, spread = (values_of(x).astype(kind) if hasattr(x, "dtype") else x for x in (mean, std))
-    values = np.asarray(middle + spread * drawn(generator).normal(shape, kind)).astype(kind)
+    values = drawn(generator).normal(shape, kind)
+    if kinds or kind.kind == "c":
+        values = np.asarray(middle + spread * values).astype(kind)
+    else:  # rounded once
+        values = fused(np.asarray(values), *(values.dtype.type(x) for x in (spread, middle))).astype(kind)
     sample = SAMPLED[0](values, [mean, std], lambda a: -(((a - mean) / std) ** 2) / 2 - log(std) - log(2 * PI) / 2)
     return sample._require() if requires_grad else sample
 

@@ -74,11 +74,10 @@ class Writes(Recorded):
             values = source.normal_unrounded(self._value.shape, dtype)
         else:
             values = self._by_memory(lambda shape: normal_in_turn(source, shape, dtype))
-        return self._drawn(values * std + self._of_parts(mean), "NormalBackward0")
-
-    def _of_parts(self, value: float) -> Any:
-        """What is added to both parts of complex numbers, which torch draws as two real ones each."""
-        return complex(value, value) if self._value.dtype.kind == "c" else value
+        if values.dtype.kind == "c":
+            return self._drawn(values * std + complex(mean, mean), "NormalBackward0")
+        kind = values.dtype.type
+        return self._drawn(fused(values, kind(std), kind(mean)), "NormalBackward0")
 
     @refusing({"bui": "check_uniform_bounds"})
     def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:

@@ -267,3 +267,17 @@ def test_uniform_numbers_to_the_last_digit(dtype: str) -> None:
 
     for ours, theirs in zip(drawn(sg), drawn(torch), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("size", [(), 5, 200])
+def test_normal_numbers_to_the_last_digit(size: Any) -> None:
+    """mean + std x is rounded once, as processors do (the logarithms of float32 are not torch's to the last digit)."""
+
+    def drawn(t: Any) -> Any:
+        t.manual_seed(3)
+        shape = (size,) if size else ()
+        made = t.empty(shape, dtype=t.float64).normal_(0.3, 1.7)
+        return [made.numpy(), t.normal(0.3, 1.7, shape, dtype=t.float64).numpy()]
+
+    for ours, theirs in zip(drawn(sg), drawn(torch), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
