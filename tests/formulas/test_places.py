@@ -116,3 +116,29 @@ def test_ranges_whose_ends_are_sizes_are_read_back(wrt, index):
     assert any(index in text for text in found)
     for reading in found.values():
         np.testing.assert_allclose(evaluate(reading, given), want, rtol=1e-9)
+
+
+SORTED = {
+    "a Hessian": (
+        lambda v, u, K: sg.func.hessian(lambda v: (sg.sort(v).values ** 2 * u).sum())(v),
+        "2 diag(onehotₙ(argsort(v))ᵀ u)",
+    ),
+    "a Jacobian": (
+        lambda v, u, K: sg.func.jacobian(lambda v: sg.sort(v).values * u)(v), "diag(u) onehotₙ(argsort(v))"
+    ),
+    "columns": (lambda v, u, K: sg.gather(K, 1, sg.argsort(v).expand(len(v), -1)), "K[:, argsort(v)]"),
+    "rows": (lambda v, u, K: sg.gather(K, 0, sg.argsort(v)[:, None].expand(-1, len(v))), "K[argsort(v)]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_places_that_all_rows_share_are_one_list(name):
+    """The Hessian of a sorted vector was printed with gather and scatter at 1 sᵀ, which read back as numbers."""
+    f, text = SORTED[name]
+    rng = np.random.default_rng(2)
+    values = {"v": rng.normal(size=4), "u": rng.normal(size=4), "K": rng.normal(size=(4, 4))}
+    found = sg.formula(f, *values.values())
+    assert found.unicode() == text
+    want = np.asarray(f(*map(sg.tensor, values.values())))
+    for reading in readings(found.term, symbols(found.term)).values():
+        assert np.allclose(evaluate(reading, values, {"n": 4}), want, rtol=1e-9)

@@ -161,8 +161,10 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
 def read_scattered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """One value for each row, added at the place that its label names: a product with rows of the identity."""
     if term.ndim == 1 and 1 not in (*term.shape, *args[1].shape):
-        rows = run.form_of(_one_hot(run, args[1], term.shape[0]))
-        return run.contract([args[0], rows], [(1,), (1, 0)], (0,), term.shape)
+        return _at_rows(run, args[0], args[1], term.shape, 0)
+    same = _same_places(term, args[1], term.shape)
+    if same is not None:
+        return _at_rows(run, args[0], same, term.shape, term.params["dim"])
     found = _hot_rows(run, term, args, term.shape)
     if found is None:
         return None
@@ -174,12 +176,34 @@ def read_gathered(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     """The entry of every row that its label names is the sum over a one-hot row; of a vector they are its entries."""
     if term.ndim == 1 and 1 not in (*term.shape, *args[0].shape):
         return run.form_of(lookup("getitem")(*(whole(run.term(a), a.shape) for a in args), index=Index(HOLE)))
+    same, axis = _same_places(term, args[1], args[0].shape), term.params["dim"]
+    if same is not None and is_identity(args[0]):
+        front, rows = args[0].terms[0], run.form_of(_one_hot(run, same, args[0].shape[axis]))
+        return (rows if axis == 0 else rows.restricted((1, 0))).scaled(front.coef, front.decimal)
+    if same is not None:
+        index, array = Index((*[_ALL] * axis, HOLE) if axis else HOLE), whole(run.term(args[0]), args[0].shape)
+        return run.form_of(lookup("getitem")(array, whole(run.term(same), same.shape), index=index))
     found = _hot_rows(run, term, args, args[0].shape)
     if found is None:
         return None
     rows, labels, axes = found
     shape = tuple(term.shape[k] for k in labels)
     return run.contract([args[0], rows], [tuple(range(term.ndim)), axes], labels, shape).spread(labels, term.shape)
+
+
+def _same_places(term: Term, places: Form, shape: tuple[Any, ...]) -> Form | None:
+    """The places along an axis that are those of every row; None where rows have places of their own."""
+    dim, own = term.params["dim"], places.shape
+    rows = all(own[k] == shape[k] != 1 for k in range(len(own)) if k != dim)
+    alike = len(own) > 1 and rows and 1 not in (own[dim], shape[dim]) and places.covered() == [dim]
+    return places.restricted([dim]) if alike else None
+
+
+def _at_rows(run: Canonicaliser, values: Form, places: Form, shape: tuple[Any, ...], dim: int) -> Form:
+    """Values added at places along an axis: a product with rows of the identity."""
+    rows, axes = run.form_of(_one_hot(run, places, shape[dim])), tuple(range(len(shape)))
+    inner = tuple(len(shape) if k == dim else k for k in axes)
+    return run.contract([values, rows], [inner, (len(shape), dim)], axes, shape)
 
 
 def _hot_rows(
