@@ -114,6 +114,19 @@ def _sum(term: Term, x: Term, y: Term) -> Term:
     return make(term.op, (x, y), {}, shape, term.dtype)
 
 
+def inverses(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """The slope of log|det X| as X⁻¹ where the program inverts X anyway, and has no result where there is none."""
+    known = {t.args[0]: t for t in order if t.op.name == "inv"}
+    if not known:
+        return list(outputs)
+
+    def change(term: Term, args: tuple[Any, ...]) -> Term:
+        made = known.get(term.args[0], term) if term.op.name == "inv_or_infinite" else term
+        return made if args == term.args else make(made.op, args, term.params, term.shape, term.dtype)
+
+    return rebuilt(outputs, change, order)
+
+
 def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
     """a/(1 + e^u) as a e^-u/(1 + e^-u) where the program has e^-u and u is never negative: one exponential for two.
 

@@ -52,7 +52,9 @@ def optimise(outputs: Sequence[Term], derived: bool, order: Sequence[Term] | Non
     found = rebuilt(found, change, order if found == outputs else None)
     if derived:
         found = rebuilt(found, _regrouped, only=("mul", "add", "sub"))
-        found, before = merged.exponentials(found, order := postorder(found)), found
+        found, before = merged.inverses(found, order := postorder(found)), found
+        order = order if found == before else postorder(found)
+        found, before = merged.exponentials(found, order), found
         order = order if found == before else postorder(found)
         found, before = with_triangles(found, order), found
         order = order if found == before else postorder(found)

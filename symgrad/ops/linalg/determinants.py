@@ -196,7 +196,7 @@ inv_or_infinite_op: Op = primitive(
     jvp=inv_op.jvps,
     domain="invertible",
     define=lambda x: inv_op(x),
-    spelled=True,
+    expanded=True,
     doc="The inverse as the slope of log|det|: of singular matrices it is infinite, or nan, where inv has no answer.",
 )
 logdet_op: Op = primitive(
