@@ -295,3 +295,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     for column in range(columns):
         tensor[randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     return tensor
+
+
+_no_grad_fill_, _no_grad_normal_, _no_grad_uniform_ = constant_, normal_, uniform_
+"""torch's names of what its initialisers are made of: code with initialisers of its own imports them."""

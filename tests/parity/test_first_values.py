@@ -82,3 +82,13 @@ def test_sizes_that_layers_ask_for(shape: tuple[int, ...]) -> None:
         return asked(w), *(t.nn.init._calculate_correct_fan(w, mode) for mode in ("fan_in", "fan_out"))
 
     assert found(sg) == found(torch)
+
+
+@pytest.mark.parametrize("call", ["_no_grad_fill_(w, 0.5)", "_no_grad_normal_(w, 1, 2)", "_no_grad_uniform_(w, -1, 2)"])
+def test_what_other_initialisers_are_made_of(call: str) -> None:
+    def found(t: Any) -> Any:
+        t.manual_seed(5)
+        w = t.nn.Parameter(t.ones(5, dtype=t.float64))
+        return eval(call, {"w": w} | vars(t.nn.init)) is w, w.tolist(), w.requires_grad  # noqa: S307
+
+    assert found(sg) == found(torch)
