@@ -261,15 +261,15 @@ def _joining(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function made of views whose result is none."""
+def _copying(function: Callable[..., Any], order: Any = "C") -> Callable[..., Any]:
+    """A function made of views whose result is none; ``order`` "K" where it lies in memory as the view does."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         for out in made if isinstance(made, tuple) else (made,):
             if isinstance(out, Recorded) and not (args and out is args[0]):
-                of_its_own(out)
+                of_its_own(out, order)
         return made
 
     return call
@@ -402,7 +402,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if name in _SHARING:
             call = _SHARING[name](call)
         if name in _COPYING:
-            call = _copying(call)
+            call = _copying(call, "K" if name == "stft" else "C")
         elif name in _UNSAFE:
             call = unlinked(call)
         call = rewriting(name, labelling(name, call))

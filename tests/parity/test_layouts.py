@@ -103,6 +103,17 @@ def test_factors_lie_as_lapack_leaves_them(call: str, shape: tuple[int, ...], tu
         assert answers(sg, tracked) == answers(torch, tracked)
 
 
+@pytest.mark.parametrize("shape", [(12,), (2, 12)])
+@pytest.mark.filterwarnings("ignore:stft with return_complex=False")
+def test_spectra_lie_frame_by_frame(shape: tuple[int, ...]) -> None:
+    def answers(t: Any) -> Any:
+        x, w = t.ones(shape), t.ones(4)
+        made = [t.stft(x, 4, 2, window=w, return_complex=both) for both in (True, False)]
+        return [y.stride() for y in made], made[0]._is_view(), made[0].is_contiguous()
+
+    assert answers(sg) == answers(torch)
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_solutions_lie_column_by_column(n: int) -> None:
     def answers(t: Any) -> Any:

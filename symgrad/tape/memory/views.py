@@ -341,15 +341,15 @@ def _rest_on(node: Node, base: Node, hidden: str) -> None:
     Labelled.on(node, Steps.of(name, text) if text else name)
 
 
-def of_its_own(made: Any) -> Any:
+def of_its_own(made: Any, order: Any = "C") -> Any:
     """The result of a function that torch lets copy, with memory of its own even where NumPy gave a view."""
     extra = made._extra
     if extra is not None and extra.view is not None:
         views = extra.view.base._extra.views
         del views[next(k for k in reversed(range(len(views))) if views[k]() is made)]
-        made._value, extra.view = made._value.copy(), None
+        made._value, extra.view = made._value.copy(order), None
     elif extra is not None and extra.inference and not MODE.local.inference:
-        made._value, extra.inference = made._value.copy(), False
+        made._value, extra.inference = made._value.copy(order), False
     return made
 
 
