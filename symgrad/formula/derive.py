@@ -86,9 +86,11 @@ class Derivation:
             return False
         bases = [b for b in found[1] if b in useful]
         inner = Derivation([found[0]], [g], bases, ends=True)
+        zeros = self.structural.get(g)
         for base in dict.fromkeys(bases):
             if base in inner.adjoints:
-                self.pending.setdefault(base, []).append(inner.adjoints[base])
+                c = inner.adjoints[base]
+                self.pending.setdefault(base, []).append(c if zeros is None else _zeroed(c, zeros, found[0]))
         return True
 
     def _push(self, term: Term, g: Term, useful: set[Term]) -> None:
@@ -138,6 +140,19 @@ class Zeros(NamedTuple):
     inner: Term
     put_in: Callable[[Any], Any]
     op: Any
+
+
+def _zeroed(c: Term, zeros: Zeros, term: Term) -> Term:
+    """A contribution by another spelling with the zeros of its cotangent: further derivatives meet them there, too."""
+    keep = zeros.keep
+    if keep.shape != c.shape and not term.params.get("keepdim", True):
+        for k in term.params["dim"]:
+            keep = lookup("unsqueeze")(keep, dim=k)
+    if zeros.op is not where_op or len(keep.shape) not in (0, c.ndim):
+        return c
+    if keep.shape != c.shape:
+        keep = lookup("expand")(keep, shape=c.shape)
+    return where_op(keep, c, 0)  # type: ignore[no-any-return]
 
 
 def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:

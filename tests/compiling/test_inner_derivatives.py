@@ -186,3 +186,17 @@ def test_branches_that_are_not_taken_leave_second_derivatives_alone(way):
     ahead, behind = (sg.func.grad(potential)(BODIES + s * v).numpy() for s in (1e-5, -1e-5))
     found = sg.compile(HESSIANS[way](potential))(BODIES, v)
     np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
+
+
+def test_compiled_hessians_keep_branches_apart():
+    """Formulas, too, took the other spelling of the length, whose second derivative at 0 is none."""
+    mask = np.array([True, False])
+
+    def lengths(x):
+        return sg.where(mask, 0, sg.sqrt((x * x).sum(-1))).sum()
+
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    for f in (lengths, lambda x: potential(x) + lengths(x)):
+        found = sg.compile(sg.func.hessian(f))(x)
+        np.testing.assert_allclose(found, sg.func.hessian(f)(x).numpy(), rtol=1e-12)
+        assert np.isfinite(found).all()
