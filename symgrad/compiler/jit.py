@@ -14,6 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.compiler.specialise import VARIANTS, Specialised, Variant, as_tensor, same_bits, signature
 from symgrad.compiler.trace import ARRAYS, array_of
 from symgrad.errors import ArgumentError, CompileError, NameProblem, SymgradError
@@ -63,6 +64,10 @@ class Jitted:
             leaves = self._leaves(variant, arrays)
         except Exception:  # noqa: BLE001  (eagerly it fails with the words for it)
             return self._eagerly(args, named)
+        if any(
+            leaf.dtype.kind == "f" and has_nan(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, np.generic))
+        ):
+            return self._eagerly(args, named)  # a nan among its derivatives has a second answer there
         self._stats["compiled"] += 1
         if program.structure == containers.LEAF:
             return as_tensor(leaves[0])

@@ -225,3 +225,27 @@ def test_data_that_is_set_is_not_lost():
     for k in range(3):
         x = sg.tensor([1.0 + k, 2.0])
         assert hot(x).tolist() == f(x).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+@pytest.mark.parametrize("traced_far", [True, False])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_hot_derivatives_keep_their_second_answer(reverse, traced_far):
+    """A program of jit repeats every node, and would say nan where the function takes steps together."""
+
+    def shares(x):
+        e = sg.exp(x)
+        return e / e.sum()
+
+    v = np.array([1.0, 2.0, -1.0])
+
+    @sg.jit
+    def moved(x):
+        if reverse:
+            return sg.func.grad(lambda x: (shares(x) * v).sum())(x)
+        return sg.func.jvp(shares, (x,), (v,))[1]
+
+    far = np.array([1000.0, 999.0, 998.0])
+    for _ in range(5):
+        moved(sg.tensor(far if traced_far else far - 1000))
+    np.testing.assert_allclose(moved(sg.tensor(far)), moved(sg.tensor(far - 1000)), rtol=1e-12)
