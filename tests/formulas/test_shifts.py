@@ -129,3 +129,14 @@ def test_a_diagonal_is_no_shift(name):
     assert np.allclose(
         evaluate(canonical(found.term), {"K": K, "v": v}, {"n": 4}), np.asarray(f(*map(sg.tensor, (K, v))))
     )
+
+
+def test_a_share_of_one_entry_is_all():
+    """softmax along an axis of size 1 was printed as softmax of a vector, along its entries."""
+    v = rng.normal(size=4)
+    for f, text in ((sg.softmax, "𝟏"), (sg.log_softmax, "0")):
+        found = sg.formula(lambda v, f=f: f(v[:, None], 1)[:, 0], v)
+        assert found.unicode() == text
+        assert np.array_equal(
+            np.broadcast_to(evaluate(found.term, {"v": v}), 4), np.asarray(f(sg.tensor(v)[:, None], 1))[:, 0]
+        )

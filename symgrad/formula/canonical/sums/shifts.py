@@ -29,7 +29,10 @@ def split(form: Form, dim: int) -> tuple[Form, Form] | None:
 
 
 def read_softmax(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """softmax or log_softmax of an array without its shift."""
+    """softmax or log_softmax of an array without its shift; of one entry, which is all that there is, 1 or 0."""
+    if term.shape[term.params["dim"]] == 1:
+        one = [Product(1, (), tuple(range(term.ndim)))]
+        return Form(one if term.op.name == "softmax" else (), term.shape)
     found = split(args[0], term.params["dim"])
     if found is None or args[0].shape != term.shape:
         return None
