@@ -206,8 +206,9 @@ def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
 def rooted(total: Any, x: Any, p: float, dim: tuple[int, ...]) -> Any:
     """The p-th root of ``total``, which is Σ|x|ᵖ; of smaller or larger entries where that has left the range of x."""
     root = np.sqrt(total) if p == 2 else np.power(total, 1 / p)
-    known = (total >= np.finfo(total.dtype).tiny) & (total < np.inf)
-    if p <= 0 or not x.size or np.all(known):
+    least = 2.2250738585072014e-308 if total.dtype.itemsize == 8 else 1.1754943508222875e-38
+    known = (total >= least) & (total < np.inf)
+    if p <= 0 or (known if total.ndim == 0 else np.all(known)) or not x.size:
         return root
     kept = [k for k in range(x.ndim) if k not in dim]
     lost = np.logical_not(known).reshape([x.shape[k] for k in kept])
