@@ -81,3 +81,17 @@ z = sum(part.abs().sum() for part in (found if isinstance(found, tuple) else (fo
 {change}
 z.backward()"""
     alike(START + program, "[round(entry, 9) for (entry,) in x.grad.tolist()]")
+
+
+@pytest.mark.parametrize("saver", ["(x * x).sum()", "x.pow(3).sum()", "x.sin().sum()", "t.atan2(x, x + 1).sum()"])
+@pytest.mark.parametrize(
+    "program",
+    ["x.data = x.data * 2\nv.data = v.data * 3",
+     "v.data = v.data * 3\nx.data = x.data * 2",
+     "x.data = x.data * 2\nv.data = v.data * 3\nw.data = w.data * 4",
+     "x.data = x.data * 2\nv.data = v.data * 3\nx.data = x.data * 2"],
+)  # fmt: skip
+def test_what_is_detached_gets_data_of_its_own(saver, program):
+    """One array had been that of both: what is known of it was overwritten, and backward read the old entries."""
+    made = f"v, w = x.detach(), x.detach()\nz = {saver}\n{program}\nz.backward()\n"
+    alike(START + made, "x.grad.tolist()")

@@ -255,8 +255,8 @@ class Replaced(NamedTuple):
     when: int
 
 
-_replaced: dict[int, Replaced] = {}
-"""By the identity of the old array."""
+_replaced: dict[int, tuple[Replaced, ...]] = {}
+"""By the identity of the old array, which a tensor and what is detached from it share."""
 _parted = _reformed = False
 
 
@@ -295,7 +295,8 @@ def note_replaced(old: Any, place: Any, new: Any) -> int:
     global _parted
     key, now, _parted = id(old), next(sequence), True
     _Latest.number = now
-    _replaced[key] = Replaced(_reference(old, _replaced), weakref.ref(place), new, now)
+    others = (r for r in _replaced.get(key, ()) if r.old() is old and r.place() is not place)
+    _replaced[key] = (*others, Replaced(_reference(old, _replaced), weakref.ref(place), new, now))
     if place.__class__ is Node:
         _given[place] = (new, now)
     return now
@@ -379,14 +380,19 @@ def by_now(value: Any, place: Any, since: int) -> Any:
     for array in _instead(value):
         if array is not value and changed_since(array, since):
             value = array
-        while id(array) in _replaced:
-            other = _replaced[id(array)]
-            if other.old() is not array or other.place() is not place or other.when < since:
-                break
+        while (other := _replacement(array, place, since)) is not None:
             if changed_openly(array, since):  # before the data were set: backward objects
                 break
             value = array = other.new
     return value
+
+
+def _replacement(array: Any, place: Any, since: int) -> Replaced | None:
+    """What is known of an array if the tensor at ``place`` had it, and got other ``data`` after a creation number."""
+    for other in _replaced.get(id(array), ()):
+        if other.old() is array and other.place() is place and other.when >= since:
+            return other
+    return None
 
 
 def fresh(node: Node) -> bool:
