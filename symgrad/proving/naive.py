@@ -369,6 +369,7 @@ LIMIT = 4
 """Units in the last place that a formula, or a compiled program, may be off."""
 BEYOND = {
     "sigmoid(x) (1 - sigmoid(x))": "compiled, it is taken for the slope of a layer, which has to be quick",
+    "1 - tanh(x)^2": "as for the slope of σ",
     "x tanh log(1 + e^x)": "its derivative has eight factors, which are rounded one by one: up to 6 units",
     "e^x / sum e^x": "the derivative has 1 - p for p next to 1, where the sum of the others is needed",
     "-log(e^x / sum e^x)": "as for the shares: the derivative has p - 1",

@@ -203,3 +203,26 @@ def test_norms_beyond_the_range_of_squares_lie_where_the_others_do(dim, p, keepd
     want = np.sum(np.abs(x) ** p, dim, keepdims=keepdim) ** (1 / p)
     at = np.max(np.broadcast_to(scale, x.shape), dim, keepdims=keepdim)
     np.testing.assert_allclose(got / at, want, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("f", "exact"),
+    [
+        (lambda x: -sg.log(1 - sg.sigmoid(x)), lambda x: mpmath.log1p(mpmath.exp(x))),
+        (
+            lambda x: -(0.3 * sg.log(sg.sigmoid(x)) + 0.7 * sg.log(1 - sg.sigmoid(x))),
+            lambda x: 0.3 * mpmath.log1p(mpmath.exp(-x)) + 0.7 * mpmath.log1p(mpmath.exp(x)),
+        ),
+        (
+            lambda x: -((1 - sg.sigmoid(x)) ** 2) * sg.log(sg.sigmoid(x)),
+            lambda x: sigmoid(-x) ** 2 * mpmath.log1p(mpmath.exp(-x)),
+        ),
+    ],
+    ids=["tail", "cross entropy", "focal loss"],
+)
+def test_compiled_logarithms_of_shares_keep_their_digits(f, exact):
+    """What sums make of activations is left as it is, and not a logarithm of it: -log(1 - σ(40)) was inf."""
+    x = np.array([-800.0, -40.0, -3.0, 0.5, 12.0, 40.0, 300.0])
+    with mpmath.workdps(60):
+        want = [float(exact(mpmath.mpf(v))) for v in x]
+    np.testing.assert_allclose(sg.compile(f, np.ones(7))(x), want, rtol=1e-13)

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.probing import loses, lost_ends
-from symgrad.formula.accurate.reading import READABLE, Reader, TooLong, Unreadable
+from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.stable import CANDIDATES, respelled, unspread
 from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, postorder, rebuilt, substitute, symbol
@@ -312,7 +312,8 @@ class _Part:
 def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
     """The part with its activations as variables where what is left is algebraic; else the part itself.
 
-    What is made of these alone, such as the slope 1 - tanh², is a variable, too.
+    What sums and products make of these alone, such as the slope 1 - tanh², is a variable, too: it is off by no more
+    than they are, and a logarithm of it is not.
     """
     active = {
         t for t in part.terms
@@ -320,12 +321,22 @@ def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
     }  # fmt: skip
     known = active | {t for t in part.leaves if _active(t)}
     for t in postorder([part.end], part.leaves):
-        if t.args and all(a in known or a.op is NUMBER for a in t.args):
+        if _polynomial(t) and all(a in known or a.op is NUMBER for a in t.args):
             known.add(t)
             active.add(t)
     active.discard(part.end)
     bare = _Part(part.end, inside - active) if active else part
     return bare if bare is not part and bare.known and _algebraic(bare.scalar()) else part
+
+
+def _polynomial(term: Term) -> bool:
+    """Whether an op adds or multiplies its operands."""
+    if term.op.name == "pow":
+        return bool(term.args[1].op is NUMBER and term.args[1].number in range(1, 10))
+    return term.op.name in _ADDING
+
+
+_ADDING = {"add", "sub", "neg", "mul", "square"} | SLOPES
 
 
 def _algebraic(scalar: Term) -> bool:

@@ -223,8 +223,8 @@ _RULES: dict[str, Rule] = {
     "logaddexp": lambda r, t, a: r.function("log", r.field.plus([r.exp(a[0]), r.exp(a[1])])),
     "hypot": lambda r, t, a: r.sqrt(r.field.plus([r.field.power(x, 2) for x in a])),
 }
-DEFINED = {"gated", "softplus_slope", "sigmoid_slope", "tanh_slope", "one_less_square", "logsigmoid_slope"}
-DEFINED |= {"by_divisor", "squared_error", "log2", "log10", "log_cosh"}
+SLOPES = {"gated", "softplus_slope", "sigmoid_slope", "tanh_slope", "one_less_square", "logsigmoid_slope"}
+DEFINED = SLOPES | {"by_divisor", "squared_error", "log2", "log10", "log_cosh"}
 """Ops that are read as what they are made of."""
 READABLE = frozenset(_RULES) | FUNCTIONS | DEFINED
 
