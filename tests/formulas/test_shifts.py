@@ -140,3 +140,25 @@ def test_a_share_of_one_entry_is_all():
         assert np.array_equal(
             np.broadcast_to(evaluate(found.term, {"v": v}), 4), np.asarray(f(sg.tensor(v)[:, None], 1))[:, 0]
         )
+
+
+ALIKE = {
+    "softmax": (lambda w: sg.softmax(0 * w + 3, 0) * w, "w/n"),
+    "log_softmax": (lambda w: sg.log_softmax(0 * w, 0) * w, "−log(n) w"),
+    "logsumexp": (lambda w: sg.logsumexp(0 * w, 0) * w, "log(n) w"),
+}
+
+
+@pytest.mark.parametrize("how", ALIKE)
+def test_entries_that_are_one_have_equal_shares(how):
+    f, text = ALIKE[how]
+    assert sg.formula(f, (3,)).unicode() == text
+
+
+@pytest.mark.parametrize("f", [sg.softmax, sg.log_softmax, sg.logsumexp])
+def test_rows_of_one_value_each_have_equal_shares(f):
+    made = sg.formula(lambda a, w: f(a[:, None].expand(-1, w.shape[0]), 1), (2,), (3,))
+    assert f.__name__ not in made.unicode()
+    a, w = rng.normal(size=4), rng.normal(size=5)
+    want = f(sg.tensor(a)[:, None].expand(-1, 5), 1).numpy()
+    np.testing.assert_allclose(evaluate(canonical(made.term), {"a": a, "w": w}, {"n": 4, "m": 5}), want, rtol=1e-14)

@@ -160,7 +160,7 @@ def _array_part(
     if not out:
         return None
     if stuck or len(out) > 2:
-        pieces = stuck + [_graph_factor(g) for g in graphs]
+        pieces = stuck + [_graph_factor(g, size_of) for g in graphs]
         return index_term(pieces, out, sizes)
     found = _drawn(graphs, wanted, size_of, layout)
     if len(wanted) == len(out):
@@ -185,12 +185,11 @@ def _summed_alone(arrays: Sequence[Factor], out: Labels) -> Sequence[Factor]:
     return found
 
 
-def _graph_factor(graph: Graph) -> Factor:
+def _graph_factor(graph: Graph, size_of: dict[int, Any]) -> Factor:
     """A reduced component as one factor."""
     if len(graph.outs) == 1:
         weight = graph.weight(graph.outs[0])
-        assert weight is not None
-        return Factor(weight, (graph.outs[0],))
+        return Factor(ones(size_of[graph.outs[0]]) if weight is None else weight, (graph.outs[0],))
     a, b = graph.outs
     term = _between(graph.layout, graph, a, b)
     return Factor(term, (a, b))

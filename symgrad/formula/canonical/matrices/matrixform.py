@@ -19,6 +19,7 @@ from symgrad.formula.canonical.chains import (
     diagonal_matrix,
     is_guard,
     matmul,
+    ones,
     powered,
     rank_of,
     region,
@@ -119,11 +120,14 @@ class Graph:
         return [e for e in self.edges if vertex in (e.a, e.b)]
 
     def weight(self, vertex: int) -> Term | None:
-        """All weights of a vertex as one vector; None without any.  They are taken away."""
+        """All weights of a vertex as one vector; None without any, or where they cancel.  They are taken away."""
         parts = self.plain.pop(vertex, [])
         parts += [(self.layout.applied(*x), 1) for x in self.arrows.pop(vertex, [])]
         parts += [(self.diagonal(x), 1) for x in self.loops.pop(vertex, [])]
-        return region(parts) if parts else None
+        found = region(parts) if parts else None
+        if found is None or found.shape:
+            return found
+        return None if found.number == 1 else call_op("mul", found, ones(parts[0][0].shape[0]))
 
     def diagonal(self, loop: Loop) -> Term:
         """The diagonal of a chain."""
