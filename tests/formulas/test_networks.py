@@ -186,3 +186,13 @@ def test_derivatives_of_layers_and_networks(name):
         for read, written in ((from_latex, found.latex()), (from_unicode, found.unicode())):
             back = read(written, found.symbols, shape=found.term.shape)
             np.testing.assert_allclose(evaluate(back, given, letters), want, rtol=1e-8, atol=1e-10)
+
+
+def test_penalties_of_slopes_of_gelu_have_formulas():
+    """√(2/π)/√π went to and fro between two spellings, without end."""
+    made = sg.formula(lambda x: (sg.func.grad(lambda t: sg.nn.functional.gelu(t).sum())(x) ** 2).sum(), (3,), wrt="x")
+    x = np.random.default_rng(0).normal(size=3)
+    slope = sg.func.grad(lambda t: sg.nn.functional.gelu(t).sum())
+    want = sg.func.grad(lambda t: (slope(t) ** 2).sum())(x)
+    back = from_latex(made.latex(), made.symbols, shape=made.term.shape)
+    np.testing.assert_allclose(evaluate(back, {"x": x}, {"n": 3}), want.numpy(), rtol=1e-12)

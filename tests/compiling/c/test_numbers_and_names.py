@@ -188,3 +188,16 @@ def test_imaginary_factors_of_small_parts(tmp_path):
     outs, status = called(library([text], tmp_path), program, text, p, w)
     assert status == 0
     np.testing.assert_allclose(outs[0], sg.func.grad(size)(sg.tensor(p), sg.tensor(w)).numpy(), rtol=1e-12)
+
+
+@needs_cc
+@pytest.mark.parametrize("weight", [0.25, 0.75])
+def test_real_numbers_beside_complex_ones_have_their_own_size(weight, tmp_path):
+    """cabs of a real number is a warning of the compiler, which is an error here."""
+    z, w = np.array([1 + 2j, -0.5j, 3.0]), np.array([0.5j, 2.0, 1 - 1j])
+    program = sg.compile(lambda z, w: sg.lerp(z, w, weight), z, w).program
+    text = text_of(program, tmp_path)
+    assert "cabs(0" not in text
+    outs, status = called(library([text], tmp_path, "-O0"), program, text, z, w)
+    assert status == 0
+    np.testing.assert_allclose(outs[0], z + weight * (w - z), rtol=1e-15)

@@ -197,6 +197,9 @@ class Writer:
             form = self._of_whole_numbers(term)
         elif is_complex(inner):
             form = str(of_complex_numbers(form))
+            for k, x in enumerate(term.args):
+                if not is_complex(self.kind(x)):  # compilers warn of a real number there
+                    form = form.replace(f"cabs({{{k}}})", f"fabs({{{k}}})")
         goes_round = is_whole(inner) and set(form) <= _GOING_ROUND
         texts = []
         for k, (x, operand) in enumerate(zip(term.args, args, strict=True)):

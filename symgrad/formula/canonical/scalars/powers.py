@@ -94,7 +94,7 @@ def roots_of_products(p: Product, run: Canonicaliser) -> Product:
         met = []
         for h in q.factors:
             labels = tuple(names[x] for x in h.labels)
-            met += [g for g in p.factors if g.base is h.base and g.labels == labels and g.power * step >= h.power]
+            met += [g for g in p.factors if g.base is h.base and g.labels == labels and g.power * step / h.power >= 1]
         if len(met) == len(q.factors):
             new = [Factor(f.base, f.labels, plain_power(f.power + step))]
             left = zip(met, q.factors, strict=True)
