@@ -65,8 +65,8 @@ def _bound(name: str) -> Any:
 
 
 def _norm(out: Any, input: Any, p: Any = 2, dim: Any = None, *_: Any, **others: Any) -> str | None:
-    """Said only where axes are named: without them torch's rule is another."""
-    return None if others.get("axis", dim) is None else "LinalgVectorNormBackward0"
+    """Said only where axes are named: without them torch's rule is another, as for sums of singular values."""
+    return None if p == "nuc" or others.get("axis", dim) is None else "LinalgVectorNormBackward0"
 
 
 def _moved(out: Any, input: Any, *_: Any, **__: Any) -> str:

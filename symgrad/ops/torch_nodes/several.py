@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from symgrad.op import shape_of, title
 from symgrad.ops.torch_nodes.kinds import Arranged, Steps, Temporary, hiding
 
@@ -180,6 +182,15 @@ def _cross_entropy(
     return Steps.of(name, text, *shapes)
 
 
+def _linear_cross_entropy(
+    out: Any, input: Any, linear_weight: Any, target: Any, *_: Any, weight: Any = None, reduction: str = "mean",
+    label_smoothing: float = 0.0, **__: Any,
+) -> str:  # fmt: skip
+    """That of the cross entropy of the logits, of which only the shape is asked."""
+    logits = np.broadcast_to(np.float64(0), (*shape_of(input)[:-1], *shape_of(linear_weight)[:-1]))
+    return str(_cross_entropy(out, logits, target, weight, reduction=reduction, label_smoothing=label_smoothing))
+
+
 def _of_probabilities(weight: Any, reduction: str, label_smoothing: float) -> str:
     text = f"Mul(LogSoftmax(x),{'Add:1(Mul:1(y))' if label_smoothing else 'y'})"
     text = text if weight is None else f"Mul({text},_)"
@@ -302,6 +313,7 @@ OF_SEVERAL: dict[str, Any] = {
     "nn.functional.cross_entropy": _cross_entropy,
     "nn.functional.instance_norm": _instance_norm,
     "nn.functional.linear": _linear,
+    "nn.functional.linear_cross_entropy": _linear_cross_entropy,
     "nn.functional.nll_loss": _nll,
     "nn.functional.rms_norm": _rms_norm,
     "nn.functional.pairwise_distance": _pairwise_distance,
