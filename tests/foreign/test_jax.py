@@ -60,7 +60,7 @@ FUNCTIONS = {
     "median": lambda A, x: jnp.median(A, 1) + jnp.floor(x) * x,
     "scan": lambda A, x: lax.scan(lambda h, row: (jnp.tanh(A @ h + row), (h * row, row.sum())), x, A)[1][0],
     "scan backwards": lambda A, x: lax.scan(lambda h, row: (h * row[0] + x, h), x, A, reverse=True)[0],
-    "fori_loop": lambda A, x: lax.fori_loop(0, 3, lambda i, h: jnp.sin(A[i] * h) + x, x),
+    "fori_loop": lambda A, x: lax.fori_loop(0, 3, lambda i, h: jnp.sin(jnp.asarray(A)[i] * h) + x, x),
     "cond": lambda A, x: lax.cond(A[0, 0] > x[0], lambda h: jnp.sin(h) * A, lambda h: h**2 + A, x),
     "switch in a loop": lambda A, x: lax.map(lambda i: lax.switch(i, [jnp.sin, lambda y: y**2], x), jnp.arange(3)) * A,
     "loop in a loop": lambda A, x: lax.scan(
