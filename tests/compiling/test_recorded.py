@@ -122,6 +122,8 @@ PARTS = {
     "rows": lambda A: sum(row.sum() ** 2 for row in A),
     "unbind": lambda A: sum(k * row.sum() for k, row in enumerate(A.unbind(0))),
     "every other": lambda A: sum(A[i, 0] for i in range(0, A.shape[0], 2)),
+    "a number of NumPy's": lambda A: A.sum() * np.float64(2.5) * A.shape[0],
+    "whole numbers below": lambda A: A[: math.floor(A.shape[0] / 2)].sum(),
     "zip": lambda A: sum((r * c.sum()).sum() for r, c in zip(A, A.T, strict=False)),
 }
 
@@ -130,8 +132,8 @@ PARTS = {
 def test_sizes_that_say_which_parts_are_taken_hold_for_the_program(how):
     f, rng = PARTS[how], np.random.default_rng(0)
     program = sg.compile(f(sg.tensor(rng.random((6, 4)), requires_grad=True, name="A")), ["A"])
-    same = rng.random((6, 4))
-    assert np.allclose(program(same), f(sg.tensor(same)).item())
+    for same in rng.random((2, 6, 4)):
+        assert np.allclose(program(same), f(sg.tensor(same)).item())
     for shape in ((5, 4), (9, 8), (8, 4), (14, 6)):
         x = rng.random(shape)
         found = outcome(program, x)
@@ -195,18 +197,16 @@ def test_sizes_that_stay_sizes_leave_the_program_of_a_graph_open():
         lambda A: A.sum() / np.sqrt(A.shape[0]),
         lambda A: A.sum() / np.sqrt(A.numel()),
         lambda A: A.sum() / np.prod(A.shape) + A.mean() * np.prod(A.shape[1:]),
-        lambda A: A.sum() * np.float64(2.5) * A.shape[0] / np.multiply(A.shape[1], 3),
-        lambda A: A[: math.floor(A.shape[0] / 2)].sum() * math.ceil(A.shape[1] / 2),
+        lambda A: A.sum() * math.floor(A.shape[0] / 2) + math.ceil(A.shape[1] / 2) / np.multiply(A.shape[1], 3),
     ],
-    ids=range(5),
+    ids=range(4),
 )
 def test_what_numpy_makes_of_sizes_follows_them(f):
     A = sg.tensor(np.random.default_rng(0).random((6, 4)), requires_grad=True)
     program = sg.compile(f(A), ["A"])
     for shape in ((6, 4), (5, 3), (9, 8)):
         x = np.random.default_rng(1).random(shape)
-        found = outcome(program, x)
-        assert isinstance(found, ValueError) or np.allclose(found, f(sg.tensor(x)).item())
+        assert np.allclose(program(x), f(sg.tensor(x)).item())
     assert "sqrt(n" in str((A.sum() / np.sqrt(A.shape[0])).expr)
 
 

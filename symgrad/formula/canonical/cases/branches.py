@@ -122,9 +122,8 @@ def _shared_out(run: Canonicaliser, p: Product, condition: Form) -> bool:
     if len(below) != 1 or below[0].base.op.name != "sum" or below[0].base.args[0] is not run.term(condition):
         return False
     inside = {x for f in p.factors for x in f.labels if x in p.out}
-    rows = (
-        inside <= {*below[0].labels} and len(inside) < len({*p.out}) == 2
-    )  # as diag(w/(M1)) M: more axes have no such
+    # As diag(w/(M1)) M: more axes have no such.
+    rows = inside <= {*below[0].labels} and len(inside) < len({*p.out}) == 2
     return rows or not inside
 
 
