@@ -42,6 +42,7 @@ from symgrad.formula.canonical.chains import (
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
 from symgrad.formula.canonical.entries.stacks import added, stacked
+from symgrad.formula.canonical.matrices.resolvents import without_resolvents
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
 from symgrad.formula.canonical.normal import (
@@ -186,7 +187,7 @@ class Canonicaliser:
 
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
-        found = absorbed(self._collected(unguarded(terms)), self)
+        found = without_resolvents(absorbed(self._collected(unguarded(terms)), self), self)
         if sum(any(f.base.op.name in ("tril", "triu") for f in p.factors) for p in found) > 1:
             whole = both_halves(found, self)
             if whole is not found:

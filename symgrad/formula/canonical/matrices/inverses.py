@@ -30,7 +30,7 @@ def without_inverses(p: Product, run: Canonicaliser) -> Product:
         found = next((m for f in p.factors if (m := _met(f, p, inner, run)) is not None), None)
         if found is None:
             return p
-        p = _identified(p, *found)
+        p = identified(p, *found)
 
 
 Met = tuple[list[Factor], int, int]
@@ -75,7 +75,7 @@ def _walked(start: int, path: Path, p: Product, inner: set[int], run: Canonicali
     return used, start
 
 
-def _identified(p: Product, gone: Sequence[Factor], left: int, right: int) -> Product:
+def identified(p: Product, gone: Sequence[Factor], left: int, right: int) -> Product:
     """The product without factors whose product is the identity."""
     rest = [x for x in p.factors if not any(x is g for g in gone)]
     factors = relabelled(rest, lambda x: left if x == right else x)
