@@ -62,6 +62,7 @@ from symgrad.dtype_objects import (
 from symgrad.dtypes import finfo, iinfo, set_default_dtype
 from symgrad.guesses import IN_MODULE as _GUESSES
 from symgrad.ops.rules.kinks import conventions
+from symgrad.tape import overriding
 from symgrad.tape.forward import dual
 from symgrad.tensor import FUNCTIONS, Tensor, borrowed, creation, legacy, questions, ranges
 from symgrad.tensor.docstrings import illustrate as _illustrate
@@ -119,8 +120,8 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn",
-    "optim", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
+    "_C", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn",
+    "optim", "overrides", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 
@@ -138,6 +139,15 @@ _ROOMS_OF_NAMES = ("func", "autograd", "linalg", "nn.functional", "special", "ff
 _ROOMS = (borrowed, creation, legacy, questions, random, ranges, switches)
 globals().update(FUNCTIONS)
 globals().update({name: getattr(room, name) for room in _ROOMS for name in room.__all__})
+
+
+def _look() -> None:
+    """Let functions that make a tensor like another ask the class of that; those of the table know by themselves."""
+    likes = [name for name in globals() if name.endswith("_like")]
+    globals().update({name: overriding.looking(None, globals()[name]) for name in likes})
+
+
+overriding.when_used(_look)
 for _name, _found in tuple(globals().items()):
     _illustrate(f"symgrad.{_name}", _found)
 

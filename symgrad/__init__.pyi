@@ -903,6 +903,7 @@ def ormqr(input: Operand, tau: Operand, other: Operand, left: _bool = True, tran
     """Q · other (or other · Q), or with Qᴴ, for the Q of ``householder_product``."""
 def outer(input: Operand, vec2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix input_i · vec2_j of two vectors."""
+from symgrad import overrides as overrides
 def pairwise_distance(x1: Operand, x2: Operand, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last axis."""
 from symgrad import parallel as parallel

@@ -22,6 +22,7 @@ from symgrad.tape.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from symgrad.tape.overriding import looking, when_used
 
 __all__ = [
     "Function", "SavedTensor", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
@@ -29,3 +30,10 @@ __all__ = [
     "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "is_multithreading_enabled", "jacobian",
     "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "wirtinger",
 ]  # fmt: skip
+
+
+def _look() -> None:
+    globals()["grad"] = looking(None, grad)
+
+
+when_used(_look)

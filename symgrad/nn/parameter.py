@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.errors import ArgumentError
+from symgrad.tape.forward.dual import TensorType
+from symgrad.tape.overriding import answers
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
 
 
-class Parameter(Tensor):
+class ParameterType(TensorType):
+    """The class of the class of parameters: those of a class of the user's own, which they keep, are some, too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:  # noqa: N805  (of a metaclass)
+        return super().__instancecheck__(instance) or bool(getattr(instance, "__dict__", {}).get("_is_param"))
+
+
+class Parameter(Tensor, metaclass=ParameterType):
     """A leaf in the memory of ``data`` that requires grad, and has its name: ``Parameter(torch.randn(3))``.
 
     >>> import symgrad as sg
@@ -29,6 +38,10 @@ class Parameter(Tensor):
             raise ArgumentError(
                 f"Parameter() takes a tensor, not {type(data).__name__}: Parameter(symgrad.tensor(...))."
             )
+        if data is not None and answers(type(data)):
+            made = data.detach().requires_grad_(requires_grad)
+            made._is_param = True
+            return made
         made = cls._make_subclass(cls, empty(0) if data is None else data, requires_grad)
         extra = made.more()
         extra.site, extra.name = call_site(1), getattr(getattr(data, "_extra", None), "name", None)

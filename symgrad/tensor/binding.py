@@ -26,6 +26,7 @@ from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
+from symgrad.tape.overriding import WITHIN, answers, dispatched, in_use
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import explained, method, with_out
@@ -122,6 +123,11 @@ def _operand(other: Any) -> bool:
     return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
 
 
+def _decides(other: Any) -> bool:
+    """Whether the class of an operand says what becomes of it (``__torch_function__``)."""
+    return in_use() and not WITHIN.disabled and answers(other.__class__)
+
+
 _SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
 
 
@@ -131,6 +137,10 @@ def _theirs(name: str, self: Any, other: Any) -> Any:
     Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.
     """
     kind = type(other)
+    if answers(kind) and not WITHIN.disabled:
+        from symgrad.tensor.overridden import asked_about
+
+        return dispatched(asked_about(name.replace("__r", "__", 1)), [other], (self, other), {})
     if not name or kind.__name__ != type(self).__name__:
         return NotImplemented
     found = getattr(kind, name, lambda *_: NotImplemented)(other, self)
@@ -143,7 +153,7 @@ def _theirs(name: str, self: Any, other: Any) -> Any:
 
 def _forward(cls: type, function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
-        if other.__class__ is cls or _operand(other):
+        if other.__class__ is cls or (_operand(other) and not _decides(other)):
             return function(self, other)
         return _theirs(theirs, self, other)
 
@@ -154,6 +164,8 @@ def _or_theirs(op: Op, theirs: str) -> Callable[[Any, Any], Any]:
     """An operator that leaves what is no operand of it to the other's reflected one."""
 
     def call(input: Any, other: Any) -> Any:
+        if _decides(other):
+            return _theirs(theirs, input, other)
         try:
             return op(input, other)
         except NotAnOperand:

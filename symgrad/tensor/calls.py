@@ -10,6 +10,7 @@ from typing import Any
 
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
+from symgrad.tape.overriding import dispatched, looking, overriding, when_used
 from symgrad.tape.signatures import otherwise
 from symgrad.tape.standins import among, inner
 
@@ -20,6 +21,11 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
     starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    own = function
+
+    def look() -> None:
+        nonlocal function
+        function = looking(public, own)
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -28,17 +34,19 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         except FAILED as error:
             if among((args, kwargs, out)):
                 return call(*inner(args), out=inner(out), **inner(kwargs))
-            if _bound(function, args):
-                return call(*args[1:], out=out, **kwargs)
+            named = kwargs if out is None else {**kwargs, "out": out}
+            if (made := _of_others(call, function, args, named)) is not _MISSING:
+                return made
             if (other := reworded(function, len(args), kwargs, words or {})) is not None:
                 return call(*args, out=out, **other)
             if (then := otherwise(name, function, args, kwargs)) is not None:
                 return call(*then[0], out=out, **then[1])
-            named = kwargs if out is None else {**kwargs, "out": out}
             raise misused(name, function, args, named, error) from error.__cause__
 
+    public: Callable[..., Any] = call
     alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
     if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
+        when_used(look)
         return call
 
     @functools.wraps(function)
@@ -52,8 +60,12 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         except FAILED as error:
             if among((input, out)):
                 return of_one(inner(input), out=inner(out))
+            if found := overriding((input,), {}):
+                return dispatched(of_one, found, (input,), {} if out is None else {"out": out})
             raise misused(name, function, (input,), {} if out is None else {"out": out}, error) from error.__cause__
 
+    public = of_one
+    when_used(look)
     return of_one
 
 
@@ -69,8 +81,21 @@ def _bound(function: Any, args: tuple[Any, ...]) -> bool:
     return any(isinstance(value, FunctionType) and inspect.unwrap(value) is root for value in held)
 
 
+def _of_others(call: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a call in a class that keeps the function, or with objects whose class answers for it, if any."""
+    if _bound(function, args):
+        return call(*args[1:], **kwargs)
+    found = overriding(args, kwargs)
+    return dispatched(call, found, args, kwargs) if found else _MISSING
+
+
 def explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
     """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
+    own = function
+
+    def look() -> None:
+        nonlocal function
+        function = looking(call, own)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -79,14 +104,15 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
         except FAILED as error:
             if among((args, kwargs)):
                 return call(*inner(args), **inner(kwargs))
-            if _bound(function, args):
-                return call(*args[1:], **kwargs)
+            if (made := _of_others(call, function, args, kwargs)) is not _MISSING:
+                return made
             if (other := reworded(function, len(args), kwargs, words)) is not None:
                 return call(*args, **other)
             if (then := otherwise(name, function, args, kwargs)) is not None:
                 return call(*then[0], **then[1])
             raise misused(name, function, args, kwargs, error) from error.__cause__
 
+    when_used(look)
     return call
 
 
@@ -100,6 +126,8 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except FAILED as error:
             if among((args, kwargs)):
                 return call(self, *inner(args), **inner(kwargs))
+            if found := overriding(args, kwargs):
+                return dispatched(getattr(type(self), name, call), found, (self, *args), kwargs)
             if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__

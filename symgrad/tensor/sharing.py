@@ -15,6 +15,7 @@ from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.memory.views import count_change
 from symgrad.tape.modes import MODE, no_grad
+from symgrad.tape.overriding import disabled
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.facts import with_gradient
 
@@ -26,10 +27,10 @@ class Sharing(Recorded):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for protocol in sorted({"__torch_function__", "__torch_dispatch__"} & vars(cls).keys()):
+        if "__torch_dispatch__" in vars(cls):
             notice(
-                f"{cls.__name__}.{protocol} is never called here: what functions make of such tensors are plain ones. "
-                "Give the class methods for what it does otherwise (def __add__(self, other): ...).",
+                f"{cls.__name__}.__torch_dispatch__ is never called here: there are no operations below the functions. "
+                "__torch_function__ says what functions do with such tensors.",
                 SymgradWarning,
             )
 
@@ -96,7 +97,9 @@ class Sharing(Recorded):
         'Length'
         """
         tensor: Any = self
-        made, view = _blank(cls), tensor.view_as(tensor)
+        made = _blank(cls)
+        with disabled():
+            view = tensor.view_as(tensor)
         made._value, made._node = view._value, view._node
         made._requires_grad, made._extra = view._requires_grad, view._extra
         if made._node is not None and made._requires_grad:
@@ -123,7 +126,8 @@ class Sharing(Recorded):
         True
         """
         made = _blank(cls)
-        made._value, made._node = data.detach()._array(), None
+        with disabled():
+            made._value, made._node = data.detach()._array(), None
         made._requires_grad, made._extra = False, None
         return with_gradient(made)._require() if require_grad else made
 

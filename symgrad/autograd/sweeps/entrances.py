@@ -44,6 +44,7 @@ from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.naming import node_name
 from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import RUNNING
+from symgrad.tape.overriding import WITHIN
 from symgrad.tape.record import Recorded, plain, recorded, root_of
 from symgrad.tape.threads import nested
 from symgrad.tape.watching.captured import transforming
@@ -248,8 +249,12 @@ def run_sweep(
 
 
 def _in_mode(sweep: Sweep) -> None:
-    with enable_grad() if sweep.create_graph else no_grad(), hooks_as_they_are():
-        sweep.run()
+    WITHIN.disabled += 1  # rules take tensors of every class for plain ones
+    try:
+        with enable_grad() if sweep.create_graph else no_grad(), hooks_as_they_are():
+            sweep.run()
+    finally:
+        WITHIN.disabled -= 1
 
 
 def call_node(node: Node, gradients: tuple[Any, ...]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -166,8 +167,8 @@ def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
         words = "stack expects a non-empty TensorList" if name == "stack" else None
         raise ArgumentError(words or f"torch.{name}(): expected a non-empty list of Tensors")
     for k, x in enumerate(tensors):
-        if x is None:
-            raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got NoneType")
+        if not hasattr(x, "dtype") and not isinstance(x, (Number, list, tuple)):
+            raise ArgumentError(f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}")
     return tuple(tensors)
 
 

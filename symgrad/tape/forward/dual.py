@@ -240,6 +240,14 @@ class TensorType(type):
     """The class of the class of tensors: duals answer what tensors answer, so that they count as tensors."""
 
     tensor: type | None = None
+    between: Callable[[], type] | None = None
+    """What users' classes derive from in place of the class of tensors: it gives results their class."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> TensorType:
+        """A class of tensors."""
+        if mcs.tensor in bases and mcs.between is not None and not namespace["__module__"].startswith("symgrad."):
+            bases = tuple(mcs.between() if base is mcs.tensor else base for base in bases)
+        return super().__new__(mcs, name, bases, namespace, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (cls is TensorType.tensor and instance.__class__ is Dual)
