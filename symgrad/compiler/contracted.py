@@ -30,7 +30,7 @@ def with_contractions(
     outputs: Sequence[Term], order: Sequence[Term], finish: Callable[[Term, tuple[Any, ...]], Term]
 ) -> list[Term]:
     """The outputs, whose terms are in ``order``, with contractions, which ``finish`` simplifies."""
-    if not any(_is_sum(term) and term.args[0].op.name == "mul" for term in order):
+    if not any(_is_sum(term) and term.args[0].op.name in ("mul", "div") for term in order):
         return list(outputs)
     before: dict[Term, int] = {}
     for term in order:
@@ -45,8 +45,9 @@ def with_contractions(
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
         found = None
-        if _is_sum(term) and args[0].op.name == "mul" and once(args[0]):
-            found = _contracted(term, args[0], once, finish)
+        product = _product(args[0], once) if _is_sum(term) and once(args[0]) else None
+        if product is not None:
+            found = _contracted(term, product, once, finish)
         if found is None:
             found = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
         reads[found] = reads.get(found, 0) + before[term]
@@ -57,6 +58,16 @@ def with_contractions(
 
 def _is_sum(term: Term) -> bool:
     return len(term.args) == 1 and (term.op.name == "sum" or term.op is einsum_op)
+
+
+def _product(x: Term, once: Callable[[Term], bool]) -> Term | None:
+    """A product, or a quotient by what divides one of its factors: a · b / y is a · (b / y)."""
+    if x.op.name != "div" or x.args[0].op.name != "mul" or not once(x.args[0]):
+        return x if x.op.name == "mul" else None
+    (a, b), y = x.args[0].args, x.args[1]
+    if broadcast_shapes(b.shape, y.shape) != b.shape or b.dtype != x.dtype:
+        return None
+    return make(lookup("mul"), (a, make(x.op, (b, y), {}, b.shape, x.dtype)), {}, x.shape, x.dtype)
 
 
 def _contracted(

@@ -110,6 +110,52 @@ def test_means_with_exponentials_as_weights(mean):
     np.testing.assert_allclose(value, np.full(value.shape, 3 * share - (1 - share)), rtol=1e-12)
 
 
+def written_out(x):
+    """Softmax as it is written first."""
+    return sg.exp(x) / sg.exp(x).sum()
+
+
+@pytest.mark.parametrize("shift", [0.0, 300.0, 400.0, 700.0])
+def test_second_derivatives_of_softmax_where_squares_of_its_sum_overflow(shift):
+    """They were 0, or half of what they are, from 355 on: y² is no number in the slope -x/y² of a quotient."""
+    u, weights, v = np.array([0.1, -0.3, 0.2, 0.5]), np.array([1.0, 2.0, 3.0, -1.0]), np.array([0.5, -1.0, 2.0, 0.3])
+
+    def products(f, u):
+        x = sg.tensor(u, requires_grad=True)
+        (g,) = sg.autograd.grad((f(x) * weights).sum(), x, create_graph=True)
+        slope = sg.func.grad(lambda x: (f(x) * weights).sum())
+        yield sg.autograd.grad((g * v).sum(), x)[0]
+        yield sg.func.hessian(lambda x: (f(x) * weights).sum())(u) @ v
+        yield sg.func.jvp(slope, (u,), (v,))[1]
+        yield sg.func.grad(lambda x: sg.func.jvp(lambda x: (f(x) * weights).sum(), (x,), (v,))[1])(u)
+
+    want = next(products(lambda x: x.softmax(0), u))
+    for found in products(written_out, u + shift):
+        np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-12, atol=1e-15)
+
+
+def test_the_likelihood_of_what_is_next_to_impossible():
+    """-log p has a slope where p/Σeˣ is no number: it was 0 for the largest entry, and is 1."""
+    u = np.array([90.0, -210.0, 330.0, 60.0])
+    x = sg.tensor(u, requires_grad=True)
+    (-sg.log(written_out(x)[1])).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [0, -1, 1, 0], atol=1e-15)
+    np.testing.assert_allclose(sg.func.jacfwd(lambda x: -sg.log(written_out(x)[1]))(u), [0, -1, 1, 0], atol=1e-15)
+
+
+def test_programs_do_not_divide_by_what_overflows_alone():
+    """-2 s/m³ was s · (-2/m³) in the program of the gradient of s/m², which was nan or of another size for kurtosis."""
+
+    def kurtosis(x):
+        a = x - x.mean()
+        return (a**4).mean() / (a**2).mean() ** 2
+
+    x = np.array([0.3, -0.7, 1.1, 0.2])
+    program = sg.compile(sg.func.grad(kurtosis), x)
+    for scale in (1e-70, 1e-60, 1e60, 1e70):
+        np.testing.assert_allclose(program(x * scale) * scale, program(x), rtol=1e-12)
+
+
 def test_the_slope_of_a_naive_logarithm_along_a_direction():
     u, v = np.array([998.0, 999.0, 1000.0]), np.array([0.3, -0.2, 0.5])
     program = sg.compile(lambda u, v: sg.func.jvp(lambda u: sg.log(sg.exp(u).sum()), (u,), (v,))[1], u - 998, v)

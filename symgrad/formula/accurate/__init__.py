@@ -419,6 +419,16 @@ def _multiple(scalar: Term, variable: Term) -> bool:
     return degree[scalar] == 1
 
 
+def _multiplies(term: Term) -> bool:
+    """Whether a term is a product, a quotient, a whole power, or what these are made of."""
+    if term.op.name == "pow":
+        return term.args[1].op is NUMBER and isinstance(term.args[1].number, int)
+    return not term.args or term.op.name in _PRODUCTS
+
+
+_PRODUCTS = {"mul", "div", "neg", "square", "reciprocal", "scaled_reciprocal"}
+
+
 @functools.lru_cache(maxsize=512)
 def _written(
     scalar: Term, price: int, functions: int | None = None, bounds: tuple[tuple[str, float, float], ...] = ()
@@ -427,10 +437,11 @@ def _written(
 
     ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
     there are such; ``bounds``: variables that stay in an interval.  What it is a multiple of, as a tangent is of that
-    along which it moves, is set apart, since functions of one variable have more spellings.
+    along which it moves, is set apart, since functions of one variable have more spellings.  Powers have not, and
+    1/m³ may leave the range of numbers where s/m³ does not.
     """
     factor = next((x for x in _variables(scalar) if _multiple(scalar, x)), None)
-    if factor is not None and factor is not scalar:
+    if factor is not None and not all(_multiplies(t) for t in postorder([scalar])):
         rest = substitute([scalar], {factor: number(1)})[0]
         others = tuple(bound for bound in bounds if bound[0] != factor.name)
         apart = _written(rest, price, functions, others) if _variables(rest) else None

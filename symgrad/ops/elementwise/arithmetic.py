@@ -136,6 +136,27 @@ div: Op = elementwise(
     c="{0} / {1}",
     doc="x / y entry by entry, with broadcasting.",
 )
+
+
+def _pulled_to_divisor(g: Any, out: Any, x: Any, y: Any) -> Any:
+    """-g x/y²; in double precision g x/y comes first, which has the size of what is differentiated.
+
+    x/y² and y² leave the range of numbers where it does not: in a softmax written out, y is Σeˣ.
+    """
+    return -(g * (x / y)) / y if _in_doubles(g) else g * (-(x / y) / y)
+
+
+def _moved_by_divisor(t: Any, out: Any, x: Any, y: Any) -> Any:
+    return -(t / y) * (x / y) if _in_doubles(t) else t * (-(x / y) / y)
+
+
+def _in_doubles(g: Any) -> bool:
+    """Whether numbers are float64; float32 and half precision take torch's steps, to its last digit."""
+    return getattr(g, "dtype", None) == float64
+
+
+div.vjps = (div.vjps[0], _pulled_to_divisor)
+div.jvps = (div.jvps[0], _moved_by_divisor)
 by_divisor: Op = elementwise(
     "by_divisor",
     kernels.by_divisor,
