@@ -21,7 +21,16 @@ from symgrad.formula.digits import Digits
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.op import Op
 from symgrad.op.sampling import Case
-from symgrad.proving.laws import close, demand, differentiable, is_data, projection, run_kernel, weights
+from symgrad.proving.laws import (
+    close,
+    demand,
+    differentiable,
+    has_free_phases,
+    is_data,
+    projection,
+    run_kernel,
+    weights,
+)
 
 DIGITS = 50
 """How many digits have to agree."""
@@ -55,6 +64,8 @@ def exact_law(op: Op, case: Case) -> int:
         way = projection(op, weights(np.shape(args[i]), args[i].dtype, 3))
         w = weights(kernel.shape, kernel.dtype, 4)
         slope = _slope(numbers, op, (args, params), i, (way, w))
+        if has_free_phases(op, w.dtype):
+            w = numbers.exact(w.real) * exactly
         (pulled,) = gradient(out, [terms[i]], symbol("w", kernel.shape, kernel.dtype))
         back = numbers.value(pulled, {**values, "w": w}, {})
         _agree(numbers, slope, _inner(numbers, back, way), f"{op.name}: vjp of argument {i}")
@@ -78,14 +89,17 @@ def _rounded(value: Any, like: Any) -> Any:
 
 
 def _slope(numbers: Digits, op: Op, case: Case, i: int, ways: tuple[Any, Any]) -> Any:
-    """Re⟨w, f(x + h t) - f(x - h t)⟩ / 2h."""
+    """Re⟨w, f(x + h t) - f(x - h t)⟩ / 2h; for vectors with free phases, |f|²/2 in place of f."""
     args, params = case
+    free = has_free_phases(op, ways[1].dtype)
+    sizes = numbers.exact(ways[1].real)
     way, w = (numbers.exact(v) for v in ways)
     step = numbers.mp.mpf(10) ** -_STEP
     at = [numbers.exact(a) for a in args]
 
     def moved(sign: int) -> Any:
-        return _inner(numbers, w, numbers.apply(op, [*at[:i], at[i] + sign * step * way, *at[i + 1 :]], params))
+        out = numbers.apply(op, [*at[:i], at[i] + sign * step * way, *at[i + 1 :]], params)
+        return _inner(numbers, sizes * out, out) / 2 if free else _inner(numbers, w, out)
 
     return (moved(1) - moved(-1)) / (2 * step)
 

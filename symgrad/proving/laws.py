@@ -87,7 +87,12 @@ def weights(shape: tuple[int, ...], dtype: Any, seed: int = 5) -> Any:
 
 def cotangent(op: Op, out: Any, w: Any) -> Any:
     """What a result is weighed by: ``w``; of complex vectors whose phases are free, so much of each entry's |v|²/2."""
-    return w.real * out if op.phases and out.dtype.kind == "c" else w
+    return w.real * out if has_free_phases(op, out.dtype) else w
+
+
+def has_free_phases(op: Op, dtype: Any) -> bool:
+    """Whether a result of this dtype is vectors that may be turned by any phase."""
+    return bool(op.phases) and dtype.kind == "c"
 
 
 def inner(a: Any, b: Any) -> float:

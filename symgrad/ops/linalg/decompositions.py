@@ -141,8 +141,14 @@ def _rest_vjp(g: Any, out: Any, part: Any) -> Any:
 
 
 def _basis_sample(make: Any, extra: int) -> Any:
+    """Columns that are orthonormal to the last bit: reflected by vectors with four entries of size 1, or with two."""
     columns, n = make("tall", "p", "p"), make.shape("p")[0]
-    q = np.linalg.qr(columns)[0]
+    q = np.eye(n, dtype=columns.dtype)
+    for k, v in enumerate(np.where(columns.real > 0, 1, -1).T):
+        v[np.roll(np.arange(n), k)[4 if n >= 4 else 2 :]] = 0
+        q -= np.outer(q @ v, v) * (2 / (v @ v))
+    turns = np.where(columns.imag[0] > 0, 1j, 1) if columns.dtype.kind == "c" else 1
+    q *= turns
     return (q[:, : n - extra].copy(), q[:, n - extra :].copy()), {}
 
 
