@@ -16,6 +16,7 @@ from symgrad.compiler import passes, schedule
 from symgrad.compiler.cost import Cost, cost_of
 from symgrad.compiler.followed import run_followed
 from symgrad.compiler.narrow import in_floats
+from symgrad.compiler.scalars import is_of_numbers, warming
 from symgrad.compiler.targets import eager
 from symgrad.compiler.targets import numpy as target
 from symgrad.compiler.targets.helpers import helper_sources, unhidden
@@ -149,7 +150,8 @@ class Compiled:
         self.stable = True
         self._seen: set[Any] = set()
         constants = {a.name: a.default for a in arguments if a.default is not None}
-        self.function = load(source, name, {**constants, **(kernels or {})})
+        plain = load(source, name, {**constants, **(kernels or {})})
+        self.function = warming(self, plain) if is_of_numbers(self) else plain
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.arguments))

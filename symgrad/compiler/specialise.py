@@ -166,18 +166,12 @@ class Specialised:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program for these arguments, tracing the function if there is none."""
-        if not named:
-            row: list[Any] = []
-            for a in args:
-                if a.__class__ is np.ndarray or a.__class__ is np.float64:
-                    row.append(a.dtype)
-                    row.append(a.shape)
-                else:
-                    break
-            else:
-                plain = self._plain.get(tuple(row))
-                if plain is not None and plain.holds(args):
-                    return plain.program.function(*args)
+        if not named and (key := _plain_key(args)) in self._plain:
+            plain = self._plain[key]
+            if float in key:
+                args = tuple([np.float64(a) if a.__class__ is float else a for a in args])
+            if plain.holds(args):
+                return _nested(plain.program, plain.program.function(*args))
         if is_followed(containers.flatten((args, named))[0]):
             return self._followed(args, named)
         if named or len(args) > self.most:
@@ -186,10 +180,7 @@ class Specialised:
         variant = self.variant(key, arrays, args)
         self._note_plain(args, variant, len(self.variants[key]))
         program = variant.program
-        out = program.function(*arrays, **{a.name: t._value for a, t in variant.live})
-        if program.structure == containers.LEAF:
-            return out
-        return containers.unflatten(program.structure, iter(out if len(program.results) > 1 else (out,)))
+        return _nested(program, program.function(*arrays, **{a.name: t._value for a, t in variant.live}))
 
     def _followed(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Where tensors are followed the function itself runs, or what is known of it after unpickling."""
@@ -269,11 +260,10 @@ class Specialised:
 
     def _note_plain(self, args: Sequence[Any], made: Variant, variants: int) -> None:
         """Signatures of arrays alone that have one program are looked up, and that is called at once."""
-        if not all(a.__class__ is np.ndarray or a.__class__ is np.float64 for a in args):
+        key = _plain_key(args)
+        if key is None:
             return
-        key = tuple(part for a in args for part in (a.dtype, a.shape))
-        alone = variants == 1 and not made.live and not self.exact
-        if alone and made.program.structure == containers.LEAF:
+        if variants == 1 and not made.live and not self.exact:
             self._plain[key] = made
         else:
             self._plain.pop(key, None)
@@ -381,6 +371,27 @@ class Specialised:
             key: [Variant(p, p.guards, [], []) for p in programs] for key, programs in state["variants"].items()
         }
         self.__doc__ = None
+
+
+def _plain_key(args: Sequence[Any]) -> Any:
+    """What tells calls with arrays and real numbers alone apart, sooner than their signature; None for other calls."""
+    row: list[Any] = []
+    for a in args:
+        if a.__class__ is float:
+            row.append(float)
+        elif a.__class__ is np.ndarray or a.__class__ is np.float64:
+            row.append(a.dtype)
+            row.append(a.shape)
+        else:
+            return None
+    return tuple(row)
+
+
+def _nested(program: Compiled, out: Any) -> Any:
+    """What a program gave in the structure of what its function gives."""
+    if program.structure == containers.LEAF:
+        return out
+    return containers.unflatten(program.structure, iter(out if len(program.results) > 1 else (out,)))
 
 
 def signature(args: Sequence[Any], exact: bool = False) -> tuple[Any, list[Any]]:

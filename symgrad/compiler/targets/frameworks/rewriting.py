@@ -229,6 +229,8 @@ class Rewriter(ast.NodeTransformer):
 
     def _made(self, name: str, form: Any, args: list[Text], named: dict[str, Text]) -> ast.expr:
         if isinstance(form, str):
+            if form in self.framework.kernels:
+                self.helpers[form] = None
             return _parsed(_call(form, args, named))
         try:
             text = form(*args, **named)
