@@ -63,7 +63,7 @@ CASES = {
         r"t_{3} &= t_{2} + 0.001 \left(\mathbf{1}^{\top} t_{2} \mathbf{1}\right) \mathbf{1} \mathbf{1}^{\top} \\" "\n"
         r"t_{4} &= \frac{\frac{2 \mathbf{1}^{\top} \frac{P \odot t_{2}}{t_{3}} \mathbf{1}}{\mathbf{1}^{\top} t_{2} "
         r"\mathbf{1}} - \frac{P + P^{\top}}{t_{3}}}{t_{1}^{\odot 2}} \\" "\n"
-        r"& 2 \left(t_{4}^{\top} Y - \operatorname{diag}\left(t_{4}^{\top} \mathbf{1}\right) Y\right)" "\n"
+        r"& 2 \left(t_{4} Y - \operatorname{diag}\left(t_{4} \mathbf{1}\right) Y\right)" "\n"
         r"\end{aligned}"
     )),
 }  # fmt: skip

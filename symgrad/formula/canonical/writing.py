@@ -269,8 +269,8 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         if first is not None:
             terms.insert(0, terms.pop(first))
     pieces: list[tuple[bool, Term]] = []
-    # Next to the identity a number would be read as its multiple: I - 11ᵀ/n.
-    beside_identity = len(form.shape) == 2 and any(p.out[0] == p.out[1] for p in terms)
+    # Next to the identity and to products of matrices a number would be read as its multiple: I - 11ᵀ/n, xxᵀ - 11ᵀ.
+    beside_matrices = len(form.shape) == 2 and any(map(_is_matrix, terms)) and form.shape[0] == form.shape[1]
     led_by_flip = terms[0].coef < 0 < present(terms[0]).coef
     for k, p in enumerate(terms):
         shown = present(p)
@@ -280,7 +280,7 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
             shown = present(p.scaled(-1))
         if p.covered():
             pieces.append((negative, product_term(shown, form.shape, layout)))
-        elif beside_identity:
+        elif beside_matrices:
             pieces.append((negative, _everywhere(product_term(shown.with_out(()), (), layout), form.shape)))
         else:
             # A number next to arrays broadcasts.
@@ -291,6 +291,25 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         total = piece if total is None else call_op("sub" if negative else "add", total, piece)
     assert total is not None
     return total
+
+
+def _is_matrix(p: Product) -> bool:
+    """Whether a term is the identity, a transpose, a product of matrices or a sum of such, not entry by entry."""
+    arrays = [f for f in p.factors if f.labels]
+    if p.has_delta or (len(p.covered()) == 2 and any(f.labels != p.out for f in arrays)):
+        return True
+    return len(arrays) == 1 and arrays[0].power == 1 and _holds_matrices(arrays[0].base)
+
+
+_MATRICES = frozenset({"eye", "matmul", "outer", "permute", "inv", "matrix_power", "matrix_exp"})
+"""Ops whose values are matrices rather than arrays of numbers."""
+
+
+def _holds_matrices(term: Term) -> bool:
+    if term.ndim != 2:
+        return False
+    inside = term.op.name in ("add", "sub", "neg", "mul")
+    return term.op.name in _MATRICES or (inside and any(map(_holds_matrices, term.args)))
 
 
 def _everywhere(scalar: Term, shape: tuple[Any, ...]) -> Term:
