@@ -246,10 +246,11 @@ PRINTED = {
         r"\frac{1}{n} \operatorname{clip}\left(x - y, -1, 1\right)"
     ),
     "small decimals": (
-        r"2 \cdot 10^{-5} n \left(n X - \mathbf{1} \mathbf{1}^{\top} X\right) "
-        r"\operatorname{diag}\left(\frac{1}{\left(\left(\left(X - \frac{1}{n} \mathbf{1} "
-        r"\mathbf{1}^{\top} X\right)^{\odot 2}\right)^{\top} \mathbf{1} + 10^{-5} n\right)^{\odot "
-        r"2}}\right)"
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= X - \frac{1}{n} \mathbf{1} \mathbf{1}^{\top} X \\" "\n"
+        r"& 2 \cdot 10^{-5} n^{2} t_{1} \operatorname{diag}\left(\frac{1}{\left(\left(t_{1}^{\odot 2}\right)^{\top} "
+        r"\mathbf{1} + 10^{-5} n\right)^{\odot 2}}\right)" "\n"
+        r"\end{aligned}"
     ),
     "all but the diagonal": (
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,15 @@ def update(P, H, R):
     K = P @ H.T @ sg.linalg.inv(H @ P @ H.T + R)
     kept = identity(len(P)) - K @ H
     return sg.trace(kept @ P @ kept.T + K @ R @ K.T)
+
+
+def centred(X):
+    return X - X.mean(1, keepdim=True)
+
+
+def layer_norm(X, g, c):
+    Z = centred(X)
+    return ((Z / sg.sqrt((Z**2).mean(1, keepdim=True) + 1e-5) * g) @ c).sum()
 
 
 def identity(n):
@@ -77,20 +88,60 @@ RESOLVENTS = {
         "I",
     ),
 }  # fmt: skip
-CASES = RESOLVENTS
+MEANS = {
+    "columns of what is centred": (
+        lambda X, C, g: (C * g * centred(X)).sum(), "C", ("nm", "nm", "m"), {},
+        r"\left(X - \frac{1}{m} X \mathbf{1} \mathbf{1}^{\top}\right) \operatorname{diag}\left(g\right)",
+    ),
+    "layer norm": (
+        layer_norm, "X", ("nm", "m", "m"), {},
+        ("\\begin{aligned}\n"
+        r"t_{1} &= X - \frac{1}{m} X \mathbf{1} \mathbf{1}^{\top} \\" "\n"
+        r"t_{2} &= t_{1}^{\odot 2} \mathbf{1} \\" "\n"
+        r"t_{3} &= c \odot g \\" "\n"
+        r"& \frac{1}{m^{2}} \operatorname{diag}\left(\frac{1}{\left(\frac{t_{2}}{m} + 10^{-5}\right)^{\odot "
+        r"\frac{3}{2}}}\right) \left(\left(t_{2} + 10^{-5} m\right) \left(m t_{3} - c^{\top} g\right)^{\top} - "
+        r"m \operatorname{diag}\left(t_{1} t_{3}\right) t_{1}\right)" "\n"
+        r"\end{aligned}"),
+    ),
+    "a similarity with a small number": (
+        lambda x, y: (2 * x.mean() * y.mean() + 0.01) / (x.mean() ** 2 + y.mean() ** 2 + 0.01), "x", ("n", "n"), {},
+        (r"\frac{2 \left(\mathbf{1}^{\top} y - \frac{\left(\mathbf{1}^{\top} x\right) \left(2 \left(\mathbf{1}^{\top} "
+        r"x\right) \mathbf{1}^{\top} y + 0.01 n^{2}\right)}{\left(\mathbf{1}^{\top} x\right)^{2} + \left("
+        r"\mathbf{1}^{\top} y\right)^{2} + 0.01 n^{2}}\right)}{\left(\mathbf{1}^{\top} x\right)^{2} + \left("
+        r"\mathbf{1}^{\top} y\right)^{2} + 0.01 n^{2}} \mathbf{1}"),
+    ),
+}  # fmt: skip
+ONES = {
+    "a Hessian beside ones": (
+        sg.func.hessian(lambda x, A: x @ A @ x - 3 * x.sum() ** 2), None, ("n", "nn"), {},
+        r"A + A^{\top} - 6 \mathbf{1} \mathbf{1}^{\top}",
+    ),
+    "the derivative of a standardised vector": (
+        sg.func.jacobian(lambda x: (x - x.mean()) / sg.sqrt(((x - x.mean()) ** 2).mean())), None, ("n",), {},
+        ("\\begin{aligned}\n"
+        r"t_{1} &= x - \frac{\mathbf{1}^{\top} x}{n} \\" "\n"
+        r"t_{2} &= \lVert t_{1} \rVert \\" "\n"
+        r"& \frac{1}{t_{2}} \left(\sqrt{n} \left(I - \frac{t_{1} t_{1}^{\top}}{t_{2}^{2}}\right) - "
+        r"\frac{1}{\sqrt{n}} \mathbf{1} \mathbf{1}^{\top}\right)" "\n"
+        r"\end{aligned}"),
+    ),
+}  # fmt: skip
+CASES = RESOLVENTS | MEANS | ONES
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_of_textbooks(name):
     f, wrt, kinds, assume, text = CASES[name]
-    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    names = list(inspect.signature(f).parameters)
     found = sg.formula(f, *values(kinds, SIZES[0]), wrt=wrt, assume=assume)
     assert found.latex() == text
     read = from_latex(text, found.symbols, shape=found.term.shape)
     for sizes in SIZES:
         args = values(kinds, sizes)
         given = dict(zip(names, args, strict=True))
-        want = sg.func.grad(f, argnums=names.index(wrt))(*map(sg.tensor, args)).numpy()
+        wanted = f if wrt is None else sg.func.grad(f, argnums=names.index(wrt))
+        want = wanted(*map(sg.tensor, args)).numpy()
         shape = dict(zip(found.term.shape, want.shape, strict=True))
         np.testing.assert_allclose(evaluate(found.term, given, shape), want, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(evaluate(read, given, shape), want, rtol=1e-9, atol=1e-11)

@@ -26,6 +26,7 @@ from symgrad.formula.canonical.scalars.polynomials import (
     quotient,
     raised,
 )
+from symgrad.formula.canonical.sums.expanding import is_centred
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
 from symgrad.op import lookup
 
@@ -138,7 +139,7 @@ class Reader:
         places = [out.index(x) for x in f.labels]
         inside = self.run.insides.get(f.base)
         power = Fraction(f.power)
-        if inside is not None and len(inside.terms) <= WIDEST:
+        if inside is not None and len(inside.terms) <= WIDEST and not is_centred(f.base, self.run):
             whole = inside.spread(places, shape)
             if power.denominator == 1 and abs(power) <= HIGHEST and (power < 0 or self.deep):
                 self.opened = True
@@ -271,11 +272,12 @@ class Reader:
         return whole
 
     def _with_decimals(self, poly: Polynomial) -> tuple[Fraction, Polynomial]:
-        """A number and a sum that make up another one: 10⁵v + 1 is 10⁵(v + 10⁻⁵), where there were decimals."""
-        largest = max(abs(c) for c in poly.values())
-        if not self.decimal or largest < 100 or str(largest).rstrip("0") != "1":
+        """A number and a sum that make up another one: 200v + 1 is 100(2v + 0.01), where there were decimals."""
+        largest = str(max(abs(c) for c in poly.values()))
+        scale = Fraction(10 ** (len(largest) - len(largest.rstrip("0"))))
+        if not self.decimal or scale < 100:
             return Fraction(1), poly
-        return largest, {m: c / largest for m, c in poly.items()}
+        return scale, {m: c / scale for m, c in poly.items()}
 
     def _lowest(self, found: Fractional) -> tuple[Fraction, Monomial, Polynomial, dict[int, int]]:
         """Number, monomial, what is left above, and the powers of the named sums."""

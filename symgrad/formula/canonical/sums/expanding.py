@@ -115,7 +115,7 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
         inside = run.insides.get(f.base)
         if inside is None or f.power not in (1, -1) or len(inside.terms) > WIDEST:
             continue
-        if any(_is_centred(f.base, axis, run) for axis in range(len(f.labels))):
+        if is_centred(f.base, run):
             continue  # n(x - 1ᵀx/n) is n times what has a name of its own
         for g in p.factors:
             if g.labels or g.power != int(g.power):
@@ -196,6 +196,11 @@ def _sums_alone(p: Product, f: Factor) -> list[int]:
     return [k for k, x in enumerate(f.labels) if x not in others and f.labels.count(x) == 1 < len(f.labels)]
 
 
+def is_centred(base: Term, run: Canonicaliser) -> bool:
+    """Whether the sums of a bracket along one of its axes are 0."""
+    return any(_is_centred(base, axis, run) for axis in range(base.ndim))
+
+
 def _is_centred(base: Term, axis: int, run: Canonicaliser) -> bool:
     """Whether the sums of a bracket along an axis are 0: 1ᵀ(X - 11ᵀX/n) = 0, always."""
     from symgrad.formula.canonical.sums.factoring import scalars_apart
@@ -253,7 +258,7 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
         return _weighs_differences(p, f, inside) or _sums_outer(p, f, inside)
     if not once or len(f.labels) != 2:
         return False
-    return _meets_triangle(p, f, inside) or (len(p.out) == 2 and (_rows_alike(p, f, inside) or _wrapped(p, f, inside)))
+    return _meets_triangle(p, f, inside) or (len(p.out) == 2 and _wrapped(p, f, inside))
 
 
 def is_hollow(form: Form) -> bool:
@@ -287,20 +292,6 @@ def _made_of_matrices(inside: Form) -> bool:
     rank = len(inside.shape)
     diagonal = any(len(set(q.out)) < rank for q in plain)
     return len(plain) == len(inside.terms) and (diagonal or all(1 < len(q.covered()) < rank for q in plain))
-
-
-def _rows_alike(p: Product, f: Factor, inside: Form) -> bool:
-    """Whether a weighted bracket has equal rows made of its other terms: diag(w)(A - 1bᵀA) = (diag(w) - wbᵀ)A."""
-    if any(g is not f and {*f.labels} <= {*g.labels} for g in p.factors):
-        return False  # beside another matrix entry by entry there is no product to make
-    weights = {g.labels[0] for g in p.factors if len(g.labels) == 1}
-    for k, x in enumerate(f.labels):
-        varying = [q for q in inside.terms if k in q.covered()]
-        alike = [q for q in inside.terms if k not in q.covered()]
-        known = {g.base for q in varying for g in q.factors if len(g.labels) == 2}
-        if x in weights and any(g.base in known for q in alike for g in q.factors):
-            return True
-    return False
 
 
 def _wrapped(p: Product, f: Factor, inside: Form) -> bool:
