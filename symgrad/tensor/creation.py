@@ -202,17 +202,25 @@ def variable(data: Any, requires_grad: bool = False, volatile: Any = None, **opt
     return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
 
-def legacy_value(data: tuple[Any, ...]) -> Any:
-    """The array behind ``Tensor(*data)``: data in the default dtype, or zeros of a shape."""
+def legacy_value(data: tuple[Any, ...], dtype: Any = None) -> Any:
+    """The array behind ``Tensor(*data)``: data in the dtype, the default one, or zeros of a shape."""
+    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     if len(data) == 1 and isinstance(data[0], Shape):
-        return np.zeros(data[0], dtypes.get_default_dtype())
+        return np.zeros(data[0], dtype)
     if data and all(isinstance(d, int) for d in data):
-        return np.zeros(data, dtypes.get_default_dtype())
+        return np.zeros(data, dtype)
     if len(data) > 1 or (data and not hasattr(data[0], "__len__")):
         raise ArgumentError(
             f"Tensor(): data must be a sequence (got {type(data[0]).__name__}); use tensor() for a number"
         )
-    return np.array(value_of_data(data[0] if data else [], None), dtypes.get_default_dtype())
+    return np.array(value_of_data(data[0] if data else [], dtype), dtype)
+
+
+def legacy(data: tuple[Any, ...], dtype: Any) -> Tensor:
+    """``Tensor(*data)`` in another dtype, in which the data are read: no digit is lost in between."""
+    made = plain(Tensor, legacy_value(data, dtype))
+    made.more().site = call_site(2)
+    return made
 
 
 def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:

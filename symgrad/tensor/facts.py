@@ -473,12 +473,12 @@ class Facts(Recorded):
 
         Of a tensor it is a view, through which gradients flow.
         """
-        from symgrad.tensor import Tensor
+        from symgrad.tensor.creation import legacy
 
         data = data if size is None else tuple(size)
         if len(data) == 1 and hasattr(data[0], "raw_shape"):
             return data[0].to(self.dtype).view_as(data[0])
-        return Tensor(*data).to(self.dtype)
+        return legacy(data, self.dtype)
 
 
 def with_gradient(made: Any) -> Any:

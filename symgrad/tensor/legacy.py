@@ -10,6 +10,7 @@ from symgrad.dtype_objects import shown
 from symgrad.dtypes import TYPE_NAMES, from_type_name, is_real_floating, set_default_dtype
 from symgrad.errors import DtypeError
 from symgrad.tensor import Tensor
+from symgrad.tensor.creation import legacy
 
 __all__ = ["set_default_tensor_type"]
 
@@ -20,7 +21,7 @@ class _TensorType(type):
     dtype: Any
 
     def __call__(cls, *data: Any) -> Any:
-        return Tensor(*data).to(cls.dtype)
+        return legacy(data, cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype

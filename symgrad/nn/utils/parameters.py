@@ -115,7 +115,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     """
     with no_grad():
         for g in _gradients(parameters):
-            g.clamp_(min=-float(clip_value), max=float(clip_value))
+            g.clamp_min_(-float(clip_value)).clamp_max_(float(clip_value))  # two changes, as torch counts them
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
