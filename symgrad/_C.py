@@ -1,9 +1,12 @@
 # ruff: noqa: N999  (torch's name)
 """Names of torch's C++ part that Python code for torch reaches for: how classes switch ``__torch_function__`` off."""
 
+from symgrad.autograd.graph import current_graph_task_id as _current_graph_task_id
 from symgrad.tape import overriding
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl"]
+__all__ = [
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_current_graph_task_id", "_disabled_torch_function_impl",
+]  # fmt: skip
 
 DisableTorchFunction = DisableTorchFunctionSubclass = overriding.disabled
 _disabled_torch_function_impl = overriding.not_overriding

@@ -16,6 +16,7 @@ from symgrad.dtypes import NARROW, SINGLE, float32, float64
 from symgrad.errors import AutogradError
 from symgrad.op import Op
 from symgrad.op.partials import negated, same, times_first, times_second
+from symgrad.tape.cutting import cutting
 from symgrad.tape.explaining import explain
 from symgrad.tape.formulas.constants import known
 from symgrad.tape.graph import Node
@@ -110,6 +111,8 @@ def ways_through(cls: Any) -> Callable[[Op, tuple[Any, ...], dict[str, Any]], An
             way, arity, common = ways[op]
         except KeyError:
             common = ordinary(cls, op)
+            if op.view is not None:
+                common = cutting(cls, op, common)
             way, arity, _ = ways[op] = way_of(cls, op, lambda *args: common(args, {})), _arity(op), common
         if not params and way is not None and len(args) == arity:
             return way(*args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -53,4 +54,9 @@ def full_name(node: Node) -> str:
 
 def word_of(node: Node) -> str:
     """What torch calls a node in its errors about changed values: ``Exp``, ``Fill2``."""
-    return re.sub(r"Backward0?(\d*)$", r"\1", full_name(node))
+    return _word(full_name(node))
+
+
+@functools.cache
+def _word(name: str) -> str:
+    return re.sub(r"Backward0?(\d*)$", r"\1", name)

@@ -111,6 +111,10 @@ class Extra:
         self.hooks: dict[int, Any] = {}
         self.post: dict[int, Any] = {}
 
+    def plain(self) -> bool:
+        """Whether nothing here lets results of the tensor be recorded (:func:`traced`)."""
+        return self.name is None and self.origin is None and self.structure is None and not self.claims
+
 
 class Recorded:
     """The part of a tensor that the tape knows: a value, its node, and whether it requires grad."""

@@ -344,7 +344,9 @@ _SHARING = {"conj": _conjugating, "adjoint": _adjoining, "as_strided": _striding
 
 def _has_copied(made: Any, given: Any) -> bool:
     """Whether a result has memory of its own; the memory of inference tensors knows what they are views of."""
-    return isinstance(made, np.ndarray) and made.size > 0 and storage(made) is not storage(given)
+    if not isinstance(made, np.ndarray) or (base := made.base) is given or (base is not None and base is given.base):
+        return False
+    return made.size > 0 and storage(made) is not storage(given)
 
 
 _SIZED = {"reshape": "shape", "view": "size", "expand": "size", "broadcast_to": "size", "permute": "dims",

@@ -218,7 +218,7 @@ def legacy_value(data: tuple[Any, ...], dtype: Any = None) -> Any:
 
 def legacy(data: tuple[Any, ...], dtype: Any) -> Tensor:
     """``Tensor(*data)`` in another dtype, in which the data are read: no digit is lost in between."""
-    made = plain(Tensor, legacy_value(data, dtype))
+    made: Tensor = plain(Tensor, legacy_value(data, dtype))
     made.more().site = call_site(2)
     return made
 

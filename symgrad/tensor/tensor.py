@@ -32,6 +32,7 @@ from symgrad.tape.memory.writing import (
     filled,
     fills,
     fitted_to,
+    in_dtype_of,
     narrowed,
     put,
     refused,
@@ -378,7 +379,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             if overwrite(self, value, chosen.filled([place._value for place in places])):
                 return
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
-            op = lambda x: put(x, value.to(x.dtype), chosen, name, places, source=value)  # noqa: E731
+            op = lambda x: put(x, in_dtype_of(x, value), chosen, name, places, source=value)  # noqa: E731
             inplace(self, op, (), {}, even=chosen.fancy)
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None

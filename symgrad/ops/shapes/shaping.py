@@ -37,7 +37,10 @@ def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """``f(2, 3)`` and ``f((2, 3))`` alike."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    fits.whole(sizes)
+    for size in sizes:
+        if size.__class__ is not int:
+            fits.whole(sizes)
+            break
     return sizes
 
 
@@ -93,6 +96,8 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
         total = ""
     if isinstance(total, str):
         return tuple(_left_over(old, sizes) if s == -1 else s for s in sizes)
+    if sizes.__class__ is tuple and _settled(sizes) and math.prod(sizes) == total:
+        return sizes
     new = [int(s) for s in sizes]
     if new.count(-1) == 1:
         rest = -math.prod(new)
@@ -100,6 +105,14 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
             new[new.index(-1)] = total // rest
     fits.reshaped(sizes, new, total)
     return tuple(new)
+
+
+def _settled(sizes: tuple[Any, ...]) -> bool:
+    """Whether sizes are plain whole numbers as they stand."""
+    for size in sizes:  # noqa: SIM110  (of every view; in a generator it would take three times as long)
+        if size.__class__ is not int or size < 0:
+            return False
+    return True
 
 
 def _left_over(old: tuple[Any, ...], sizes: Sequence[Any]) -> Any:

@@ -24,17 +24,18 @@ WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
 """Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
 
 
-def alone(tensor: Any, others: tuple[Any, ...]) -> Any:
+def alone(tensor: Any, others: tuple[Any, ...], recorded: bool = False) -> Any:
     """The memory of a tensor that changes without a view, a history or an onlooker to follow; None where one has to.
 
     So it is with parameters that are trained under ``no_grad``, and with buffers: most of what is ever changed.
-    ``others`` are the arguments of the change, which must not lie in the same memory.
+    ``others`` are the arguments of the change, which must not lie in the same memory.  ``recorded``: of a tensor whose
+    history goes on with the change, but which nobody else shows.
     """
-    if WATCHERS or NODES or mirrored() or tensor._node is not None:
+    if WATCHERS or NODES or mirrored() or (tensor._node is not None and not recorded):
         return None
     if MODE.inferred and (MODE.local.inference or any(map(inferred, (tensor, *others)))):
         return None
-    if tensor._requires_grad and recording():
+    if tensor._requires_grad and not recorded and recording():
         return None
     extra = tensor._extra
     if extra is not None and (extra.view is not None or extra.detached or extra.former or shown(extra)):

@@ -31,7 +31,7 @@ from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
 from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, note_history, storage
-from symgrad.tape.memory.views import View, base_of, count_change, inferred, view_of
+from symgrad.tape.memory.views import View, base_of, count_change, inferred, shows_temporary, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import NODES, later, observed
@@ -60,9 +60,12 @@ def inplace(
     others = (*args, *kwargs.values())
     refuse(tensor, others, op)
     target = alone(tensor, others)
+    unrecorded = target is not None
+    if target is None and _goes_on(tensor):
+        target = alone(tensor, others, recorded=True)
     if target is None:
         return _carefully(tensor, op, args, kwargs, even)
-    value = by_arrays(tensor, op, args, kwargs, target) if table else None
+    value = by_arrays(tensor, op, args, kwargs, target) if table and unrecorded else None
     if value is None:
         began, before = next(sequence), tensor._value
         new = op(tensor, *args, **kwargs)
@@ -75,6 +78,12 @@ def inplace(
         target[...] = value
     note_change(target)
     return tensor
+
+
+def _goes_on(tensor: Any) -> bool:
+    """Whether a change only adds to the history of a tensor, which torch does not make as a view of another."""
+    node = tensor._node
+    return node.__class__ is Node and tensor._requires_grad and recording() and not shows_temporary(node)
 
 
 def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
@@ -327,6 +336,13 @@ def _separate(made: Node, change: Change, value: Any, target: Any) -> int:
 
 def _younger(root: Any, began: int) -> list[Node]:
     """The nodes below ``root`` that were made after ``began``, oldest first."""
+    if root.__class__ is not Node or root.sequence_nr <= began:
+        return []
+    for arg in root.args:
+        if arg.__class__ is Node and arg.sequence_nr > began:
+            break
+    else:
+        return [root]
     seen: set[int] = set()
     found, stack = [], [root]
     while stack:

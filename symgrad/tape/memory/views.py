@@ -122,9 +122,15 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     more = root.more()
     if more.views is None:
         more.views = []
-    elif len(more.views) > _PRUNED and not len(more.views) & (len(more.views) - 1):
-        more.views[:] = [ref for ref in more.views if ref() is not None]
-    more.views.append(weakref.ref(made))
+    pruned(more.views).append(weakref.ref(made))
+
+
+def pruned(views: list[Any]) -> list[Any]:
+    """The references to views, without those that are gone whenever there are twice as many as at the last look."""
+    count = len(views)
+    if count > _PRUNED and not count & (count - 1):
+        views[:] = [ref for ref in views if ref() is not None]
+    return views
 
 
 def shown(extra: Any) -> bool:

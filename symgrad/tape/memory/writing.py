@@ -112,6 +112,12 @@ def narrowed(x: Any, index: Any, places: tuple[Any, ...], value: Any) -> Any:
     )
 
 
+def in_dtype_of(x: Any, value: Any) -> Any:
+    """A value in the dtype of the tensor that it is written into: itself, for most."""
+    own, given = getattr(x, "_value", None), getattr(value, "_value", None)
+    return value if own is not None and given is not None and own.dtype is given.dtype else value.to(x.dtype)
+
+
 def refused(x: Any, index: Any, name: str, error: AutogradError) -> AutogradError:
     """The error to raise for a change that was refused: an index that does not fit is the first thing to tell.
 
