@@ -127,7 +127,16 @@ ONES = {
         r"\end{aligned}"),
     ),
 }  # fmt: skip
-CASES = RESOLVENTS | MEANS | ONES
+JACOBIANS = {
+    "a distance and an angle": (
+        lambda x, b: sg.func.jacobian(lambda x: sg.stack([sg.sqrt((x - b) @ (x - b)), sg.atan2(x @ b, x @ x)]))(x),
+        None, ("n", "n"), {},
+        (r"\begin{bmatrix} \frac{1}{\lVert x - b \rVert} \left(x - b\right)^{\top} \\ "
+        r"\frac{1}{\left(x^{\top} x\right)^{2} + \left(x^{\top} b\right)^{2}} \left(\left(x^{\top} x\right) b - "
+        r"2 \left(x^{\top} b\right) x\right)^{\top} \end{bmatrix}"),
+    ),
+}  # fmt: skip
+CASES = RESOLVENTS | MEANS | ONES | JACOBIANS
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -27,6 +27,7 @@ from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, root_of, value_of
 from symgrad.tape.watching.watch import WATCH, watching
+from symgrad.tensor.creation import eye
 
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
@@ -173,10 +174,20 @@ class _Program:
         """The Jacobian of the one output by what is at an edge, as a tensor with history; None where none arrives."""
         if id(edge) not in self.reading.terms:
             return None
-        return evaluate(jacobian(self.outputs[0], self.reading[edge]), self.values, self._sizes())
+        found = jacobian(self.outputs[0], self.reading[edge])
+        # Rows of the identity are tensors, so that they are no unknown constants in formulas.
+        units = {t: eye(t.shape[0], dtype=t.dtype) for t in postorder([found]) if _is_identity(t)}
+        return evaluate(found, self.values, self._sizes(), units)
 
     def _sizes(self) -> dict[str, int]:
         return {letter: Size(n) for n, letter in self.reading.letters.items()}
+
+
+def _is_identity(term: Term) -> bool:
+    """Whether a term is the identity matrix of a size that is a number."""
+    if not term.args or not isinstance(term.shape[0] if term.shape else None, int):
+        return False
+    return term.params.get("output") == (0, 0) and term.args[0].op.name == "full" and term.args[0].params["value"] == 1
 
 
 def _respelled(root: Term) -> Term:
