@@ -143,6 +143,30 @@ def test_the_likelihood_of_what_is_next_to_impossible():
     np.testing.assert_allclose(sg.func.jacfwd(lambda x: -sg.log(written_out(x)[1]))(u), [0, -1, 1, 0], atol=1e-15)
 
 
+FAR_OUT = {
+    "log(1 - tanh(x)²)": (lambda x: sg.log(1 - sg.tanh(x) ** 2), lambda x: -2 * np.tanh(x), 0),
+    "log of a density": (lambda x: sg.log(sg.exp(-x * x / 2) / (2 * np.pi) ** 0.5), lambda x: -x, -1),
+    "log of a count": (lambda x: sg.log(sg.exp(-x) * x**3 / 6), lambda x: -1 + 3 / x, None),
+    "log odds": (lambda x: sg.log(sg.sigmoid(x) / (1 - sg.sigmoid(x))), np.ones_like, 0),
+}
+
+
+@pytest.mark.parametrize(("f", "slope", "second"), FAR_OUT.values(), ids=FAR_OUT)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_eager_derivatives_where_a_logarithm_has_lost_its_argument(f, slope, second):
+    """They were nan, where those of the program had their digits; with the graph also where they were right without."""
+    u, v = np.array([50.0, 400.0, 800.0, 2000.0]), np.array([1.0, -2.0, 0.5, 3.0])
+    second = -3 / u**2 if second is None else second
+    x = sg.tensor(u, requires_grad=True)
+    (g,) = sg.autograd.grad(f(x).sum(), x, create_graph=True)
+    f(x).sum().backward()
+    tangents = sg.func.jvp(f, (u,), (v,))[1]
+    for found in (x.grad, g.detach(), tangents / v, sg.compile(sg.func.grad(lambda x: f(x).sum()))(u)):
+        np.testing.assert_allclose(np.array(found), slope(u), rtol=1e-12)
+    products = sg.autograd.grad((g * v).sum(), x)[0] if g.requires_grad else 0 * x
+    np.testing.assert_allclose(products.detach().numpy(), second * v, rtol=1e-9, atol=1e-300)
+
+
 def test_programs_do_not_divide_by_what_overflows_alone():
     """-2 s/m³ was s · (-2/m³) in the program of the gradient of s/m², which was nan or of another size for kurtosis."""
 

@@ -32,6 +32,9 @@ from symgrad.tensor.creation import eye
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
 
+_MOST_TERMS = 2_000
+"""In larger ones nothing is looked for that loses digits by itself."""
+
 VARIABLES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 """Variables of transforms that are tied to a tensor, by the number of the node that ties them."""
 
@@ -166,7 +169,10 @@ class _Program:
             if found is None:
                 return None
             found = _respelled(found)
-            return evaluate(found if recorded else accurate([found])[0], values, self._sizes())
+            if not recorded:
+                return evaluate(accurate([found])[0], values, self._sizes())
+            known = evaluate(found, values, self._sizes())
+            return evaluate(accurate([found])[0], values, self._sizes()) if is_lost(value_of(known)) else known
         except SymgradError:
             return None
 
@@ -217,13 +223,21 @@ def _program(outputs: Sequence[Any], seeds: Sequence[Any], targets: Sequence[Any
         reading = Reading(roots, ends=ends)
         terms = [reading[root] for root in roots]
         values = {name: _known(leaf) for name, leaf in reading.sources.items()}
-        if any(v is None for v in values.values()) or not any(map(respelled, postorder(terms))):
+        if any(v is None for v in values.values()) or not _has_other_spelling(terms):
             return None
         if not _unchanged(terms, outputs, values, {letter: n for n, letter in reading.letters.items()}):
             return None
         return _Program(reading, outputs, seeds, values)
     except SymgradError:
         return None
+
+
+def _has_other_spelling(terms: Sequence[Term]) -> bool:
+    """Whether something is spelled in another way for its derivatives, or for its own digits."""
+    order = postorder(terms)
+    if any(map(respelled, order)):
+        return True
+    return len(order) <= _MOST_TERMS and accurate(terms, order=order, first=True) != list(terms)
 
 
 def _hooked(nodes: Sequence[Node]) -> bool:

@@ -25,6 +25,7 @@ def logarithm(writer: Writer, inner: Ratio) -> Any:
     if left or sums:
         found = _of_exponentials(writer, inner, left, sums) if sums else None
         found = _far_out(writer, inner, left, sums) if sums and found is None else found
+        found = _of_product(writer, inner, left) if not sums else found
         return _plainly(writer, inner) if found is None else found
     twice = _of_small_logarithm(writer, inner)
     if twice is not None:
@@ -78,6 +79,16 @@ def _far_out(writer: Writer, inner: Ratio, left: Polynomial, sums: dict[Any, int
     product = call("log", writer.product(inner.number, items))
     apart = writer.added([_linear(writer, waves, up, down, w, size), (product, False)])
     return call("where", call("gt", size.term, number(300)), apart, _plainly(writer, inner))
+
+
+def _of_product(writer: Writer, inner: Ratio, left: Polynomial) -> Any:
+    """log(c e^w), as of a density, by w where e^w is next to 0, or overflows."""
+    rest = tuple((g, p) for g, p in inner.monomial if writer.field.generators[g].kind != "exp")
+    if not rest and not inner.factors and inner.number <= 0:
+        return None
+    w = writer.polynomial(left)
+    apart = w + call("log", writer(Ratio(inner.number, rest, inner.factors)))
+    return call("where", call("gt", call("abs", w), number(300)), apart, _plainly(writer, inner))
 
 
 def _plainly(writer: Writer, inner: Ratio) -> Any:
