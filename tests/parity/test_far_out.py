@@ -90,6 +90,7 @@ OTHERWISE: dict[tuple[str, int], str] = {
     ("special.log_ndtr", 2): "torch has lost digits from -1001.2 on, where the second derivative is -1",
     ("nn.functional.hardswish", 0): KEPT + "0 at -inf",
     ("nn.functional.mish", 2): KEPT + "0 far out",
+    ("nn.functional.softsign", 2): KEPT + "0 at infinity",
     ("nn.functional.hardshrink", 1): UNDECIDED,
     ("nn.functional.hardshrink", 2): UNDECIDED,
     ("nn.functional.softshrink", 1): UNDECIDED,
