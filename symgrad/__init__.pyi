@@ -548,6 +548,8 @@ def grid_sampler_3d(input: Operand, grid: Operand, interpolation_mode: _int, pad
     """``grid_sample`` with its modes as numbers."""
 def group_norm(input: Operand, num_groups: _int, weight: Operand | None = None, bias: Operand | None = None, eps: _float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over every group of channels (axis 1) and all later axes."""
+def gru(*args: Any, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Gated recurrent units (Cho et al. 2014) over whole sequences, in torch's order of arguments."""
 def gru_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """The next state of a gated recurrent unit (Cho et al. 2014), gates in the order reset, update, new."""
 def gt(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -755,6 +757,8 @@ def logsumexp(input: Operand, dim: _int | Ints, keepdim: _bool = False, *, out: 
 def logsumexp(input: Operand, *, axis: _int | Ints, keepdims: _bool = ..., keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
     """log Σ e^input over the axes ``dim``, without overflow."""
 from symgrad.dtype_objects import long as long
+def lstm(*args: Any, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Long short-term memory (Hochreiter and Schmidhuber 1997) over whole sequences, in torch's order of arguments."""
 def lstm_cell(input: Operand, hx: Sequence[Operand], w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997), from ``hx = (h, c)``."""
 def lt(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -888,6 +892,8 @@ def nonzero_static(input: Operand, *, size: _int, fill_value: _int = -1, out: Te
     """The first ``size`` places of entries that are not zero, shape (size, ndim); ``fill_value`` where there are fewer."""
 def norm(input: Operand, p: Any = 'fro', dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+def norm_except_dim(v: Operand, pow: _int = 2, dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
+    """The norms of order ``pow`` of the parts of ``v`` along ``dim``, whose other axes have size 1 then."""
 def normal(mean: Operand, std: Operand = 1.0, size: Ints | None = None, *, generator: Random | None = None, dtype: DType | None = None, device: Device | None = 'cpu', layout: Layout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Normal samples of the given means and deviations (or numbers with a ``size``); derivative 0, as torch has it."""
 def not_equal(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -996,8 +1002,12 @@ from symgrad.tensor.questions import result_type as result_type
 from symgrad import return_types as return_types
 def rms_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand | None = None, eps: _float | None = None) -> Tensor:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
+def rnn_relu(*args: Any, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """A recurrent network of relu units over whole sequences, in torch's order of arguments."""
 def rnn_relu_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """The next state relu(w_ih input + b_ih + w_hh hx + b_hh) of a recurrent network."""
+def rnn_tanh(*args: Any, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """A recurrent network of tanh units over whole sequences, in torch's order of arguments."""
 def rnn_tanh_cell(input: Operand, hx: Operand, w_ih: Operand, w_hh: Operand, b_ih: Operand | None = None, b_hh: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """The next state tanh(w_ih input + b_ih + w_hh hx + b_hh) of a recurrent network."""
 def roll(input: Operand, shifts: _int | Ints, dims: _int | Ints | None = None, *, out: Tensor | None = None) -> Tensor:

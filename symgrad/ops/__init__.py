@@ -47,7 +47,9 @@ from symgrad.ops.nn import (
     layers,
     losses,
     neurons,
+    norms,
     pooling,
+    recurrent,
 )
 from symgrad.ops.reductions import extremes, masked, predicates, products, scans, softmax, statistics, sums
 from symgrad.ops.rules import constants, fitting, refusals

@@ -343,6 +343,8 @@ _OTHERWISE: dict[str, Any] = {
     "swapaxes_": "TransposeBackward1",
     "swapdims_": "TransposeBackward1",
     "unbind": "UnbindBackward0",
+    "norm_except_dim": lambda _, v, pow=2, dim=0: "NormBackward0" if dim == -1 else None,
+    "_weight_norm": "WeightNormInterfaceBackward0",
     "unsqueeze_": "UnsqueezeBackward1",
     "polygamma_": "PolygammaBackward1",
     "linalg.cholesky": "LinalgCholeskyExBackward0",
