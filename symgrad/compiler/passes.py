@@ -156,6 +156,8 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
         for a in args:
             if a.shape and (a.op.name in _LEANED or a.op.identity):
                 args = _without_broadcasts(term, args)
+                if (spread := _spread_last(term, args)) is not None:
+                    return spread
                 break
     if (constant := moved_constant(term, args)) is not None:
         return constant
@@ -305,6 +307,16 @@ def _without_broadcasts(term: Term, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
+def _spread_last(term: Term, args: tuple[Any, ...]) -> Term | None:
+    """What is computed of operands that are all spread out, computed before that."""
+    small = tuple(lean(a) if a.shape else a for a in args)
+    shape = None if all(map(is_weak, small)) or term.shape in (a.shape for a in small) else _broadcast(small)
+    if shape is None or shape == term.shape or _typed(term, args, small) is args:
+        return None
+    found = _changed(make(term.op, small, term.params, shape, term.dtype), small)
+    return make(lookup("expand"), (found,), {"shape": term.shape}, term.shape, term.dtype)
+
+
 def _typed(term: Term, args: tuple[Any, ...], tried: tuple[Any, ...]) -> tuple[Any, ...]:
     """A constant array that becomes a number no longer takes part in promotion, which may matter for comparisons."""
     if term.op.result is None or term.op.name == "where":
@@ -342,12 +354,12 @@ def _square(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _add(term: Term, args: tuple[Any, ...]) -> Term | None:
     """a + (-b) is a - b, and a + a is 2 a, to the last bit."""
     a, b = args
+    if a is b and term.dtype is not None and is_floating(term.dtype):
+        return make(lookup("mul"), (number(2), a), {}, term.shape, term.dtype)
     if b.op.name == "neg":
         return make(lookup("sub"), (a, b.args[0]), {}, term.shape, term.dtype)
     if a.op.name == "neg":
         return make(lookup("sub"), (b, a.args[0]), {}, term.shape, term.dtype)
-    if a is b and term.dtype is not None and is_floating(term.dtype):
-        return make(lookup("mul"), (number(2), a), {}, term.shape, term.dtype)
     return None
 
 

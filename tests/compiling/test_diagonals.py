@@ -166,3 +166,20 @@ def test_a_diagonal_that_ends_where_the_numbers_decide(shape):
 
     x = np.random.default_rng(0).normal(size=shape)
     np.testing.assert_array_equal(sg.compile(f, x)(x), f(sg.tensor(x)))
+
+
+def test_a_block_that_is_the_same_for_every_row_is_computed_once():
+    U, V, T = (np.random.default_rng(k).normal(size=shape) for k, shape in enumerate([(4, 2), (3, 2), (4, 3)]))
+    program = sg.compile(sg.func.hessian(lambda U, V, T: ((U @ V.T - T) ** 2).sum()), U, V, T)
+    assert "return _delta(np.broadcast_to((V.T * 2) @ V, (p, m, m)), (0, 1, 0, 2))\n" in program.program.source
+    np.testing.assert_allclose(program(U, V, T), np.einsum("ij,kl->ikjl", np.eye(4), 2 * V.T @ V))
+    assert program(U, V, T).flags.writeable
+
+
+def test_factors_of_two_meet_when_a_gradient_comes_twice():
+    def loss(X, y):
+        r = X * y
+        return (0.5 * (r * r).sum(1)).sum()
+
+    source = sg.compile(sg.func.grad(loss), np.ones((3, 2)), np.ones(2)).program.source
+    assert source.count("*") == 2, source  # neither 0.5 nor 2

@@ -348,7 +348,9 @@ class Plain:
 
 def _is_view(term: Term) -> bool:
     """Whether a result would share memory with an argument, or be a read-only broadcast."""
-    return term.op.name == "expand" or (term.op.name == "einsum" and len(term.args) == 1) or shows_argument(term)
+    if term.op.name == "einsum" and len(term.args) == 1:
+        return len(set(term.params["output"])) == len(term.params["output"])  # else new memory with a diagonal
+    return term.op.name == "expand" or shows_argument(term)
 
 
 # ---------------------------------------------------------------------------------------------- guards of warnings
