@@ -47,11 +47,6 @@ def not_overriding(*_: Any, **__: Any) -> Any:
     return NotImplemented
 
 
-def in_use() -> bool:
-    """Whether there is, or was, a class that answers."""
-    return _in_use
-
-
 def use() -> None:
     """Let public functions look at their arguments from now on."""
     global _in_use
@@ -99,6 +94,17 @@ def overriding(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
             if answers(kind) and not any(other.__class__ is kind for other in found):
                 place = next((k for k, other in enumerate(found) if issubclass(kind, other.__class__)), len(found))
                 found.insert(place, value)
+    return found
+
+
+def unasked(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """:func:`overriding` in the handler of a call that failed, where nobody has looked for these before it was tried.
+
+    Where somebody has, the error is that of their class: it is raised again as it is.
+    """
+    found = [] if WITHIN.disabled else overriding(args, kwargs)
+    if found and _in_use:
+        raise  # noqa: PLE0704  (the one that is handled)
     return found
 
 

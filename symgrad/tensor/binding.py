@@ -26,7 +26,7 @@ from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
-from symgrad.tape.overriding import WITHIN, answers, dispatched, in_use
+from symgrad.tape.overriding import WITHIN, answers, dispatched, overriding
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import explained, method, with_out
@@ -125,10 +125,21 @@ def _operand(other: Any) -> bool:
 
 def _decides(other: Any) -> bool:
     """Whether the class of an operand says what becomes of it (``__torch_function__``)."""
-    return in_use() and not WITHIN.disabled and answers(other.__class__)
+    kind = other.__class__
+    return kind is not float and kind is not int and not WITHIN.disabled and answers(kind)
 
 
 _SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
+
+
+def _decided(name: str, self: Any, other: Any) -> Any:
+    """What the class of an operand says that becomes of ``self.name(other)`` (``__torch_function__``)."""
+    from symgrad.tensor.overridden import asked_about
+
+    try:
+        return dispatched(asked_about(name), overriding((self, other), {}), (self, other), {})
+    except TypeError:
+        return NotImplemented
 
 
 def _theirs(name: str, self: Any, other: Any) -> Any:
@@ -137,10 +148,6 @@ def _theirs(name: str, self: Any, other: Any) -> Any:
     Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.
     """
     kind = type(other)
-    if answers(kind) and not WITHIN.disabled:
-        from symgrad.tensor.overridden import asked_about
-
-        return dispatched(asked_about(name.replace("__r", "__", 1)), [other], (self, other), {})
     if not name or kind.__name__ != type(self).__name__:
         return NotImplemented
     found = getattr(kind, name, lambda *_: NotImplemented)(other, self)
@@ -151,21 +158,23 @@ def _theirs(name: str, self: Any, other: Any) -> Any:
     return found
 
 
-def _forward(cls: type, function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
+def _forward(cls: type, function: Callable[[Any, Any], Any], own: str, theirs: str) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
-        if other.__class__ is cls or (_operand(other) and not _decides(other)):
+        if other.__class__ is cls:
             return function(self, other)
-        return _theirs(theirs, self, other)
+        if _decides(other):
+            return _decided(own, self, other)
+        return function(self, other) if _operand(other) else _theirs(theirs, self, other)
 
     return call
 
 
-def _or_theirs(op: Op, theirs: str) -> Callable[[Any, Any], Any]:
+def _or_theirs(op: Op, own: str, theirs: str) -> Callable[[Any, Any], Any]:
     """An operator that leaves what is no operand of it to the other's reflected one."""
 
     def call(input: Any, other: Any) -> Any:
         if _decides(other):
-            return _theirs(theirs, input, other)
+            return _decided(own, input, other)
         try:
             return op(input, other)
         except NotAnOperand:
@@ -195,10 +204,12 @@ def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _assigning(function: Callable[..., Any]) -> Callable[..., Any]:
+def _assigning(function: Callable[..., Any], own: str) -> Callable[..., Any]:
     """An operator in place, which leaves what is no operand to Python's own error."""
 
     def call(self: Any, other: Any) -> Any:
+        if other.__class__ is not self.__class__ and _decides(other):
+            return _decided(own, self, other)
         try:
             return inplace(self, function, (other,), {}, table=True)
         except NotAnOperand:
@@ -516,19 +527,20 @@ def _bind_operators(cls: Any) -> None:
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
         own, theirs = f"__{name}__", f"__r{name}__"
-        forward = _or_theirs(lookup(op_name), theirs) if common else _forward(cls, function, theirs)
+        forward = _or_theirs(lookup(op_name), own, theirs) if common else _forward(cls, function, own, theirs)
         setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
         setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
         if name != "matmul":
             function.written = written(lookup(op_name))  # type: ignore[attr-defined]
-            setattr(cls, f"__i{name}__", _assigning(function))
+            setattr(cls, f"__i{name}__", _assigning(function, f"__i{name}__"))
     for name in COMPARISONS:
-        setattr(cls, f"__{name}__", _forward(cls, _fast(cls, lookup(name)), _SWAPPED.get(name, "")))
+        own = f"__{name}__"
+        setattr(cls, own, _forward(cls, _fast(cls, lookup(name)), own, _SWAPPED.get(name, "")))
     for name, public in BITS.items():
         function = rewriting(public, FRONTS[public].call)
-        setattr(cls, f"__{name}__", _forward(cls, function, f"__r{name}__"))
+        setattr(cls, f"__{name}__", _forward(cls, function, f"__{name}__", f"__r{name}__"))
         setattr(cls, f"__r{name}__", _reflected(function, f"__{name}__"))
-        setattr(cls, f"__i{name}__", _assigning(function))
+        setattr(cls, f"__i{name}__", _assigning(function, f"__i{name}__"))
     cls.__neg__ = cls.neg
     cls.__abs__ = cls.abs
     cls.__invert__ = inverted

@@ -10,7 +10,7 @@ from typing import Any
 
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
-from symgrad.tape.overriding import dispatched, looking, overriding, when_used
+from symgrad.tape.overriding import dispatched, looking, unasked, when_used
 from symgrad.tape.signatures import otherwise
 from symgrad.tape.standins import among, inner
 
@@ -60,7 +60,7 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         except FAILED as error:
             if among((input, out)):
                 return of_one(inner(input), out=inner(out))
-            if found := overriding((input,), {}):
+            if found := unasked((input,), {}):
                 return dispatched(of_one, found, (input,), {} if out is None else {"out": out})
             raise misused(name, function, (input,), {} if out is None else {"out": out}, error) from error.__cause__
 
@@ -85,7 +85,7 @@ def _of_others(call: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str
     """The result of a call in a class that keeps the function, or with objects whose class answers for it, if any."""
     if _bound(function, args):
         return call(*args[1:], **kwargs)
-    found = overriding(args, kwargs)
+    found = unasked(args, kwargs)
     return dispatched(call, found, args, kwargs) if found else _MISSING
 
 
@@ -126,7 +126,7 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except FAILED as error:
             if among((args, kwargs)):
                 return call(self, *inner(args), **inner(kwargs))
-            if found := overriding(args, kwargs):
+            if found := unasked(args, kwargs):
                 return dispatched(getattr(type(self), name, call), found, (self, *args), kwargs)
             if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])

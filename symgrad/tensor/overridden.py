@@ -19,7 +19,6 @@ from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.tape.overriding import (
     METHODS,
     WITHIN,
-    Unknown,
     disabled,
     dispatched,
     looking,
@@ -47,7 +46,7 @@ _CALLED = {
 """Operators that are called as another method in torch."""
 _SETTING = ("fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state")
 """What of the namespace of random numbers makes no tensor."""
-_OPERATORS = frozenset((*_CALLED.values(), "pow", *(f"__{name}__" for name in (*ARITHMETIC, *COMPARISONS, *BITS))))
+_OPERATORS = frozenset(f"__{name}__" for name in (*ARITHMETIC, *COMPARISONS, *BITS))
 """Methods that leave what they do not know to the other operand."""
 _NAMED = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 """Operators that have another name in torch."""
@@ -64,9 +63,8 @@ def _plain_values(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _asking(function: Callable[..., Any], told: Any) -> Callable[..., Any]:
+def _asking(function: Callable[..., Any], told: Any, operator: bool = False) -> Callable[..., Any]:
     """A method that asks the classes of its operands; ``told`` is the function that they are asked about."""
-    operator = told.__name__ in _OPERATORS
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,8 +73,8 @@ def _asking(function: Callable[..., Any], told: Any) -> Callable[..., Any]:
             return function(*given, **kwargs)
         try:
             return dispatched(told, found, given, kwargs)
-        except Unknown:
-            if operator:
+        except TypeError:
+            if operator:  # as in torch, which leaves it to the other operand, and to Python's words
                 return NotImplemented
             raise
 
@@ -93,7 +91,7 @@ def _reflected(own: Callable[..., Any], told: Any, forward: Any) -> Callable[...
             return own(self, other)
         try:
             return dispatched(function, found, given, {})
-        except Unknown:
+        except TypeError:
             return NotImplemented
 
     return call
@@ -189,7 +187,8 @@ def _bind() -> None:
             if told not in METHODS:  # of several names, the one that it is called by itself
                 METHODS[told], told.__name__ = called, _NAMED.get(called, called)
             forward = f"__{name[3:]}" if name.startswith("__r") and hasattr(Tensor, f"__{name[3:]}") else ""
-            own = _reflected(member, told, asked_about(forward)) if forward else _asking(member, told)
+            ahead = asked_about(forward) if forward else None
+            own = _reflected(member, told, ahead) if forward else _asking(member, told, name in _OPERATORS)
             setattr(Overridden, name, own)
 
 

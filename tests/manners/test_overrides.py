@@ -135,6 +135,59 @@ def test_functions_that_a_class_implements(t):
         t.ones(2, 2) * d
 
 
+def test_operators_and_comparisons_of_objects_that_are_no_tensors(t):
+    class Wrapped:
+        def __init__(self, held):
+            self.held = held
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*(a.held if isinstance(a, Wrapped) else a for a in args), **(kwargs or {}))
+
+    x, u = t.tensor([1.0, 3.0]), Wrapped(t.tensor([2.0, 2.0]))
+    assert [(x > u).tolist(), (x <= u).tolist(), (x == u).tolist()] == [[False, True], [True, False], [False, False]]
+    assert [(x - u).tolist(), (x / u).tolist(), (x**u).tolist()] == [[-1.0, 1.0], [0.5, 1.5], [1.0, 9.0]]
+    assert [x.sub(u).tolist(), t.maximum(x, u).tolist(), t.sub(u, x).tolist()] == [[-1, 1], [2, 3], [1, -1]]
+
+
+def test_changes_in_place_by_such_tensors(t):
+    class Length(t.Tensor):
+        pass
+
+    x, y = t.ones(2), Length([1.0, 2.0])
+    same = y
+    y += 1
+    assert y is same
+    assert type(y.add_(x)) is Length
+    y[0] = 7.0
+    assert y.tolist() == [7.0, 4.0]
+    x += y
+    assert type(x) is Length
+    assert x.tolist() == [8.0, 5.0]
+
+
+def test_errors_are_those_of_the_function(t):
+    class Strict(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func in (t.exp, t.Tensor.exp):
+                raise ValueError("no exponentials of lengths")
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = Strict([1.0, 2.0])
+    for call in (lambda: t.exp(x), x.exp):
+        with pytest.raises(ValueError, match=r"^no exponentials of lengths$"):
+            call()
+    with pytest.raises(RuntimeError, match="^stack expects each tensor to be equal size"):
+        t.stack([x, t.ones(3)])
+    with pytest.raises(IndexError, match="^Dimension out of range"):
+        t.sum(x, dim=7)
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        x + "a"
+    with pytest.raises(TypeError):
+        x.add("a")
+
+
 def test_a_class_that_switches_it_off(t):
     class Plain(t.Tensor):
         __torch_function__ = t._C._disabled_torch_function_impl
