@@ -139,9 +139,15 @@ def shows_symmetry(term: Any, depth: int = 6) -> bool:
         return args[0] is args[1]
     if name == "matmul":
         return _reads_the_same_backwards(term, depth - 1)
+    if name == "add" and any(_is_transpose_of(*pair) for pair in (args, args[::-1])):
+        return True
     if name in ("inv", "matrix_power", "matrix_exp", "add", "sub", "neg", "mul", "div"):
         return all(a.ndim == 0 or shows_symmetry(a, depth - 1) for a in args)
     return False
+
+
+def _is_transpose_of(a: Any, b: Any) -> bool:
+    return bool(a.op.name == "permute" and a.ndim == 2 and a.args[0] is b)
 
 
 def _reads_the_same_backwards(product: Any, depth: int) -> bool:

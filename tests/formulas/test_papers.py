@@ -152,12 +152,12 @@ PRINTED = {
         r"t_{4} &= S + S^{\top} \\" "\n"
         r"t_{5} &= t_{4} w \\" "\n"
         r"& \frac{1}{t_{3}} \left(t_{1} - \frac{1}{t_{3}} \left(\left(t_{1} - \frac{2 t_{2}}{t_{3}} t_{4}\right) w "
-        r"t_{5}^{\top} + t_{2} t_{4} + t_{5} w^{\top} t_{1}^{\top}\right)\right)" "\n" r"\end{aligned}"),
+        r"t_{5}^{\top} + t_{2} t_{4} + t_{5} w^{\top} t_{1}\right)\right)" "\n" r"\end{aligned}"),
     ),
     "the Hessian of a Sharpe ratio": (
         lambda w, m, S: (m @ w) / sg.sqrt(w @ S @ w), ("w", "w"), (w, m, S @ S.T),
         (r"\frac{1}{\left(w^{\top} S w\right)^{\frac{3}{2}}} \left(\left(\frac{3 m^{\top} w}{4 w^{\top} S w} "
-        r"\left(S + S^{\top}\right) w - \frac{1}{2} m\right) \left(\left(S + S^{\top}\right) w\right)^{\top} - "
+        r"\left(S + S^{\top}\right) w - \frac{1}{2} m\right) w^{\top} \left(S + S^{\top}\right) - "
         r"\frac{m^{\top} w}{2} \left(S + S^{\top}\right) - \frac{1}{2} \left(S + S^{\top}\right) w m^{\top}\right)"),
     ),
 }  # fmt: skip

@@ -111,12 +111,11 @@ def _cross(w: Writer, t: Term) -> Piece | None:
 
 
 def _row(x: Term, a: Piece, b: Piece) -> Item | None:
-    """xᵀAᵀ for (Ax)ᵀ, where the matrix needs no brackets; xᵀA for an A that can be seen to be symmetric."""
-    back = a if shows_symmetry(x) else transposed(a)
-    row = transposed(b)
-    if not (a.bare and b.bare and min(a.level, back.level) >= POWER):
+    """xᵀAᵀ for (Ax)ᵀ, where nothing stands in front; xᵀA for an A that can be seen to be symmetric."""
+    if not (a.bare and b.bare):
         return None
-    return pieces.matrix_product("r", row, back).core, MUL
+    back = a if shows_symmetry(x) else transposed(a)
+    return pieces.matrix_product("r", transposed(b), back).core, MUL
 
 
 @writes("outer")
