@@ -97,11 +97,10 @@ MEANS = {
         layer_norm, "X", ("nm", "m", "m"), {},
         ("\\begin{aligned}\n"
         r"t_{1} &= X - \frac{1}{m} X \mathbf{1} \mathbf{1}^{\top} \\" "\n"
-        r"t_{2} &= t_{1}^{\odot 2} \mathbf{1} \\" "\n"
+        r"t_{2} &= \frac{1}{m} t_{1}^{\odot 2} \mathbf{1} + 10^{-5} \\" "\n"
         r"t_{3} &= c \odot g \\" "\n"
-        r"& \frac{1}{m^{2}} \operatorname{diag}\left(\frac{1}{\left(\frac{t_{2}}{m} + 10^{-5}\right)^{\odot "
-        r"\frac{3}{2}}}\right) \left(\left(t_{2} + 10^{-5} m\right) \left(m t_{3} - c^{\top} g\right)^{\top} - "
-        r"m \operatorname{diag}\left(t_{1} t_{3}\right) t_{1}\right)" "\n"
+        r"& \frac{1}{\sqrt{t_{2}}} \left(t_{3} - \frac{c^{\top} g}{m}\right)^{\top} - \frac{1}{m} "
+        r"\operatorname{diag}\left(\frac{t_{1} t_{3}}{t_{2}^{\odot \frac{3}{2}}}\right) t_{1}" "\n"
         r"\end{aligned}"),
     ),
     "a similarity with a small number": (
@@ -127,7 +126,25 @@ ONES = {
         r"\end{aligned}"),
     ),
 }  # fmt: skip
+NORMS = {
+    "stress of a deviator": (
+        lambda s: sg.sqrt(3 / 2 * ((s - sg.trace(s) / len(s) * identity(len(s))) ** 2).sum()), "s", ("kk",), {},
+        (r"\frac{\sqrt{3}}{\sqrt{2} \left\lVert s - \frac{\operatorname{tr}\left(s\right)}{n} I \right\rVert_{F}} "
+        r"\left(s - \frac{\operatorname{tr}\left(s\right)}{n} I\right)"),
+    ),
+    "a scaled length": (lambda x: sg.sqrt(x @ x / 6), None, ("n",), {}, r"\frac{\lVert x \rVert}{\sqrt{6}}"),
+}  # fmt: skip
 JACOBIANS = {
+    "replicators": (
+        sg.func.jacobian(lambda x, A: x * (A @ x - x @ A @ x)), None, ("n", "nn"), {},
+        (r"\operatorname{diag}\left(x\right) A - x x^{\top} \left(A + A^{\top}\right) + "
+        r"\operatorname{diag}\left(A x - x^{\top} A x\right)"),
+    ),
+    "a risk": (
+        sg.func.hessian(lambda w, S: sg.sqrt(w @ S @ w)), None, ("n", "S"), {},
+        (r"\frac{1}{4 \sqrt{w^{\top} S w}} \left(2 \left(S + S^{\top}\right) - \frac{1}{w^{\top} S w} "
+        r"\left(S + S^{\top}\right) w w^{\top} \left(S + S^{\top}\right)\right)"),
+    ),
     "a distance and an angle": (
         lambda x, b: sg.func.jacobian(lambda x: sg.stack([sg.sqrt((x - b) @ (x - b)), sg.atan2(x @ b, x @ x)]))(x),
         None, ("n", "n"), {},
@@ -136,7 +153,7 @@ JACOBIANS = {
         r"2 \left(x^{\top} b\right) x\right)^{\top} \end{bmatrix}"),
     ),
 }  # fmt: skip
-CASES = RESOLVENTS | MEANS | ONES | JACOBIANS
+CASES = RESOLVENTS | MEANS | ONES | NORMS | JACOBIANS
 
 
 @pytest.mark.parametrize("name", CASES)

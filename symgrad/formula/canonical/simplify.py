@@ -62,7 +62,7 @@ from symgrad.formula.canonical.normal import (
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.scalars.identities import doubled_angle
-from symgrad.formula.canonical.scalars.numerals import rational_root, read_number
+from symgrad.formula.canonical.scalars.numerals import exact_root, read_number
 from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.scalars.rational import in_lowest_terms
 from symgrad.formula.canonical.sums.expanding import absorbed, distributed, expanded, flattened, opened
@@ -529,10 +529,9 @@ class Canonicaliser:
             p = self._base(p, form.shape, keep_coef=True)
         if not whole and not p.factors:
             root = exact_power(p.coef, power)
-            value, halves = Fraction(p.coef), Fraction(power)
-            exact = value > 0 and (not p.decimal or value.denominator <= 12)
-            if root is None and exact and halves.denominator == 2 and abs(halves) < 9:
-                return Form([rational_root(value, halves)], ()).broadcast(form.shape)
+            known = exact_root(p, power) if root is None else None
+            if known is not None:
+                return Form([known], ()).broadcast(form.shape)
             if root is None:
                 term = lookup("pow")(self.term(Form([Product(p.coef, (), (), p.decimal)], ())), number(power))
                 return self.opaque(term).broadcast(form.shape)

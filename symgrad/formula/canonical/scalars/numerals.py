@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number
+from symgrad.formula.canonical.normal import Factor, Form, Power, Product, exact_number
 from symgrad.formula.term import NUMBER, Term, as_term, number
 from symgrad.op import lookup
 from symgrad.ops.rules.constants import PI
@@ -59,6 +59,15 @@ def rational_root(k: Fraction, power: Fraction) -> Product:
     whole = power - Fraction(1, 2)
     roots = [Factor(number(m), (), r) for m, r in ((above, Fraction(1, 2)), (below, Fraction(-1, 2))) if m != 1]
     return with_whole_parts(Product(k ** int(whole) * outer, roots, ()))
+
+
+def exact_root(p: Product, power: Power) -> Product | None:
+    """The coefficient of a product to a power with denominator 2, by roots of whole numbers; None where it has none."""
+    value, halves = Fraction(p.coef), Fraction(power)
+    if value == 1:
+        return Product(1, (), ())
+    exact = value > 0 and (not p.decimal or value.denominator <= 12)
+    return rational_root(value, halves) if exact and halves.denominator == 2 and abs(halves) < 9 else None
 
 
 def _free_of_squares(k: Fraction) -> tuple[Fraction, int, int]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
+from symgrad.formula.canonical.scalars.numerals import exact_root
 from symgrad.formula.term import SIZE, SYMBOL, postorder
 from symgrad.op import lookup
 
@@ -139,16 +140,22 @@ def in_front(roots: list[Factor], p: Product) -> Product:
 
 
 def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:
-    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx · yᵀy)ᵏ = ‖x‖²ᵏ‖y‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x."""
+    """(n·x)ᵏ = nᵏ·xᵏ for sizes n, which are positive; (xᵀx · yᵀy)ᵏ = ‖x‖²ᵏ‖y‖²ᵏ and (Σ|x|ᵖ)ᵏ = ‖x‖ₚᵖᵏ for real x.
+
+    √(xᵀx/6) = ‖x‖/√6: exact numbers above 0 go out of roots of norms.
+    """
     sizes = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors if f.base.op is SIZE]
     if sizes:
         rest = Product(p.coef, [f for f in p.factors if f.base.op is not SIZE], p.out, p.decimal)
         return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
     labels = [x for f in p.factors for x in f.labels]
-    if p.coef != 1 or p.out or not 0 < len(set(labels)) == len(labels):
+    front = exact_root(p, power)
+    if front is None or p.out or not 0 < len(set(labels)) == len(labels):
         return None
     norms = [_norm(f, power) for f in p.factors]
-    return None if None in norms else Form([Product(1, [f for f in norms if f is not None], ())], ())
+    if None in norms:
+        return None
+    return Form([Product(front.coef, [*front.factors, *(f for f in norms if f is not None)], (), p.decimal)], ())
 
 
 def _norm(f: Factor, power: Power) -> Factor | None:

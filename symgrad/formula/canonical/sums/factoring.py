@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -330,11 +330,21 @@ def _best_group(form: Form, run: Canonicaliser, beside: bool) -> list[Use] | Non
         groups.setdefault(use.handle, {}).setdefault(use.term, use)
     best, best_saving = None, 0
     for group in groups.values():
-        if len(group) > 1:
-            saving = _saving(form, list(group.values()), run, beside)
+        for uses in _alike(form, list(group.values())) if len(group) > 1 else ():
+            saving = _saving(form, uses, run, beside)
             if saving and saving >= best_saving:
-                best, best_saving = list(group.values()), saving
+                best, best_saving = uses, saving
     return best
+
+
+def _alike(form: Form, group: list[Use]) -> Iterator[list[Use]]:
+    """A group, and the part of it whose rests do not vary along the axis of a vector: x in xxᵀA + xxᵀAᵀ + diag(x)A."""
+    yield group
+    factor, p = group[0].factor, form.terms[group[0].term]
+    if len(group) > 2 and len(factor.labels) == 1 < len(form.shape) and factor.labels[0] in p.out:
+        part = [use for use in group if not _varies(form.terms[use.term], use)]
+        if 1 < len(part) < len(group):
+            yield part
 
 
 def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) -> int:
