@@ -193,6 +193,7 @@ def _bind() -> None:
 
 
 _bind()
+Tensor.__torch_function__ = vars(Overridden)["__torch_function__"]  # type: ignore[attr-defined]  # some call it by name
 _RESTORE: list[Callable[[], None]] = []
 _watching = 0
 

@@ -202,6 +202,22 @@ def test_a_class_that_switches_it_off(t):
         assert type(x * 2) is type(t.sin(x)) is type(x.sum()) is t.Tensor
 
 
+def test_the_default_is_called_by_name(t):
+    class Length(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            made = t.Tensor.__torch_function__(func, (t.Tensor,), args, kwargs)
+            return made.as_subclass(cls) if func is t.Tensor.unsqueeze else made
+
+    x = Length([1.0, 2.0])
+    assert [type(x + 1), type(x.unsqueeze(0))] == [t.Tensor, Length]
+
+
+def test_classes_that_no_statement_makes(t):
+    made = type("Length", (t.Tensor,), {})
+    assert type(made([1.0]) + 1) is made
+
+
 def test_methods_of_the_class(t):
     class Own(t.Tensor):
         def __mul__(self, other):

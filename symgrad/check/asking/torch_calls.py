@@ -37,7 +37,8 @@ _SETTINGS = ("inplace", "dtype", "_stacklevel")
 def torch_followed() -> Iterator[None]:
     """Inside, torch's functions take tensors of this library, and custom functions run their ``forward`` on them."""
     torch = sys.modules.get("torch")
-    if torch is None or hasattr(Tensor, "__torch_function__"):
+    own = vars(Tensor).get("__torch_function__")  # of the classes that users derive
+    if torch is None or getattr(own, "__func__", None) is _called:
         yield
         return
     function = torch.autograd.Function
@@ -46,15 +47,17 @@ def torch_followed() -> Iterator[None]:
     Tensor.__torch_function__ = classmethod(_called)  # type: ignore[attr-defined]
     if before is not None:
         function.apply = classmethod(lambda cls, *args: _applied(cls, before.__func__, args))
-    for name, own in making.items():
-        setattr(torch, name, functools.partial(_made, own))
+    for name, make in making.items():
+        setattr(torch, name, functools.partial(_made, make))
     try:
         with _mode()():
             yield
     finally:
-        for name, own in making.items():
-            setattr(torch, name, own)
+        for name, make in making.items():
+            setattr(torch, name, make)
         del Tensor.__torch_function__  # type: ignore[attr-defined]
+        if own is not None:
+            Tensor.__torch_function__ = own  # type: ignore[attr-defined]
         if before is not None:
             function.apply = before
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import weakref
 from collections.abc import Callable
 from fractions import Fraction
@@ -245,6 +246,7 @@ class TensorType(type):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> TensorType:
         """A class of tensors."""
+        namespace = {"__module__": sys._getframe(1).f_globals.get("__name__", ""), **namespace}  # as type() has it
         if mcs.tensor in bases and mcs.between is not None and not namespace["__module__"].startswith("symgrad."):
             bases = tuple(mcs.between() if base is mcs.tensor else base for base in bases)
         return super().__new__(mcs, name, bases, namespace, **options)
