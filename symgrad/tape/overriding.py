@@ -80,7 +80,8 @@ def answers(kind: type) -> bool:
         own = getattr(kind, "__torch_function__", None)
         theirs = getattr(sys.modules.get("torch"), "Tensor", None)
         ours = kind.__module__.startswith("symgrad.")  # while a check follows torch's functions, tensors have it, too
-        known = not (own is None or ours or (theirs is not None and issubclass(kind, theirs)))
+        foreign = theirs is not None and theirs.__module__ == "torch" and issubclass(kind, theirs)
+        known = own is not None and not (ours or foreign)
         known = _ANSWERS[kind] = known and getattr(own, "__func__", own) is not not_overriding
     return known
 

@@ -3,8 +3,11 @@
 import copy
 import importlib
 import pickle
+import sys
 
 import pytest
+
+import symgrad
 
 
 @pytest.fixture
@@ -320,3 +323,12 @@ def test_modes_see_every_call(t, overrides):
 def test_objects_that_are_no_tensors_are_not_stacked(t):
     with pytest.raises(TypeError, match="expected Tensor as element 0 in argument 0, but got object"):
         t.stack([object(), object()])
+
+
+def test_where_the_library_stands_in_for_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", symgrad)
+
+    class Length(symgrad.Tensor):
+        pass
+
+    assert type(Length([1.0]) + 1) is Length
