@@ -29,7 +29,7 @@ from symgrad.tape.misuse import FAILED, misused
 from symgrad.tape.overriding import WITHIN, answers, dispatched, overriding
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
-from symgrad.tensor.calls import explained, method, with_out
+from symgrad.tensor.calls import explained, method, of_two, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.labelling import labelling, rewriting
 from symgrad.tensor.plain import OF_NUMBERS, of_numbers, plain_losses, writing
@@ -441,7 +441,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             functions[name] = with_out(name, of_numbers(call) if name in OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
             call = with_words(call, entry.words) if entry.words else call
-            setattr(cls, name, call if isinstance(entry.call, Op) else method(name, call))
+            setattr(cls, name, _method(name, call, entry.call))
     _bind_operators(cls)
     _bind_inplace(cls)
     in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
@@ -461,6 +461,13 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         own = getattr(member, "__name__", name)  # of several names, the one that it is called by itself
         illustrate(f"Tensor.{own if getattr(cls, own, None) is member else name}", member)
     return functions
+
+
+def _method(name: str, call: Callable[..., Any], op: Any) -> Callable[..., Any]:
+    """A method; one that is an op stays as it is, but for the class of another operand."""
+    if not isinstance(op, Op):
+        return method(name, call)
+    return of_two(call) if not callable(op.vjps) and len(op.vjps) == 2 else call
 
 
 def _elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -118,6 +118,11 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
 
 def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose errors are about its arguments, as those of the function are."""
+    own = function
+
+    def look() -> None:
+        nonlocal function
+        function = looking(call, own)
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -126,10 +131,29 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except FAILED as error:
             if among((args, kwargs)):
                 return call(self, *inner(args), **inner(kwargs))
-            if found := unasked(args, kwargs):
-                return dispatched(getattr(type(self), name, call), found, (self, *args), kwargs)
-            if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:
+            if found := unasked((self, *args), kwargs):
+                return dispatched(call, found, (self, *args), kwargs)
+            if (then := otherwise(f"Tensor.{name}", own, args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
-            raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
+            raise misused(f"Tensor.{name}", own, (self, *args), kwargs, error) from error.__cause__
 
+    when_used(look)
+    call.asks = True  # type: ignore[attr-defined]
+    return call
+
+
+def of_two(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of two operands that is an op as it stands, and asks the class of the other one."""
+    own = function
+
+    def look() -> None:
+        nonlocal function
+        function = looking(call, own)
+
+    @functools.wraps(function)
+    def call(self: Any, other: Any) -> Any:
+        return function(self, other)
+
+    when_used(look)
+    call.asks = True  # type: ignore[attr-defined]
     return call

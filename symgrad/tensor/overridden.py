@@ -160,18 +160,18 @@ def asked_about(name: str) -> Any:
 
 
 def _asks(name: str, member: Any) -> bool:
-    """Whether a method of plain tensors is to ask the classes of its other operands."""
-    if not isinstance(member, FunctionType) or name.startswith(("_", "new_")) or name in (*vars(Recorded), *_OWN):
+    """Whether a method of plain tensors is to ask the classes of its other operands, which it does not by itself."""
+    if not isinstance(member, FunctionType) or getattr(member, "asks", False) or name in vars(Recorded):
         return False
-    code = inspect.unwrap(member).__code__
-    return code.co_argcount > 1 or bool(code.co_flags & inspect.CO_VARARGS)
+    changes = name.endswith("_") and name[0] != "_" and name != "requires_grad_"
+    return changes or name in ("is_same_size", "is_set_to", "type_as", "where")
 
 
 def _bind() -> None:
     """The methods of the class: those of tensors, which ask first; also plain tensors ask about their arguments."""
     for name in dir(Tensor):
         member = inspect.getattr_static(Tensor, name)
-        if _asks(name, member) and name not in vars(Shown):
+        if _asks(name, member):
             setattr(Tensor, name, looking(None, member))
     shown, inner = vars(Shown), vars(Recorded)
     for name in sorted(dir(Tensor), key=lambda name: getattr(getattr(Tensor, name), "__name__", "") != name):

@@ -216,6 +216,18 @@ def test_the_default_is_called_by_name(t):
     assert [type(x + 1), type(x.unsqueeze(0))] == [t.Tensor, Length]
 
 
+def test_methods_are_the_same_before_and_after_a_class_is_made(t):
+    """Tables of what classes implement are often filled before."""
+    names = ("add", "mul", "matmul", "exp", "sum", "unsqueeze", "atan2", "maximum", "view", "to", "size", "clone")
+    before = [getattr(t.Tensor, name) for name in names]
+
+    class Length(t.Tensor):
+        pass
+
+    assert Length([1.0]).sum().item() == 1.0
+    assert [getattr(t.Tensor, name) is method for name, method in zip(names, before, strict=True)] == [True] * 12
+
+
 def test_classes_that_no_statement_makes(t):
     made = type("Length", (t.Tensor,), {})
     assert type(made([1.0]) + 1) is made
