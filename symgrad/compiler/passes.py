@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.compiler import axes, merged
 from symgrad.compiler.contracted import with_contractions
 from symgrad.compiler.diagonals import without_identities
+from symgrad.compiler.grams import with_grams
 from symgrad.compiler.kept import kept_sum, without_kept_axes
 from symgrad.compiler.merged import known_by, moved_constant
 from symgrad.compiler.operands import Operands
@@ -66,7 +67,10 @@ def optimise(outputs: Sequence[Term], derived: bool, order: Sequence[Term] | Non
     known = order if single == found else postorder(single)
     last = rebuilt(single, change, known)
     last, before = without_kept_axes(last, order := known if last == single else postorder(last)), last
-    return with_contractions(last, order if last == before else postorder(last), _changed) if derived else last
+    if not derived:
+        return last
+    joined = with_contractions(last, order := order if last == before else postorder(last), _changed)
+    return with_grams(joined, order if joined == last else postorder(joined))
 
 
 def _alike(a: Term, b: Term) -> bool:

@@ -183,3 +183,22 @@ def test_factors_of_two_meet_when_a_gradient_comes_twice():
 
     source = sg.compile(sg.func.grad(loss), np.ones((3, 2)), np.ones(2)).program.source
     assert source.count("*") == 2, source  # neither 0.5 nor 2
+
+
+@pytest.mark.parametrize("likelihood", ["logistic", "poisson", "probit", "weighted"])
+def test_hessians_of_likelihoods_are_weighted_grams(likelihood):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(7, 3)), np.sign(rng.normal(size=7)), rng.normal(size=3)
+    loss = {
+        "logistic": lambda w, X, y: sg.nn.functional.softplus(-y * (X @ w)).mean(),
+        "poisson": lambda w, X, y: (sg.exp(X @ w) - y * (X @ w)).sum(),
+        "probit": lambda w, X, y: -sg.special.log_ndtr(y * (X @ w)).sum(),
+        "weighted": lambda w, X, y: (y * (X @ w) ** 2).sum(),  # of both signs
+    }[likelihood]
+    program = sg.compile(sg.func.hessian(loss), w, X, y)
+    assert "weighted_gram(X, " in program.program.source
+    found = program(w, X, y)
+    wanted = sg.func.hessian(loss)(*map(sg.tensor, (w, X, y))).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    if likelihood != "weighted":
+        np.testing.assert_array_equal(found, found.T)

@@ -200,3 +200,14 @@ def test_compiled_hessians_keep_branches_apart():
         found = sg.compile(sg.func.hessian(f))(x)
         np.testing.assert_allclose(found, sg.func.hessian(f)(x).numpy(), rtol=1e-12)
         assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_slope_that_is_the_number_zero_has_a_dtype(dtype):
+    def slopes(x, y):
+        return sum(sg.func.grad(lambda x, y: sg.remainder(sg.log(1 + sg.exp(x)), y), (0, 1))(x, y))
+
+    found = sg.compile(sg.func.grad(slopes, (0, 1)), dtype(0.3), dtype(0.5))(dtype(0.3), dtype(0.5))
+    share = 1 / (1 + np.exp(-0.3))
+    np.testing.assert_allclose(found, [share * (1 - share), 0], rtol=1e-6)
+    assert [g.dtype for g in found] == [dtype, dtype]

@@ -83,6 +83,8 @@ class Rescue:
         if not (everywhere or self.beyond or is_lost(value)):
             return g
         found = self._program.gradient(edge, recorded)
+        if found is not None and not isinstance(found, Recorded):  # a plain number, where the formula is a constant
+            found = np.broadcast_to(found, value.shape).astype(value.dtype)[()]
         if everywhere:
             return g if found is None else found
         lost = np.ones_like(value, bool) if self.beyond else ~np.isfinite(value)

@@ -342,3 +342,13 @@ def svd_u(x: Any) -> Any:
 def svd_vh(x: Any) -> Any:
     """Right singular vectors, as conjugated rows."""
     return svd(x)[2]
+
+
+def weighted_gram(x: Any, w: Any) -> Any:
+    """xᵀ diag(w) x; where no two weights have different signs as a square, of which BLAS computes a half."""
+    low, high = (w.min(), w.max()) if w.size else (0, 0)
+    if low >= 0 or high <= 0:
+        rows = x * np.sqrt(np.abs(w))[:, None]
+        out = rows.T @ rows
+        return out if low >= 0 else -out
+    return (x.T * w) @ x

@@ -14,7 +14,7 @@ from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.contraction import contract, diagonal_text, einsum
-from symgrad.ops.reductions.sums import cast, int_to_long
+from symgrad.ops.reductions.sums import cast, int_to_long, sum_
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import axis_of, in_rows, movedim, mT, permute_op, reshape, unsqueeze_op
 from symgrad.ops.shapes.sizes import product_size
@@ -406,3 +406,26 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     out = [x for k, x in enumerate(la) if k not in left] + [x for k, x in enumerate(lb) if k not in right]
     sizes = dict(zip(la + lb, (*shape_of(a), *shape_of(b)), strict=True))
     return contract((a, b), (tuple(la), tuple(lb)), tuple(out), tuple(sizes[x] for x in out))
+
+
+weighted_gram_op: Op = primitive(
+    "weighted_gram",
+    kernels.weighted_gram,
+    (
+        lambda g, out, x, w: unsqueeze_op(w, dim=1) * (x @ (g + mT(g))),
+        lambda g, out, x, likew: sum_(x @ g * x, dim=-1),
+    ),
+    jvp=(
+        lambda t, out, x, w: mT(t) * w @ x + mT(x) * w @ t,
+        lambda t, out, x, likew: mT(x) * t @ x,
+    ),
+    infer=lambda x, w: (x[1], x[1]),
+    code=lambda x, w: f"weighted_gram({x}, {w})",
+    define=lambda x, w: mT(x) * w @ x,
+    spelled=True,
+    dtypes="float",
+    refuses="c",
+    example=([[1.0, 2.0], [3.0, 4.0]], [0.5, 0.25], {}),
+    samples=[sampling.many(("real", "n", "m"), ("positive", "n")), sampling.many(("real", "n", "m"), ("real", "n"))],
+    doc="Products xᵀ diag(w) x of a matrix with itself, with a weight for every row.",
+)

@@ -38,6 +38,8 @@ KERNELS = {
     return -chosen(log_softmax(x, -1), labels)""",
     "bce": """def bce(p, t):
     return -(t * np.maximum(np.log(p), -100) + (1 - t) * np.maximum(np.log1p(-p), -100))""",
+    "weighted_gram": """def weighted_gram(x, w):
+    return (np.swapaxes(x, 0, 1) * w) @ x""",
     "shares": """def shares(x, dim):
     return logsumexp_and_shares(x, dim)[1]""",
     "logsumexp_and_shares": """def logsumexp_and_shares(x, dim):
