@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, AutogradError, SymgradWarning
 from symgrad.notices import notice
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import refuse
-from symgrad.tape.memory.views import count_change
+from symgrad.tape.memory.views import count_change, take_place
 from symgrad.tape.modes import MODE, no_grad
 from symgrad.tape.overriding import disabled
 from symgrad.tape.record import Recorded, plain
@@ -102,6 +102,7 @@ class Sharing(Recorded):
             view = tensor.view_as(tensor)
         made._value, made._node = view._value, view._node
         made._requires_grad, made._extra = view._requires_grad, view._extra
+        take_place(view, made)
         if made._node is not None and made._requires_grad:
             Labelled.on(made._node, "AliasBackward0")
         return made

@@ -169,6 +169,24 @@ def test_changes_in_place_by_such_tensors(t):
     assert x.tolist() == [8.0, 5.0]
 
 
+def test_changes_of_results_are_recorded(t):
+    """What a function makes of such tensors shows a plain one, whose change is its own."""
+
+    class Length(t.Tensor):
+        pass
+
+    a = t.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    x = (a * 1).as_subclass(Length).clone()
+    x.index_copy_(0, t.tensor([0]), x[1:2] * 5)
+    x[2] = x[1] * 3
+    x.mul_(2)
+    y = x.view(3, 1)
+    y += 1
+    assert x.tolist() == [21.0, 5.0, 13.0]
+    (g,) = t.autograd.grad((x * t.tensor([1.0, 10.0, 100.0])).sum(), a)
+    assert g.tolist() == [0.0, 10.0 + 20.0 + 600.0, 0.0]
+
+
 def test_errors_are_those_of_the_function(t):
     class Strict(t.Tensor):
         @classmethod

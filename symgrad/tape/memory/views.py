@@ -125,6 +125,13 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     pruned(more.views).append(weakref.ref(made))
 
 
+def take_place(view: Any, made: Any) -> None:
+    """Let ``made``, which has the record of a view, be among the views of its base: changes reach it from there."""
+    known = view_of(view)
+    if known is not None:
+        pruned(known.base.more().views).append(weakref.ref(made))
+
+
 def pruned(views: list[Any]) -> list[Any]:
     """The references to views, without those that are gone whenever there are twice as many as at the last look."""
     count = len(views)
