@@ -102,7 +102,7 @@ class Sharing(Recorded):
             view = tensor.view_as(tensor)
         made._value, made._node = view._value, view._node
         made._requires_grad, made._extra = view._requires_grad, view._extra
-        take_place(view, made)
+        take_place(view, made, "Alias")
         if made._node is not None and made._requires_grad:
             Labelled.on(made._node, "AliasBackward0")
         return made

@@ -125,10 +125,14 @@ def note_view(source: Any, made: Any, op: Op, params: dict[str, Any]) -> None:
     pruned(more.views).append(weakref.ref(made))
 
 
-def take_place(view: Any, made: Any) -> None:
-    """Let ``made``, which has the record of a view, be among the views of its base: changes reach it from there."""
+def take_place(view: Any, made: Any, word: str) -> None:
+    """Let ``made``, which has the record of a view, be among the views of its base: changes reach it from there.
+
+    Messages call what it comes from by ``word``.
+    """
     known = view_of(view)
     if known is not None:
+        known.place = (0, word)
         pruned(known.base.more().views).append(weakref.ref(made))
 
 
