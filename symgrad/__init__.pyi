@@ -525,6 +525,8 @@ def gcd_(input: Operand, other: Operand) -> Tensor:
     """``gcd`` in place: the tensor is changed and returned."""
 def ge(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input >= other entry by entry; no derivative."""
+def geqrf(A: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
+    """R, with the vectors of the reflections that ``householder_product`` takes below it, and their factors."""
 def ger(input: Operand, vec2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix input_i · vec2_j of two vectors."""
 from symgrad.tensor.questions import get_default_device as get_default_device

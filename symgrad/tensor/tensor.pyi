@@ -475,6 +475,8 @@ class Tensor(Recorded):
         """``ge`` in place: the tensor is changed and returned."""
     def geometric_(self, p: _float, *, generator: Random | None = None) -> Tensor:
         """The number of trials up to the first success of probability ``p``, in place."""
+    def geqrf(self) -> return_types.geqrf:
+        """R, with the vectors of the reflections that ``householder_product`` takes below it, and their factors."""
     def ger(self, vec2: Operand) -> Tensor:
         """The matrix input_i · vec2_j of two vectors."""
     def get_device(self) -> _int:

@@ -140,3 +140,26 @@ def test_cholesky_reads_one_triangle(upper: bool, dtype: str) -> None:
             m.linalg.cholesky_ex(t(turned), upper=upper)[1] for m, t in ((sg, sg.tensor), (torch, torch.tensor))
         )
         assert int(got) == int(want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (5, 5), (2, 6, 3), (0, 3), (2, 0, 3)])
+def test_reflections_of_qr(shape: Any, dtype: str) -> None:
+    """geqrf gives what orgqr takes; neither library has a derivative of it."""
+    x = np.random.default_rng(1).normal(size=shape).astype(dtype)
+    ours, theirs = (t.geqrf(t.tensor(x)) for t in (sg, torch))
+    tolerance = 1e-5 if dtype in ("float32", "complex64") else 1e-12
+    for a, b in zip(ours, theirs, strict=True):
+        alike(a, b, tolerance)
+    alike(ours.tau, theirs.tau, tolerance)
+
+
+def test_reflections_of_qr_have_no_derivative() -> None:
+    for t in (sg, torch):
+        x = t.eye(2).requires_grad_()
+        with pytest.raises(RuntimeError, match="the derivative for 'geqrf' is not implemented"):
+            t.geqrf(x)[0].sum().backward()
+        with t.no_grad():
+            assert not t.geqrf(x).a.requires_grad
+        with pytest.raises(RuntimeError, match=r"torch.geqrf: input must have at least 2 dimensions"):
+            t.geqrf(t.ones(3))

@@ -17,6 +17,7 @@ _FIELDS = {
     "U S V": "svd",
     "Q R": "qr linalg_qr",
     "P L U": "linalg_lu lu_unpack",
+    "a tau": "geqrf",
     "LU pivots": "linalg_lu_factor",
     "LU pivots info": "linalg_lu_factor_ex",
     "L info": "linalg_cholesky_ex",

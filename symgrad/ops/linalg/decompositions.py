@@ -361,6 +361,32 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return out if increasing else flip(out, (-1,))
 
 
+@front("geqrf", words={"input": "A"})
+@refusing({"bui": "geqrf_cpu"})
+def geqrf(A: Any) -> Named:
+    """R, with the vectors of the reflections that ``householder_product`` takes below it, and their factors.
+
+    torch has no derivative of it: ``AutogradError`` for what requires grad, outside of ``no_grad``.
+
+    >>> import symgrad as sg
+    >>> A = sg.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> packed, tau = sg.geqrf(A)
+    >>> sg.allclose(sg.orgqr(packed, tau) @ packed.triu(), A)
+    True
+    """
+    if len(shape_of(A)) < 2:
+        raise ShapeError("torch.geqrf: input must have at least 2 dimensions.")
+    if getattr(A, "requires_grad", False) and clone(A).requires_grad:  # which it is not under no_grad()
+        raise AutogradError("the derivative for 'geqrf' is not implemented: Q and R of linalg.qr have one.")
+    value = values_of(A)
+    if not value.size:
+        parts = (np.zeros_like(value), np.zeros((*value.shape[:-2], min(value.shape[-2:])), value.dtype))
+    else:
+        packed, tau = np.linalg.qr(value, mode="raw")
+        parts = (np.swapaxes(packed, -1, -2), tau)
+    return named("geqrf")(wrapped_like(A, part.astype(value.dtype, copy=False)) for part in parts)
+
+
 @in_linalg
 @front("orgqr", words={"input": "A", "input2": "tau"})
 @refusing({"bui": "orgqr_cpu"})
