@@ -140,6 +140,10 @@ JACOBIANS = {
         (r"\operatorname{diag}\left(x\right) A - x x^{\top} \left(A + A^{\top}\right) + "
         r"\operatorname{diag}\left(A x - x^{\top} A x\right)"),
     ),
+    "entries of vectors": (
+        sg.func.hessian(lambda X, a, b: (a @ X @ b) ** 2), None, ("nm", "n", "m"), {},
+        r"2 \left[a_{i} b_{j} a_{k} b_{l}\right]_{i j k l}",
+    ),
     "a risk": (
         sg.func.hessian(lambda w, S: sg.sqrt(w @ S @ w)), None, ("n", "S"), {},
         (r"\frac{1}{4 \sqrt{w^{\top} S w}} \left(2 \left(S + S^{\top}\right) - \frac{1}{w^{\top} S w} "

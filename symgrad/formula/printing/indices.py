@@ -71,7 +71,10 @@ def index_notation(w: Writer, t: Term) -> Piece | None:
         else:
             free.append(name[x])
     lead = Piece("s")
-    for arg, row in zip(t.args, inputs, strict=True):
+    pairs = list(zip(t.args, inputs, strict=True))
+    if all(len(row) == 1 and row[0] in output for row in inputs):
+        pairs.sort(key=lambda pair: output.index(pair[1][0]))  # entries of vectors in the order of their indices
+    for arg, row in pairs:
         if _is_delta(arg) and any(set(row) & set(y) for x, y in zip(t.args, inputs, strict=True) if not _is_delta(x)):
             deltas.append(_delta([name[x] for x in row]))
             continue

@@ -121,11 +121,15 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
             if g.labels or g.power != int(g.power):
                 continue
             unit = 1 if g.power * f.power > 0 else -1
-            if not any(x.base is g.base and x.power * unit < 0 for q in inside.terms for x in q.factors):
+            met = [x.power for q in inside.terms for x in q.factors if x.base is g.base and x.power * unit < 0]
+            if not met:
                 continue
             into = Factor(g.base, (), unit)
             wide = [merged(Product(q.coef, [*q.factors, into], q.out, q.decimal), run) for q in inside.terms]
-            bracket = run.product(run.sum_of(wide, inside.shape)) if cost(wide) <= cost(inside.terms) else None
+            # J(aJ^(-5/3) + b) is aJ^(-2/3) + bJ: beside a root the factor is gone in front.
+            gone = g.power == unit * f.power and any(x != int(x) for x in met)
+            short = cost(wide) <= cost(inside.terms) + gone
+            bracket = run.product(run.sum_of(wide, inside.shape)) if short else None
             if bracket is None or not bracket.coef or not bracket.elementwise:
                 continue
             names = dict(zip(bracket.out, f.labels, strict=True))
