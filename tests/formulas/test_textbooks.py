@@ -126,6 +126,16 @@ ONES = {
         r"\end{aligned}"),
     ),
 }  # fmt: skip
+RANGES = {
+    "a valley": (
+        lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum(), "x", ("n",), {},
+        ("\\begin{aligned}\n"
+        r"t_{1} &= x_{[1:]} - x_{[:-1]}^{\odot 2} \\" "\n"
+        r"& 200 \begin{bmatrix} 0 \\ t_{1} \end{bmatrix} - 2 \begin{bmatrix} 200 x_{[:-1]} \odot t_{1} + 1 - x_{[:-1]} "
+        r"\\ 0 \end{bmatrix}" "\n"
+        r"\end{aligned}"),
+    ),
+}  # fmt: skip
 NORMS = {
     "stress of a deviator": (
         lambda s: sg.sqrt(3 / 2 * ((s - sg.trace(s) / len(s) * identity(len(s))) ** 2).sum()), "s", ("kk",), {},
@@ -157,7 +167,7 @@ JACOBIANS = {
         r"2 \left(x^{\top} b\right) x\right)^{\top} \end{bmatrix}"),
     ),
 }  # fmt: skip
-CASES = RESOLVENTS | MEANS | ONES | NORMS | JACOBIANS
+CASES = RESOLVENTS | MEANS | ONES | RANGES | NORMS | JACOBIANS
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -55,8 +55,10 @@ def _may_have_one(t: Term) -> bool:
 
 
 def is_entry(t: Term, named: Container[Term] = ()) -> bool:
-    """Whether a part is an entry or a row of a symbol or of a named part, which is as short as a name of its own."""
-    while t.op.name == "select" or (t.op.name == "getitem" and len(t.args) == 1 and t.ndim == 0):
+    """Whether a part is an entry or a row of a symbol or of a named part, or a range of a vector: short as a name."""
+    while t.op.name == "select" or (
+        t.op.name in ("getitem", "narrow") and len(t.args) == 1 and (not t.ndim or t.args[0].ndim == 1)
+    ):
         (t,) = t.args
         if not t.args or t in named:
             return True

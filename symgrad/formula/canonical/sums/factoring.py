@@ -20,7 +20,7 @@ from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.gathering import gathered, summed_together
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.writing import components
-from symgrad.formula.term import SIZE, SYMBOL, postorder
+from symgrad.formula.term import SIZE, SYMBOL, Term, postorder
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -388,7 +388,7 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) 
     if not sums[0] and len(set(factor.labels)) == 2 and _sums_itself(form, group):
         return 0  # P ⊙ A - diag((A ⊙ P)1)P stays, not P ⊙ (A - (A ⊙ P)11ᵀ)
     # x - a ⊙ x stays, x - cx is (1 - c)x, X - diag(a)X is diag(1 - a)X, and b ⊙ (x - a ⊙ x) is b ⊙ x ⊙ (1 - a).
-    kept = bare and factor.labels and factor.base.op is SYMBOL and not sums[0]
+    kept = bare and factor.labels and _is_named(factor.base) and not sums[0]
     kept = kept and not (beside and len(group) == len(form.terms))
     if kept and _rest_axes(form, group) == sorted({form.terms[group[0].term].out.index(x) for x in factor.labels}):
         return 0
@@ -396,6 +396,11 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) 
     open_already = all(_is_bracket(_others(form.terms[use.term], use), run) for use in group)
     bracket = 2 * (len(group) < len(form.terms) and not counts and not open_already)
     return weight * (len(group) - 1) - bracket
+
+
+def _is_named(base: Term) -> bool:
+    """Whether an array is a symbol, or a range of one."""
+    return base.op is SYMBOL or (base.op.name in ("getitem", "narrow") and base.args[0].op is SYMBOL)
 
 
 def _is_bracket(factors: Sequence[Factor], run: Canonicaliser) -> bool:
