@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import FunctionType as _FunctionType
 from typing import Any
 
 from symgrad import autograd, random, switches
@@ -62,9 +63,9 @@ from symgrad.dtype_objects import (
 from symgrad.dtypes import finfo, iinfo, set_default_dtype
 from symgrad.guesses import IN_MODULE as _GUESSES
 from symgrad.ops.rules.kinks import conventions
-from symgrad.tape import overriding
 from symgrad.tape.forward import dual
 from symgrad.tensor import FUNCTIONS, Tensor, borrowed, creation, legacy, questions, ranges
+from symgrad.tensor.calls import unbound as _unbound
 from symgrad.tensor.docstrings import illustrate as _illustrate
 from symgrad.tensor.facts import Shape as Size
 
@@ -139,17 +140,17 @@ _ROOMS_OF_NAMES = ("func", "autograd", "linalg", "nn.functional", "special", "ff
 _ROOMS = (borrowed, creation, legacy, questions, random, ranges, switches)
 globals().update(FUNCTIONS)
 globals().update({name: getattr(room, name) for room in _ROOMS for name in room.__all__})
-
-
-def _look() -> None:
-    """Let functions that make a tensor like another ask the class of that; those of the table know by themselves."""
-    likes = [name for name in globals() if name.endswith("_like")]
-    globals().update({name: overriding.looking(None, globals()[name]) for name in likes})
-
-
-overriding.when_used(_look)
 for _name, _found in tuple(globals().items()):
     _illustrate(f"symgrad.{_name}", _found)
+_SETTINGS = ("fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state")
+globals().update(
+    {
+        name: _unbound(globals()[name], asks=name.endswith("_like"))
+        for room in (borrowed, creation, random, ranges)
+        for name in room.__all__
+        if isinstance(globals()[name], _FunctionType) and name not in _SETTINGS
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from symgrad.tape.record import BETWEEN
 from symgrad.tape.threads import ThreadState
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def looking(public: Any, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         return dispatched(call if public is None else public, found, args, kwargs)
 
+    BETWEEN.add(getattr(call, "__code__", None))
     return call
 
 

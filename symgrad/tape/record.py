@@ -215,9 +215,15 @@ def root_of(tensor: Any) -> Any:
     return tensor if tensor._node is None else tensor._node
 
 
+BETWEEN: set[Any] = set()
+"""The code of what may stand between a function and its caller."""
+
+
 def call_site(depth: int) -> Any:
     """Where the caller stands, cheaply: its code object and instruction; the name is read from it when needed."""
-    frame = sys._getframe(depth + 1)
+    frame: Any = sys._getframe(depth + 1)
+    while frame.f_code in BETWEEN and frame.f_back is not None:
+        frame = frame.f_back
     return (frame.f_code, frame.f_lasti)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
 from symgrad.tape.overriding import dispatched, looking, unasked, when_used
+from symgrad.tape.record import BETWEEN
 from symgrad.tape.signatures import otherwise
 from symgrad.tape.standins import among, inner
 
@@ -87,6 +88,33 @@ def _of_others(call: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str
         return call(*args[1:], **kwargs)
     found = unasked(args, kwargs)
     return dispatched(call, found, args, kwargs) if found else _MISSING
+
+
+def unbound(function: Callable[..., Any], asks: bool = False) -> Callable[..., Any]:
+    """A public function that makes tensors, which does not bind where it is an attribute of a class.
+
+    ``asks``: it asks the class of the tensor that it is given, as functions of the table do.
+    """
+    own = function
+
+    def look() -> None:
+        nonlocal function
+        function = looking(call, own)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except FAILED:
+            if _bound(function, args):
+                return call(*args[1:], **kwargs)
+            raise
+
+    BETWEEN.add(getattr(call, "__code__", None))
+    call.__module__ = "symgrad"
+    if asks:
+        when_used(look)
+    return call
 
 
 def explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:

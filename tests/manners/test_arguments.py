@@ -205,6 +205,29 @@ def test_functions_that_classes_keep_do_not_bind(t, call):
         Inner().matmul(x)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.zeros(3)", "self.ones(2, 2)", "self.eye(2)", "self.tensor([1.0, 2.0])", "self.full((2,), 3.0)",
+        "self.arange(3)", "self.linspace(0, 1, 3)", "self.as_tensor([1.0])", "self.zeros((2, 1), dtype=t.float64)",
+        "self.zeros_like(t.ones(2))", "self.rand(2).shape", "self.randint(0, 1, (2,))",
+    ],
+)  # fmt: skip
+def test_functions_that_make_tensors_do_not_bind(t, call):
+    class Maker:
+        zeros, ones, eye, tensor, full, arange = t.zeros, t.ones, t.eye, t.tensor, t.full, t.arange
+        linspace, as_tensor, zeros_like, rand, randint = t.linspace, t.as_tensor, t.zeros_like, t.rand, t.randint
+
+    class Inner(Maker):
+        pass
+
+    alone = eval(call, {"t": t, "self": vars_of(Maker)})  # noqa: S307
+    made = eval(call, {"t": t, "self": Inner()})  # noqa: S307
+    assert getattr(made, "tolist", lambda: made)() == getattr(alone, "tolist", lambda: alone)()
+    with pytest.raises((TypeError, RuntimeError)):
+        Inner().full(3)
+
+
 def vars_of(kept):
     return SimpleNamespace(**{name: value for name, value in vars(kept).items() if not name.startswith("_")})
 
