@@ -150,6 +150,13 @@ JACOBIANS = {
         (r"\operatorname{diag}\left(x\right) A - x x^{\top} \left(A + A^{\top}\right) + "
         r"\operatorname{diag}\left(A x - x^{\top} A x\right)"),
     ),
+    "information of a partial likelihood": (
+        lambda b, X, R, d: sg.func.hessian(lambda b: -(d * (X @ b - sg.log(R @ sg.exp(X @ b)))).sum())(b),
+        None, ("m", "nm", "+nn", "+n"), {},
+        (r"X^{\top} \left(\operatorname{diag}\left(e^{X b} \odot R^{\top} \frac{d}{R e^{X b}}\right) - "
+        r"\operatorname{diag}\left(e^{X b}\right) R^{\top} \operatorname{diag}\left(\frac{d}{\left(R e^{X b}\right)^{"
+        r"\odot 2}}\right) R \operatorname{diag}\left(e^{X b}\right)\right) X"),
+    ),
     "entries of vectors": (
         sg.func.hessian(lambda X, a, b: (a @ X @ b) ** 2), None, ("nm", "n", "m"), {},
         r"2 \left[a_{i} b_{j} a_{k} b_{l}\right]_{i j k l}",

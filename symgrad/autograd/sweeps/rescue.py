@@ -21,13 +21,14 @@ from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
 from symgrad.ops.rules.kinks import keeps_nan
+from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, root_of, value_of
 from symgrad.tape.watching.watch import WATCH, watching
-from symgrad.tensor.creation import eye
+from symgrad.tensor.creation import eye, full
 
 _MOST_NODES = 20_000
 """Larger graphs are left as they are: a nan is no reason to stand still for minutes."""
@@ -173,8 +174,9 @@ class _Program:
             found = _respelled(found)
             if not recorded:
                 return evaluate(accurate([found])[0], values, self._sizes())
-            known = evaluate(found, values, self._sizes())
-            return evaluate(accurate([found])[0], values, self._sizes()) if is_lost(value_of(known)) else known
+            sizes = self._sizes()
+            known = evaluate(found, values, sizes, _constants(found, sizes) if _read_as_formula() else {})
+            return evaluate(accurate([found])[0], values, sizes) if is_lost(value_of(known)) else known
         except SymgradError:
             return None
 
@@ -182,13 +184,23 @@ class _Program:
         """The Jacobian of the one output by what is at an edge, as a tensor with history; None where none arrives."""
         if id(edge) not in self.reading.terms:
             return None
-        found = jacobian(self.outputs[0], self.reading[edge])
-        # Rows of the identity are tensors, so that they are no unknown constants in formulas.
-        units = {t: eye(t.shape[0], dtype=t.dtype) for t in postorder([found]) if _is_identity(t)}
-        return evaluate(found, self.values, self._sizes(), units)
+        found, sizes = jacobian(self.outputs[0], self.reading[edge]), self._sizes()
+        return evaluate(found, self.values, sizes, _constants(found, sizes))
 
     def _sizes(self) -> dict[str, int]:
         return {letter: Size(n) for n, letter in self.reading.letters.items()}
+
+
+def _constants(root: Term, sizes: dict[str, int]) -> dict[Term, Any]:
+    """The identities and the arrays of one number in a term, as tensors: arrays would be unknown to its formula."""
+    found = {}
+    for t in postorder([root]):
+        if _is_identity(t):
+            found[t] = eye(t.shape[0], dtype=t.dtype)
+        elif t.op.name == "full" and t.shape:
+            shape = tuple(size_value(s, sizes) for s in t.shape)
+            found[t] = full(shape, t.params["value"], dtype=t.dtype)
+    return found
 
 
 def _is_identity(term: Term) -> bool:
