@@ -11,7 +11,16 @@ tangent of input ``i`` forward with the same signature.  What a rule *names* say
 an argument it never reads is not saved, and one whose name starts with ``like`` is read for its shape and dtype only.
 """
 
-from symgrad.op.carriers import carrier_of, is_complex, register_carrier, shape_of
+from symgrad.op.carriers import (
+    carrier_of,
+    fixed,
+    fixed_length,
+    is_complex,
+    length_of,
+    of_this_length,
+    register_carrier,
+    shape_of,
+)  # fmt: skip
 from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, primitive
 from symgrad.op.folds import folded
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
@@ -21,7 +30,7 @@ from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 
 __all__ = [
     "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Op", "Rule", "Spec", "broadcast_shapes", "by_kind",
-    "carrier_of", "elementwise", "family", "folded", "front", "inexact", "is_complex", "lookup", "multilinear",
-    "primitive", "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
-    "with_numpy_names",
+    "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded", "front", "inexact", "is_complex",
+    "length_of", "lookup", "multilinear", "of_this_length", "primitive", "publish", "refusal", "refusing", "register",
+    "register_carrier", "scales", "shape_of", "title", "with_numpy_names",
 ]  # fmt: skip

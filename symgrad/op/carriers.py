@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +52,30 @@ def is_complex(*values: Any) -> bool:
         elif isinstance(getattr(value, "number", value), complex) or getattr(value, "weak_complex", False):
             return True
     return False
+
+
+def length_of(x: Any, axis: int) -> Any:
+    """The length of an axis for arithmetic; that of a tensor remembers its steps, as the numbers of users do.
+
+    The program of a recorded graph holds where the numbers are the same that were made of its sizes.
+    """
+    return (x.shape if hasattr(x, "raw_shape") else shape_of(x))[axis]
+
+
+def of_this_length(x: Any, axis: int, numbers: Iterable[int]) -> list[int]:
+    """Numbers for parameters of ops that are others where the axis has another length."""
+    length = length_of(x, axis)
+    return [length.standing_for(n) for n in numbers] if hasattr(length, "standing_for") else list(numbers)
+
+
+def fixed(number: Any) -> Any:
+    """What was made of sizes as a number, by which a function goes its way: its program holds where it is the same."""
+    return number.fixed() if hasattr(number, "fixed") else number
+
+
+def fixed_length(x: Any, axis: int) -> Any:
+    """The length of an axis for a function that does something else at every length."""
+    return fixed(length_of(x, axis))
 
 
 def shape_of(x: Any) -> tuple[Any, ...]:

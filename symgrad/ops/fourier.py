@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, front, is_complex, length_of, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import complex_of, conj, real
@@ -83,7 +83,11 @@ def _sized(x: Any, sizes: Sequence[int | None], dims: Sequence[int]) -> Any:
         if size is not None and size != -1:
             if size < 1:
                 raise ShapeError(f"Invalid number of data points ({size}) specified")
-            change[dim] = (0, size - shape_of(x)[dim])
+            have = length_of(x, dim)
+            if size < have:
+                x = narrow(x, dim, 0, have - (shape_of(x)[dim] - size))
+            else:
+                change[dim] = (0, fixed(size - have))
     return pad_axes(x, change) if change else x
 
 
@@ -122,21 +126,21 @@ def _r2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
     sizes, dims = _axes(x, s, dim)
     x = _sized(x, sizes, dims)
     out = fourier_op(_complexed(x), dims=dims, inverse=inverse, norm=_norm(norm))
-    return in_rows(narrow(out, dims[-1], 0, shape_of(x)[dims[-1]] // 2 + 1))
+    return in_rows(narrow(out, dims[-1], 0, length_of(x, dims[-1]) // 2 + 1))
 
 
 def _c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
     """The real array that half a spectrum belongs to."""
     sizes, dims = _axes(x, s, dim)
     last = dims[-1]
-    n = sizes[-1] if sizes[-1] not in (None, -1) else 2 * (shape_of(x)[last] - 1)
+    n = sizes[-1] if sizes[-1] not in (None, -1) else 2 * (length_of(x, last) - 1)
     if n < 1:
         raise ShapeError(f"Invalid number of data points ({n}) specified")
     x = _sized(_complexed(x), [*sizes[:-1], n // 2 + 1], dims)
     if len(dims) > 1:
         x = fourier_op(x, dims=dims[:-1], inverse=inverse, norm=_norm(norm))
     rest = n - n // 2 - 1
-    if rest:
+    if fixed(rest):
         # The other half mirrors the first without its ends.
         x = cat([x, conj(flip(narrow(x, last, 1, rest), last))], last)
     return in_rows(real(fourier_op(x, dims=(last,), inverse=inverse, norm=_norm(norm))))
@@ -184,7 +188,7 @@ def _shift(name: str, direction: int) -> Any:
         ndim = len(shape_of(input))
         dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
         axes = [axis_of(d, ndim) for d in dims]
-        return roll(input, [(direction * (shape_of(input)[a] // 2)) for a in axes], axes) if axes else input
+        return roll(input, [(direction * (length_of(input, a) // 2)) for a in axes], axes) if axes else input
 
     call.__name__ = name
     call.__doc__ = f"The zero frequency moved to the {'middle' if direction > 0 else 'start'} of axes."

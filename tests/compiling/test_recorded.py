@@ -128,6 +128,63 @@ PARTS = {
 }
 
 
+INSIDE = {
+    "rfft": lambda A: sg.fft.rfft(A, dim=0).abs().pow(2).sum(),
+    "irfft": lambda A: sg.fft.irfft(sg.fft.fft(A, dim=0), dim=0).pow(3).sum(),
+    "hfft": lambda A: sg.fft.hfft(sg.fft.fft(A, dim=0), dim=0).pow(2).sum(),
+    "fft of more": lambda A: sg.fft.fft(A, 9, 0).abs().pow(2).sum(),
+    "fft of fewer": lambda A: sg.fft.fft(A, 3, 0).abs().pow(2).sum(),
+    "fftshift": lambda A: (sg.fft.fftshift(A) * A * A).sum(),
+    "stft": lambda A: sg.stft(A[:, 0], 4, 2, window=sg.ones(4), return_complex=True).abs().sum(),
+    "cov": lambda A: sg.cov(A.T).pow(2).sum(),
+    "corrcoef": lambda A: sg.corrcoef(A.T).pow(2).sum() * A.sum(),
+    "quantile": lambda A: sg.quantile(A, 0.3, 0).sum(),
+    "nanquantile": lambda A: sg.nanquantile(A, 0.7) * A.sum(),
+    "first chunk": lambda A: A.chunk(2)[0].pow(2).sum(),
+    "second chunk": lambda A: A.chunk(4)[1].pow(2).sum(),
+    "last part": lambda A: A.split(2)[-1].pow(2).sum(),
+    "part of the listed": lambda A: A.split([2, 4])[1].pow(2).sum(),
+    "tensor_split": lambda A: A.tensor_split(3)[1].pow(2).sum(),
+    "cut at": lambda A: A.tensor_split((1, 3))[2].pow(2).sum(),
+    "last of unbind": lambda A: A.unbind(0)[-1].pow(2).sum(),
+    "select": lambda A: A.select(0, -2).pow(2).sum(),
+    "diagonal": lambda A: sg.diagonal(A @ A.T, 1).sum() ** 2 + sg.diagonal(A @ A.T, -2).sum() + sg.diagonal(A, 1).sum(),
+    "max_pool": lambda A: F.max_pool1d(A.T, 3, 2, 1).pow(2).sum() + F.max_pool1d(A.T[:, 1:], 2).sum(),
+    "max_pool, hanging over": lambda A: F.max_pool1d(A.T, 5, 2, ceil_mode=True).pow(2).sum(),
+    "avg_pool": lambda A: F.avg_pool2d(A[None], 2).pow(2).sum() + F.avg_pool1d(A.T[:, 1:], 2).pow(2).sum(),
+    "avg_pool of what is inside": lambda A: F.avg_pool1d(A.T, 3, 1, 1, count_include_pad=False).pow(2).sum(),
+    "adaptive_max_pool": lambda A: F.adaptive_max_pool1d(A.T, 2).pow(2).sum(),
+    "interpolate": lambda A: F.interpolate(A.T[None], scale_factor=2.0, mode="nearest").pow(2).sum(),
+    "reflect": lambda A: F.pad(A.T, (2, 1), mode="reflect").pow(3).sum(),
+    "replicate": lambda A: F.pad(A.T, (2, 1), mode="replicate").pow(3).sum(),
+    "cut by pad": lambda A: F.pad(A.T, (-1, -2)).pow(3).sum(),
+    "pdist": lambda A: F.pdist(A).sum(),
+    "combinations": lambda A: sg.combinations(A[:, 0], 3).prod(1).sum(),
+    "vander": lambda A: sg.vander(A[:, 0]).sum(),
+    "label smoothing": lambda A: F.cross_entropy(A, sg.zeros(A.shape[0], dtype=sg.int64), label_smoothing=0.2),
+    "labels of probabilities": lambda A: F.cross_entropy(A, A.softmax(1)),
+    "batchmean": lambda A: F.kl_div(A.log_softmax(1), (A * A).softmax(1), reduction="batchmean"),
+    "masked_select": lambda A: sg.masked_select(A, A > 0.5).pow(2).sum(),
+}
+
+
+@pytest.mark.parametrize("how", INSIDE)
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_that_functions_make_of_sizes_hold_for_the_program(how):
+    """Half a spectrum, n - 1 of a covariance, ranks of quantiles, what windows leave: they were those of the run."""
+    f, rng = INSIDE[how], np.random.default_rng(0)
+    first = rng.random((6, 4))
+    A = sg.tensor(first, requires_grad=True, name="A")
+    (g,) = sg.autograd.grad(f(A), A, create_graph=True)
+    programs = [(sg.compile(f(A), ["A"]), f), (sg.compile(g, ["A"]), sg.func.grad(f)) if g.requires_grad else None]
+    for program, function in filter(None, programs):
+        assert np.allclose(program(first), function(sg.tensor(first)).detach())
+        for shape in ((5, 4), (7, 4), (8, 4), (9, 8), (8, 5), (12, 4)):
+            x = rng.random(shape)
+            found = outcome(program, x)
+            assert isinstance(found, (ValueError, IndexError)) or np.allclose(found, function(sg.tensor(x)).detach())
+
+
 @pytest.mark.parametrize("how", PARTS)
 def test_sizes_that_say_which_parts_are_taken_hold_for_the_program(how):
     f, rng = PARTS[how], np.random.default_rng(0)

@@ -549,6 +549,8 @@ def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in one axis."""
     check_mask("masked_select", mask)
     shape = broadcast_shapes(tuple(shape_of(mask)), tuple(shape_of(input)))
+    if hasattr(mask, "raw_shape"):
+        return spread(input, shape)[spread(mask, shape)]
     return getitem(spread(input, shape), np.broadcast_to(np.asarray(mask), shape))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, refusal, refusing, sampling, shape_of
+from symgrad.op import Op, fixed_length, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import clone
@@ -303,8 +303,9 @@ def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:
     ordered = sort(x, -1)[0]
     missing = isnan(x)
     last = len(shape_of(x)) - 1
-    count = shape_of(x)[-1] - sum_op(missing, dim=(last,), keepdim=True)
-    top = where(count > 1, count - 1, 0) if skip_nan else shape_of(x)[-1] - 1
+    n = fixed_length(x, last)
+    count = n - sum_op(missing, dim=(last,), keepdim=True)
+    top = where(count > 1, count - 1, 0) if skip_nan else n - 1
     ranks = levels * top
     if interpolation == "lower":
         ranks = floor(ranks)
@@ -313,7 +314,7 @@ def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:
     elif interpolation == "nearest":
         ranks = np.rint(values_of(ranks))
     if not skip_nan:
-        ranks = where(count < shape_of(x)[-1], shape_of(x)[-1] - 1, ranks)
+        ranks = where(count < n, n - 1, ranks)
     below = np.floor(values_of(ranks)).astype(np.int64)
     above = np.ceil(values_of(ranks)).astype(np.int64)
     shape = (*shape_of(x)[:-1], np.broadcast_shapes(below.shape, (1,) * len(below.shape))[-1])

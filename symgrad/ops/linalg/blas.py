@@ -14,7 +14,20 @@ from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, narrowed, promote, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
-from symgrad.op import Op, broadcast_shapes, folded, front, is_complex, primitive, refusal, refusing, sampling, shape_of
+from symgrad.op import (
+    Op,
+    broadcast_shapes,
+    fixed_length,
+    folded,
+    front,
+    is_complex,
+    length_of,
+    primitive,
+    refusal,
+    refusing,
+    sampling,
+    shape_of,
+)  # fmt: skip
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.calls.still import plain_number
@@ -229,7 +242,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
         raise ShapeError(f"pdist only supports 2D tensors, got: {len(shape_of(input))}D")
     if p < 0:
         raise ArgumentError(f"pdist only supports non-negative p values, got {p}")
-    first, second = np.triu_indices(shape_of(input)[0], 1)
+    first, second = np.triu_indices(fixed_length(input, 0), 1)
     return _distance(getitem(input, first) - getitem(input, second), p, 1)
 
 
@@ -379,7 +392,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if aweights is not None:
         weights = aweights if fweights is None else fweights * aweights
     if weights is None:
-        count: Any = shape_of(x)[1]
+        count: Any = length_of(x, 1)
         x = cast(x, get_default_dtype()) if kind_of(x) in "bui" else x
         centred = x - sum_(x, 1, True) / count if shape_of(x)[1] else x
         weighted = centred

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, folded, front, inexact, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, fixed_length, folded, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -336,7 +336,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     from symgrad.ops.reductions.scans import cumprod_op
 
     x = x if shape_of(x) else reshape(x, 1)
-    n = shape_of(x)[-1] if N is None else N
+    n = fixed_length(x, -1) if N is None else N
     ndim = len(shape_of(x))
     if x.dtype.kind in "bui":
         x = cast(x, "int64")  # as products of whole numbers are
@@ -354,7 +354,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise ShapeError(f"x must be a one-dimensional tensor, got shape {tuple(shape_of(x))}.")
     if N is not None and N < 0:
         raise ArgumentError(f"N must be non-negative, got {N}.")
-    N = shape_of(x)[0] if N is None else N
+    N = fixed_length(x, 0) if N is None else N
     if N in (0, 1):
         return clone(narrow(reshape(ones_like(x), -1, 1), 1, 0, N))
     out = vander(x, N=N)

@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, broadcast_shapes, front, multilinear, primitive, sampling, shape_of
+from symgrad.op import Op, Spec, broadcast_shapes, fixed_length, front, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
@@ -283,7 +283,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if offset or shape[a] != shape[b]:
         from symgrad.ops.indexing.getitem import getitem
 
-        rows, columns, _ = _band(tuple(map(int, shape)), int(offset), a, b)
+        if shape[a] == shape[b]:
+            ends = slice(max(offset, 0), min(offset, 0) or None), slice(max(-offset, 0), -max(offset, 0) or None)
+            columns, rows = ends
+        else:
+            sizes = tuple(fixed_length(input, k) if k in (a, b) else n for k, n in enumerate(shape))
+            rows, columns, _ = _band(tuple(map(int, sizes)), int(offset), a, b)
         index = [slice(None)] * len(shape)
         index[a], index[b] = rows, columns
         input = getitem(input, tuple(index))

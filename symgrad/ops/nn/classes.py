@@ -10,7 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, folded, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, folded, length_of, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -226,17 +226,18 @@ def cross_entropy(
         _check_batch(input, target)
         _check_classes(target, input, axis)
         return reduced(label_cross_entropy(input, _one_label(input, target)), reduction)
-    classes, logs = size(input, (axis,)), log_softmax(input, axis)
+    classes: Any = length_of(input, axis) if hasattr(input, "raw_shape") else size(input, (axis,))
+    logs = log_softmax(input, axis)
     along = None if weight is None else reshape(weight, *(1,) * axis, -1, *(1,) * (len(shape_of(input)) - axis - 1))
     if shape_of(target) == shape_of(input) and is_real_floating(target.dtype):
         if ignore_index >= 0:
             raise ArgumentError("ignore_index is not supported for floating point target")
         if label_smoothing:
-            target = target * (1 - label_smoothing) + label_smoothing / classes
+            target = target * (1 - label_smoothing) + label_smoothing * (1 / classes)
         value = -sum_(logs * target if along is None else logs * target * along, axis)
         if reduction != "mean":
             return reduced(value, reduction)
-        return sum_(value) / math.prod(n for k, n in enumerate(shape_of(input)) if k != axis)
+        return sum_(value) / math.prod(length_of(input, k) for k in range(len(shape_of(input))) if k != axis)
     hard = _nll(logs, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return hard
@@ -249,7 +250,7 @@ def cross_entropy(
         smooth = sum_(smooth) / sum_(chosen)
     else:
         smooth = reduced(smooth, reduction)
-    return (1 - label_smoothing) * hard + label_smoothing / classes * smooth
+    return (1 - label_smoothing) * hard + label_smoothing * (1 / classes) * smooth
 
 
 @within("nn.functional")

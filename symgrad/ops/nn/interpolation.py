@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
-from symgrad.op import folded, front, refusing, shape_of
+from symgrad.op import fixed_length, folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import apart
 from symgrad.ops.elementwise.floats import fmod, rounded
@@ -161,6 +161,7 @@ def interpolate(
         raise ArgumentError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    have = tuple(fixed_length(input, 2 + k) for k in range(len(have)))
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[len(have) - 1](input, wanted)
     if mode in ("nearest", "nearest-exact"):

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
-from symgrad.op import Op, elementwise, refusing, shape_of
+from symgrad.op import Op, elementwise, length_of, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import still
@@ -296,7 +296,7 @@ def kl_div(
         raise DtypeError("kl_div: Integral inputs not supported.")
     value = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return sum_(value) / (shape_of(input)[0] if shape_of(input) else 1)
+        return sum_(value) / (length_of(input, 0) if shape_of(input) else 1)
     if reduction == "mean" and size_average is None and reduce is None:
         notice(_BATCHMEAN)
     return reduced(value, reduction_of(reduction, size_average, reduce))

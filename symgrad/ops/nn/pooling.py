@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError
-from symgrad.op import front, refusal, refusing, shape_of
+from symgrad.op import fixed, fixed_length, front, length_of, refusal, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import SPACES, within
 from symgrad.ops.calls.still import values_of
@@ -64,6 +64,8 @@ def _windows(
     for k, count in enumerate(counts):
         need = (count - 1) * steps[k] + gaps[k] * (sizes[k] - 1) + 1
         widths[2 + k] = (pads[k], need - have[k] - pads[k])
+        if steps[k] > 1:  # what windows leave of the axis is cut off, or filled up
+            fixed((length_of(x, 2 + k) + (2 * pads[k] - gaps[k] * (sizes[k] - 1) - 1)) % steps[k])
     demands.windows_fit(have, counts, lead, line)
     return patches(pad_axes(x, widths, value), sizes, steps, gaps), counts
 
@@ -103,6 +105,9 @@ def _avg_pool(rank: int) -> Any:
         seen, counts = _windows(x, sizes, steps, pads, gaps, ceil_mode, 0, lead)
         total = sum_op(seen, dim=tuple(range(2 + rank, 2 + 2 * rank)), keepdim=False)
         by = divisor_override or _divisors(shape_of(x)[2:], counts, sizes, steps, pads, count_include_pad, input.dtype)
+        if isinstance(by, np.ndarray):
+            for k in range(rank):
+                fixed_length(x, 2 + k)
         whole = kind_of(x) in "bui"
         means = cast(div_rounded(total, by, rounding_mode="trunc"), x.dtype) if whole else total / by
         return reshape(means, *lead, *counts)
@@ -226,7 +231,7 @@ def _adaptive_avg(rank: int) -> Any:
         if target == (1,) * rank:
             return mean(input, tuple(range(-rank, 0)), True)
         for k, count in enumerate(target):
-            ends = np.array(_cells(shape_of(x)[2 + k], count), np.int64).reshape(-1, 2)
+            ends = np.array(_cells(fixed_length(x, 2 + k), count), np.int64).reshape(-1, 2)
             width = ends[:, 1:] - ends[:, :1]
             steps = np.arange(width.max(initial=1))
             weights = np.where(steps < width, 1 / width, 0)
@@ -260,7 +265,7 @@ def _adaptive_max(rank: int) -> Any:
     def call(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         target = _target(name, output_size, input, rank)
         x, lead = _planes(placed(input), rank)
-        have = shape_of(x)[2:]
+        have = [fixed_length(x, 2 + k) for k in range(rank)]
         index = []
         for k, count in enumerate(target):
             cells = _cells(have[k], count)

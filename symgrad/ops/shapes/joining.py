@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, front, length_of, of_this_length, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.shaping import axis_of, reshape_op, shape_text, unsqueeze_op, zeros_like
@@ -276,7 +276,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     dim = axis_of(dim, len(shape))
     if not -shape[dim] <= index < shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return select_op(input, dim=dim, index=index % shape[dim])
+    return select_op(input, dim=dim, index=index % length_of(input, dim) if index < 0 else index)
 
 
 @front("unbind", op=select_op)
@@ -286,7 +286,8 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     axis = axis_of(dim, len(shape))
-    return tuple([select_op(input, dim=axis, index=k) for k in range(shape[axis])])
+    places = of_this_length(input, axis, range(shape[axis]))
+    return tuple([select_op(input, dim=axis, index=k) for k in places])
 
 
 @front("split", op=narrow_op, words={"tensor": "input", "split_size": "split_size_or_sections"})
@@ -302,8 +303,16 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
     fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
+    if sizes and total:
+        # Of another length, the last range is another one.
+        return _ranges(input, axis, sizes, [*sizes[:-1], *of_this_length(input, axis, sizes[-1:])])
+    return _ranges(input, axis, sizes, sizes)
+
+
+def _ranges(x: Any, axis: int, sizes: Sequence[int], lengths: Sequence[int]) -> tuple[Any, ...]:
+    """Ranges of an axis one after another; ``lengths`` are ``sizes``, some of which remember what they are made of."""
     starts = map(int, itertools.accumulate(sizes, initial=0))
-    return tuple([narrow_op(input, dim=axis, start=s, length=n) for s, n in zip(starts, sizes, strict=False)])
+    return tuple([narrow_op(x, dim=axis, start=s, length=n) for s, n in zip(starts, lengths, strict=False)])
 
 
 @front("chunk", op=narrow_op)
@@ -314,5 +323,8 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         raise ShapeError("chunk expects at least a 1-dimensional tensor")
     if chunks < 1:
         raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    total = shape[axis_of(dim, len(shape))]
-    return split(input, -(-total // chunks) if total else [0] * chunks, dim)
+    axis = axis_of(dim, len(shape))
+    total = shape[axis]
+    part = -(-total // chunks)
+    sizes = [min(part, total - k) for k in range(0, total, part)] if total else [0] * chunks
+    return _ranges(input, axis, sizes, of_this_length(input, axis, sizes))

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, front, length_of, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import placed
@@ -56,7 +56,7 @@ def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
     grown = [(0, 0)] * len(shape_of(x))
     for axis, (before, after) in widths.items():
         if before < 0 or after < 0:
-            left = shape_of(x)[axis] + min(before, 0) + min(after, 0)
+            left = length_of(x, axis) + min(before, 0) + min(after, 0)
             if left < 0:
                 raise ShapeError(
                     f"narrow(): length must be non-negative. The widths {(before, after)} cut more than axis {axis} of "
@@ -110,7 +110,7 @@ def _bordered(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
 
 
 def _border(x: Any, axis: int, width: int, mode: str, left: bool) -> Any:
-    size = shape_of(x)[axis]
+    size = length_of(x, axis)
     if mode == "circular":
         return narrow(x, axis, size - width if left else 0, width)
     if mode == "reflect":

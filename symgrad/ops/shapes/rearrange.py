@@ -15,7 +15,18 @@ import numpy as np
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, broadcast_shapes, front, lookup, primitive, refusal, sampling, shape_of
+from symgrad.op import (
+    Op,
+    broadcast_shapes,
+    fixed_length,
+    front,
+    lookup,
+    of_this_length,
+    primitive,
+    refusal,
+    sampling,
+    shape_of,
+)  # fmt: skip
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.indexing.getitem import getitem, index_select
 from symgrad.ops.linalg.matrices import diag_embed
@@ -319,7 +330,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     _vector(input)
     if r < 0:
         raise ArgumentError(f"Expect a non-negative number, but got {r}")
-    n = shape_of(input)[0]
+    n = fixed_length(input, 0)
     if not r:
         return getitem(input, np.zeros(0, np.int64))
     return getitem(input, _choices(n, r, 0 if with_replacement else 1))
@@ -378,7 +389,9 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     else:
         ends = list(cuts)
     bounds = [range(total)[slice(a, b)] for a, b in itertools.pairwise([0, *ends, total])]
-    return tuple(narrow(input, axis, part.start if len(part) else 0, len(part)) for part in bounds)
+    lengths, first = [len(part) for part in bounds], 0 if isinstance(cuts, int) else len(bounds) - 1
+    lengths[first:] = of_this_length(input, axis, lengths[first:])
+    return tuple(narrow(input, axis, p.start if p else 0, n) for p, n in zip(bounds, lengths, strict=True))
 
 
 def _axis_split(name: str, axis: int, least: int) -> Any:

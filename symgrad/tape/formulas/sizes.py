@@ -368,6 +368,17 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         made.steps = steps
         return made
 
+    def standing_for(self, value: int) -> Size:
+        """A number that is another one at every other size."""
+        return Size(value, self.factors, (("sub", int.__int__(self) - value),))
+
+    def fixed(self) -> int:
+        """The number, noted as asked for."""
+        plain = int.__int__(self)
+        if not _ASKED.runs:  # who watches runs the function at other sizes, too
+            _ASKED.lately.append((next(sequence), Comparison("eq", self, plain, True)))
+        return plain
+
     def __int__(self) -> int:
         plain = int.__int__(self)
         if self.steps and sys._getframe(1).f_code.co_filename.startswith(_COUNTING):
