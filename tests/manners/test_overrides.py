@@ -279,6 +279,15 @@ def test_parameters_of_the_class(t):
     assert p.grad.tolist() == [2.0, 2.0]
 
 
+def test_parameters_of_the_class_in_one_vector(t):
+    class Length(t.Tensor):
+        pass
+
+    p = t.nn.Parameter(Length([[1.0], [2.0]]))
+    whole = t.nn.utils.parameters_to_vector([p])
+    assert [type(whole), whole.tolist()] == [Length, [1.0, 2.0]]
+
+
 def test_units_are_carried_along(t):
     class Quantity(t.Tensor):
         @staticmethod

@@ -8,9 +8,9 @@ from typing import Any
 
 from symgrad.errors import AutogradError
 from symgrad.linalg import vector_norm
-from symgrad.ops.shapes.joining import cat, stack
+from symgrad.ops.shapes.joining import stack
 from symgrad.tape.modes import no_grad
-from symgrad.tensor import Tensor
+from symgrad.tensor import FUNCTIONS, Tensor
 from symgrad.tensor.creation import tensor
 
 __all__ = [
@@ -125,7 +125,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     >>> sg.nn.utils.parameters_to_vector([sg.ones(1, 2), sg.zeros(1)])
     tensor([1., 1., 0.])
     """
-    return cat([p.reshape(-1) for p in parameters])
+    return FUNCTIONS["cat"]([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
