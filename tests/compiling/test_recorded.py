@@ -254,9 +254,10 @@ def test_sizes_that_stay_sizes_leave_the_program_of_a_graph_open():
         lambda A: A.sum() / np.sqrt(A.shape[0]),
         lambda A: A.sum() / np.sqrt(A.numel()),
         lambda A: A.sum() / np.prod(A.shape) + A.mean() * np.prod(A.shape[1:]),
+        lambda A: A.sum() * np.multiply(0.5, A.shape[0]) + A.mean() * np.true_divide(2.0, A.shape[1]),
         lambda A: A.sum() * math.floor(A.shape[0] / 2) + math.ceil(A.shape[1] / 2) / np.multiply(A.shape[1], 3),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_what_numpy_makes_of_sizes_follows_them(f):
     A = sg.tensor(np.random.default_rng(0).random((6, 4)), requires_grad=True)

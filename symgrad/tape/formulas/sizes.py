@@ -312,7 +312,12 @@ class _Made:
         step = _OF_NUMPY.get(ufunc)
         if step is not None and method == "__call__" and not options and all(map(_in_python, inputs)):
             try:
-                return step(*inputs)
+                if isinstance(inputs[0], _Made):
+                    return step(*inputs)
+                # Python's float on the left would take the size for any whole number.
+                turned = getattr(_Made, f"__r{step.__name__}__", None)
+                if turned is not None:
+                    return turned(inputs[1], inputs[0])
             except (ZeroDivisionError, OverflowError):
                 pass  # of which NumPy makes infinity
         return getattr(ufunc, method)(*plain_numbers(inputs, 2), **options)
