@@ -48,8 +48,8 @@ def _is_product(term: Term) -> bool:
     if term.op is not einsum_op:
         return term.op.name == "matmul" and term.ndim == 2
     (first, second), output = term.params["inputs"], term.params["output"]
-    rows = len(first) == len(second) == len(output) == len(set(first + second)) - 1
-    return rows and first[1] == second[0] and output == (first[0], second[1])
+    matrices = len(first) == len(second) == len(output) == 2 and len(set(first + second)) == 3
+    return matrices and first[1] == second[0] and output == (first[0], second[1])
 
 
 def _made(term: Term, x: Term, w: Term) -> Term | None:
