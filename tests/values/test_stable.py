@@ -167,6 +167,14 @@ def test_eager_derivatives_where_a_logarithm_has_lost_its_argument(f, slope, sec
     np.testing.assert_allclose(products.detach().numpy(), second * v, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("x", [1e-200, 1e158, 1e200])
+def test_reciprocals_whose_squares_are_no_numbers(x):
+    """d log(3/x)/dx is -1/x: it was 0 at 1e200, and had five digits at 1e158."""
+    leaf = sg.tensor(x, requires_grad=True, dtype=sg.float64)
+    sg.log(3 / leaf).backward()
+    np.testing.assert_allclose(leaf.grad.item(), -1 / x, rtol=1e-15)
+
+
 def test_programs_do_not_divide_by_what_overflows_alone():
     """-2 s/m³ was s · (-2/m³) in the program of the gradient of s/m², which was nan or of another size for kurtosis."""
 

@@ -20,6 +20,7 @@ from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
+from symgrad.ops.elementwise.select import where
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.below import nodes_below
@@ -81,19 +82,22 @@ class Rescue:
         if not isinstance(self._program, _Program):
             return g
         everywhere = everywhere and not self._program.chooses
-        if not (everywhere or self.beyond or is_lost(value)):
+        beyond = self.beyond and self._program.respells
+        if not (everywhere or beyond or is_lost(value)):
             return g
         found = self._program.gradient(edge, recorded)
         if found is not None and not isinstance(found, Recorded):  # a plain number, where the formula is a constant
             found = np.broadcast_to(found, value.shape).astype(value.dtype)[()]
         if everywhere:
             return g if found is None else found
-        lost = np.ones_like(value, bool) if self.beyond else ~np.isfinite(value)
+        lost = np.ones_like(value, bool) if beyond else ~np.isfinite(value)
         plain = value_of(found)
         known = plain is not None and lost & np.isfinite(plain)
         if not np.any(known):  # entries outside of the domain stay nan beside others
             return g
-        return found if recorded else np.where(known, plain, value).astype(value.dtype)[()]
+        if recorded:
+            return found if self._program.respells else where(known, found, g)
+        return np.where(known, plain, value).astype(value.dtype)[()]
 
 
 def read_blocks(out: Any, variables: Sequence[Any]) -> list[Any] | None:
@@ -156,6 +160,8 @@ class _Program:
         self.outputs = [reading[root_of(t)] for t in outputs]
         # Zeros of branches that are not taken go with the steps that were written.
         self.chooses = any(t.op.structural is not None for t in postorder(self.outputs))
+        # Without another spelling for derivatives, those that are numbers are right as they are.
+        self.respells = any(map(respelled, postorder(self.outputs)))
         self.seeds = []
         for k, (out, seed) in enumerate(zip(self.outputs, seeds, strict=True)):
             self.seeds.append(symbol(f"_seed{k}", out.shape, out.dtype))

@@ -50,8 +50,10 @@ def _product_plus(a: Any, b: Any, c: Any) -> Any:
 
 
 def by_divisor(g: Any, x: Any, y: Any) -> Any:
-    """-(g x)/y², from the rounded 1/y."""
+    """-(g x)/y², from the rounded 1/y; in double precision without 1/y², which leaves the range of numbers first."""
     inverse = 1 / y
+    if getattr(inverse, "dtype", None) == np.float64:
+        return -(g * x) * inverse * inverse
     return -(g * x) * (inverse * inverse)
 
 
