@@ -24,6 +24,9 @@ WIDEST = 5
 OPENED = 12
 """Terms that a sum may have when all its brackets are multiplied out."""
 
+LONGEST_OPENED = 80
+"""Length of such a sum: what is longer comes out no shorter than it was, and takes the time of ten formulas."""
+
 _FUNCTIONS = frozenset({"exp", "cosh", "cos", "sigmoid", "pow"})
 """Functions that meet their own kind in a sum and cancel there."""
 
@@ -348,7 +351,8 @@ def opened(form: Form, run: Canonicaliser) -> Form | None:
             waiting += reversed(substituted(p, found, run.insides[found.base], run))
         if len(done) + len(waiting) > OPENED or run.steps <= 0:
             return None
-    return Form(run.sum_of([p for p in done if p.coef], form.shape).terms, form.shape) if len(done) > 1 else None
+    whole = run.sum_of([p for p in done if p.coef], form.shape)
+    return whole if len(done) > 1 and cost(whole.terms) <= LONGEST_OPENED else None
 
 
 def _opens(f: Factor, run: Canonicaliser) -> bool:
