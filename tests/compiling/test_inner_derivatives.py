@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.autograd import forward_ad
+from symgrad.op import lookup
 
 DIRECTION = np.array([1.0, 2.0, -1.0])
 FAR = np.array([1000.0, 999.0, 998.0])
@@ -211,3 +212,23 @@ def test_a_slope_that_is_the_number_zero_has_a_dtype(dtype):
     share = 1 / (1 + np.exp(-0.3))
     np.testing.assert_allclose(found, [share * (1 - share), 0], rtol=1e-6)
     assert [g.dtype for g in found] == [dtype, dtype]
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_second_derivatives_of_what_hardly_depends_on_its_arguments(stable):
+    grad = sg.func.grad
+
+    def cancels(x):
+        return sg.nn.functional.binary_cross_entropy_with_logits(sg.acos(-(x - x)), x)
+
+    def constant(x, y):
+        return (lookup("cosm1")(lookup("bessel_j")((x + x) - (x + x), n=1)) - y).sum()
+
+    def of_one(x):
+        return grad(lambda x: grad(cancels)(x).sum())(x)
+
+    def of_two(x, y):
+        return grad(lambda *row: sum(slope.sum() for slope in grad(constant, (0, 1))(*row)), (0, 1))(x, y)
+
+    assert sg.compile(of_one, stable=stable)(np.float64(0.37)) == 0.0
+    assert sg.compile(of_two, stable=stable)(np.float64(0.37), np.float64(0.5)) == (0.0, 0.0)

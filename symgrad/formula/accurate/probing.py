@@ -115,6 +115,7 @@ def loses(
     if not marks:
         return False
     names = [str(mark.name) for mark in marks]
+    bounds = [bound for bound in bounds if bound[0] in names]  # others are gone, as in u - u
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
     constants = [float(t.number) for t in order if t.op is NUMBER and isinstance(t.number, (int, float, Fraction))]
     ordinary = _inside(_ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES]), bounds)
