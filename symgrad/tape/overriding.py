@@ -80,7 +80,9 @@ def answers(kind: type) -> bool:
     if known is None:
         own = getattr(kind, "__torch_function__", None)
         theirs = getattr(sys.modules.get("torch"), "Tensor", None)
-        ours = kind.__module__.startswith("symgrad.")  # while a check follows torch's functions, tensors have it, too
+        # While a check follows torch's functions, tensors have it, too; classes in examples are none of the library's.
+        module = kind.__module__
+        ours = module.startswith("symgrad.") and getattr(sys.modules.get(module), kind.__name__, None) is kind
         foreign = theirs is not None and theirs.__module__ == "torch" and issubclass(kind, theirs)
         known = own is not None and not (ours or foreign)
         known = _ANSWERS[kind] = known and getattr(own, "__func__", own) is not not_overriding

@@ -144,7 +144,7 @@ def _entrance(name: str, step: Step, what: str, gates: int, states: int) -> None
     >>> import symgrad as sg
     >>> weights = [sg.ones({gates}, 1), sg.ones({gates}, 1)]
     >>> sg.{name}(sg.ones(2, 1, 1), {zeros}, weights, False, 1, 0.0, False, False, False)[0].shape
-    Size([2, 1, 1])
+    torch.Size([2, 1, 1])
     """
     front(name, method=False)(call)
 

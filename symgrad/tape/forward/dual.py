@@ -246,8 +246,12 @@ class TensorType(type):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> TensorType:
         """A class of tensors."""
-        namespace = {"__module__": sys._getframe(1).f_globals.get("__name__", ""), **namespace}  # as type() has it
-        if mcs.tensor in bases and mcs.between is not None and not namespace["__module__"].startswith("symgrad."):
+        around = sys._getframe(1).f_globals
+        namespace = {"__module__": around.get("__name__", ""), **namespace}  # as type() has it
+        module = namespace["__module__"]
+        # Not in examples of the library's texts, which run in copies of its modules.
+        ours = module.startswith("symgrad.") and getattr(sys.modules.get(module), "__dict__", None) is around
+        if mcs.tensor in bases and mcs.between is not None and not ours:
             bases = tuple(mcs.between() if base is mcs.tensor else base for base in bases)
         return super().__new__(mcs, name, bases, namespace, **options)
 
