@@ -208,9 +208,6 @@ class _KeptSize:
         size = self.size
         return (type(size), (int(size) if isinstance(size, Size) else float(size), size.factors, _as_size(size.steps)))
 
-    def __deepcopy__(self, memo: Any) -> Size | Measure:
-        return self.size
-
 
 def _as_size(value: Any) -> Any:
     """``value`` (an argument, or a node's parameters) with the sizes in it marked to stay sizes."""
@@ -455,7 +452,7 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
 
     def ref(item: Any) -> Any:
         if not isinstance(item, _KINDS):
-            return _as_size(item)
+            return item  # sizes among them stay what they are
         return (places[id(item)],) if id(item) in places else memo[id(item)]
 
     states = [_copied(item, _state(item, ref), memo) for item in objects]
@@ -472,8 +469,8 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
 def _copied(item: Any, state: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
     """A state with arrays and parameters of its own; classes, ops and graph objects stay."""
     if state[0] == "node":
-        _, op, args, params, inside, *middle, saved, extra, standing = state
-        params = _own_params(params, memo)
+        _, op, args, _, inside, *middle, saved, extra, standing = state
+        params = _own_params(item.params, memo)
         saved = saved if isinstance(saved, str) else tuple(copy.deepcopy(v, memo) for v in saved)
         return ("node", op, args, params, inside, *middle, saved, extra, standing)
     if state[0] == "tensor":
