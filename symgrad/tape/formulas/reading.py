@@ -388,6 +388,9 @@ class Reading:
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
         params = node.params or {}
+        if any(value.__class__ is Size and value.steps for value in params.values()):
+            # What was made of sizes is a number in formulas; who compiles them asks the node.
+            params = {key: int.__int__(v) if v.__class__ is Size and v.steps else v for key, v in params.items()}
         if not node.op.size_params:
             return params
         out = dict(params)
