@@ -167,9 +167,14 @@ def _alone(name: str, input: Any) -> Named:
     """A number, which is itself in order: torch copies it, whatever its dtype."""
     if input.dtype.kind != "c":
         return named(name)(sort(input))
+    _refuse_history(name, input)
+    return named(name)((clone(input), argsort(real(input))))
+
+
+def _refuse_history(name: str, input: Any) -> None:
+    """Raise where somebody differentiates by complex entries, of which torch takes those that need no order."""
     if getattr(input, "requires_grad", False):
         raise AutogradError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
-    return named(name)((clone(input), argsort(real(input))))
 
 
 @front("kthvalue")
@@ -246,7 +251,9 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Named:
     if not shape_of(input):
         return _alone("mode", input)
     if input.dtype.kind == "c":
-        raise refusal("mode", "", input.dtype)
+        if 0 not in shape_of(input):
+            raise refusal("mode", "", input.dtype)
+        _refuse_history("mode", input)
     values = np.moveaxis(values_of(input), axis, -1)
     place = kernels.argmode(values, -1)
     for row in np.argwhere(np.isnan(values).any(-1)):
