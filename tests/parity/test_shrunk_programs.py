@@ -135,6 +135,9 @@ x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = x.abs()
 x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = 2**x
 x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = 1**x, (x * 1).abs(), t.no_grad()(x.abs)()
 x = t.inference_mode()(lambda: t.ones(2, requires_grad=True))(); out = x.nanmedian(0)
+x = t.ones(2, requires_grad=True); v = x * 2.5;
+    g = t.autograd.functional.jacobian(lambda a: a * 0 + 1, v.detach(), create_graph=True);
+    g.add_(v); out = g.grad_fn.name(), g
 x = t.ones(0, 3, dtype=t.complex128); out = x.mode(), x.mode(-1, True).values.shape, x.mT.mode(0).indices
 x = t.ones(0, 3, dtype=t.complex64, requires_grad=True); out = x.mode()
 x = t.tensor([1.0, 2.0, 3.0]); x[[1, 0]] = x[1]; out = x

@@ -94,13 +94,12 @@ def recorded_rows(out: Any, variables: Sequence[Any], chunk_size: int | None) ->
 
 
 def _laid_out(row: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """Recorded rows as one tensor, a view of a temporary one where something depends on it: of the stack of rows."""
-    if row[0] is None:
-        return plain(Tensor, np.zeros(shape, dtype))
-    whole = row[0] if len(row) == 1 else cat(row)
-    if whole._node is not None:
-        rows = ",".join("xyzw"[: len(whole._node.args)])  # stand for what was pulled back together
-        Labelled.on(whole._node, Steps.of("ViewBackward0", f"View(Stack({rows}))", hidden="StackBackward0"))
+    """Recorded rows as one tensor, a view of a temporary one: of the stack of rows."""
+    whole = plain(Tensor, np.zeros(shape, dtype)) if row[0] is None else row[0] if len(row) == 1 else cat(row)
+    if whole._node is None:
+        return whole.view(shape)
+    rows = ",".join("xyzw"[: len(whole._node.args)])  # stand for what was pulled back together
+    Labelled.on(whole._node, Steps.of("ViewBackward0", f"View(Stack({rows}))", hidden="StackBackward0"))
     return whole
 
 
