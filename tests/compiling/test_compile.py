@@ -52,7 +52,7 @@ def test_gradient_of_the_demo_reads_like_numpy():
 def test_hessian_of_the_demo_keeps_its_structure():
     f = sg.compile(sg.func.hessian(loss, argnums=2), *data())
     assert "weighted_gram(X, t1)" in f.source
-    assert "diag(t1)" not in f.source
+    assert "diag" not in f.source[f.source.index("def hessian") :]
     X, y, w, lam = data()
     expected = sg.func.hessian(loss, argnums=2)(X, y, w, lam).numpy()
     np.testing.assert_allclose(f(X, y, w, lam), expected, rtol=1e-12, atol=1e-14)
