@@ -440,7 +440,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
         if entry.function:
             functions[name] = with_out(name, of_numbers(call) if name in OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
-            setattr(cls, name, _method(name, call, entry.words))
+            setattr(cls, name, _method(name, call, entry.call, entry.words))
     _bind_operators(cls)
     _bind_inplace(cls)
     in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
@@ -462,11 +462,11 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     return functions
 
 
-def _method(name: str, call: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
+def _method(name: str, call: Callable[..., Any], op: Any, words: dict[str, str]) -> Callable[..., Any]:
     """A method, which takes arguments by torch's other ``words``; an op stays as it is, or asks its other operand."""
-    if not isinstance(call, Op):
+    if not isinstance(op, Op):
         return method(name, with_words(call, words) if words else call)
-    made = of_two(call) if not callable(call.vjps) and len(call.vjps) == 2 else call
+    made = of_two(call) if not callable(op.vjps) and len(op.vjps) == 2 else call
     return with_words(made, words) if words else made
 
 
