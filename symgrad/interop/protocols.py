@@ -35,6 +35,7 @@ from symgrad.interop.reductions import REDUCTIONS, reduced
 from symgrad.interop.writing import WRITERS, added_at
 from symgrad.op import FRONTS
 from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.tape.record import Recorded
 
 ADAPTERS: dict[Any, Callable[..., Any]] = {
@@ -68,6 +69,13 @@ _MATRICES = (
 )  # fmt: skip
 ADAPTERS.update({f: _of_floats(ADAPTERS[f]) for f in (getattr(np.linalg, name) for name in _MATRICES)})
 
+
+def _divided(x: Any, y: Any) -> Any:
+    """x / y; a scalar of NumPy's to the left is a number, as it is to the operator."""
+    number = isinstance(x, np.number) and isinstance(y, Recorded)
+    return over_tensor(x.item(), y) if number else front_of("div")(x, y)
+
+
 _UFUNC_NAMES = {
     "absolute": "abs", "fabs": "abs", "conjugate": "conj", "power": "pow", "mod": "remainder", "rint": "round",
     "true_divide": "div", "equal": "eq", "not_equal": "ne", "invert": "bitwise_not",
@@ -79,6 +87,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "radians": lambda x: x * (math.pi / 180),
     "rad2deg": lambda x: x * (180 / math.pi),
     "degrees": lambda x: x * (180 / math.pi),
+    "divide": _divided,
     "floor_divide": lambda x, y: front_of("div")(x, y, rounding_mode="floor"),
     "divmod": lambda x, y: (front_of("div")(x, y, rounding_mode="floor"), front_of("remainder")(x, y)),
     "modf": lambda x: (front_of("frac")(x), front_of("trunc")(x)),

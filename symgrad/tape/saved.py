@@ -42,5 +42,7 @@ def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
     for k in range(len(values)) if op.copies is True else op.copies(mask, *values):
         value = row[k + 1]
         if isinstance(value, np.ndarray):
-            row[k + 1] = copy_of(value) if parts_of(op.kernel) else value.copy()
+            row[k + 1] = copy_of(value) if parts_of(op.kernel) else value.copy("K")
+        elif isinstance(value, np.generic):  # a tensor that is changed knows the nodes that saved it by this object
+            row[k + 1] = value.copy()
     return tuple(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.functions import squaring
@@ -44,6 +45,52 @@ def test_operands_that_are_kept_whole(t, call):
         y.sum().backward()
 
 
+@pytest.mark.parametrize("call", ["complex(a, b)", "fft.rfft(b)", "fft.fft(b)", "fft.ifft(b, 2)",
+                                  "nn.functional.softplus(b)", "nn.functional.softplus(b, 3, 0.1)",
+                                  "nn.functional.soft_margin_loss(b, a.detach())",
+                                  "nn.functional.binary_cross_entropy(a.detach() / 4, b)",
+                                  "nn.functional.binary_cross_entropy_with_logits(a.detach(), b)",
+                                  "nn.functional.prelu(a.detach() - 1.5, b[:1])",
+                                  "scatter_reduce(a, 0, i, b, 'sum')"])  # fmt: skip
+def test_more_operands_that_are_kept_whole(t, call):
+    """The same of what is only read for its sizes, or for its entries under other options."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    a, b, i = x * 1, x / 4, t.tensor([0, 1])
+    y = eval(f"t.{call}", {"t": t, "a": a, "b": b, "i": i})
+    b.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.abs().sum().backward()
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+@pytest.mark.parametrize("call", ["2 / x", "1 / x", "-0.5 / x", "True / x", "np.float64(2) / x", "t.special.ndtr(x)",
+                                  "t.frexp(x)[0]"])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_operands_that_something_was_made_of(t, call, shape, dtype):
+    """What torch saves in their place stays what it was: they may change, and so may the result."""
+    leaf = t.full(shape, 0.75, dtype=getattr(t, dtype), requires_grad=True)
+    wanted = t.autograd.grad(eval(call, {"x": leaf, "t": t, "np": np}).sum(), leaf)[0]
+    x = leaf.clone()
+    y = eval(call, {"x": x, "t": t, "np": np})
+    x.mul_(3)
+    y.mul_(2)
+    y.sum().backward()
+    assert leaf.grad.tolist() == (2 * wanted).tolist()
+    x = leaf.clone()
+    first = t.autograd.grad(eval(call, {"x": x, "t": t, "np": np}).sum(), x, create_graph=True)[0]
+    assert first.tolist() == wanted.tolist()
+
+
+def test_a_parameter_under_a_number_is_trained(t):
+    """A leaf may be changed without grad between the forward pass and backward."""
+    w = t.tensor([1.0, 2.0], requires_grad=True)
+    y = (1 / w).sum()
+    with t.no_grad():
+        w.add_(1)
+    y.backward()
+    assert w.grad.tolist() == [-1.0, -0.25]
+
+
 @pytest.mark.parametrize("call", ["b / x", "b * x", "x.double() * x"])
 def test_operands_of_another_dtype(t, call):
     """An operand that is cast for the operation is saved as it was given, so its changes are seen."""
@@ -58,7 +105,12 @@ def test_operands_of_another_dtype(t, call):
         y.sum().backward()
 
 
-@pytest.mark.parametrize("call", ["x.max()", "x.min()", "x.prod()", "x.sum().softmax(0)", "t.copysign(x, x.detach())"])
+@pytest.mark.parametrize("call", ["x.max()", "x.min()", "x.prod()", "x.sum().softmax(0)", "t.copysign(x, x.detach())",
+                                  "t.linalg.cholesky(t.diag(x), upper=True)", "t.linalg.solve(t.diag(x), x.detach())",
+                                  "t.linalg.lstsq(t.diag(x), x.detach()[:, None])[0]", "t.special.i1(x)",
+                                  "t.special.log_ndtr(x)", "t.special.erfcx(x)",
+                                  "t.linalg.lu_factor(t.diag(x)[:1])[0]", "t.linalg.lu(t.diag(x)[:1])[1]",
+                                  "t.linalg.lu(t.diag(x)[:1])[2]"])  # fmt: skip
 def test_results_that_are_kept(t, call):
     """Functions that save their result, though the derivative here is made of other things."""
     x = t.tensor([1.0, 2.0], requires_grad=True)

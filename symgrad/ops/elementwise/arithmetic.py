@@ -191,6 +191,7 @@ scaled_reciprocal: Op = elementwise(
     numbers="after",
     regular=(0, "{} != 0"),
     loses="digits",
+    copies=True,  # torch saves 1/y
     samples=[lambda make: ((make("nonzero", "n"), 3), {})],
     doc="number / y, in float32 and below as torch: from the rounded 1/y.",
 )

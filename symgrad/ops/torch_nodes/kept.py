@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 __all__ = ["ANEW", "COMPUTING", "KEPT", "SCALING"]
 
 _READ_AGAIN: dict[tuple[int | None, ...], str] = {
     (-2,): "take_along_dim",
-    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select",
-    (0, 1): "take dist cdist nn.functional.smooth_l1_loss nn.functional.huber_loss",
+    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select triangular_solve",
+    (0, 1): "take dist cdist complex",
     (1, -1): "ldexp",
     (2,): "scatter_add index_fill index_select put",
     (0, -1): "prod cumprod logcumsumexp",
+    (0, 3, -1): "scatter_reduce index_reduce",
     (None,): "sort topk kthvalue mode msort",
-    (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax",
+    (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax polar cholesky lu_solve ormqr",
 }
-_PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold"
+_PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold softplus"
+_BOTH = """
+    smooth_l1_loss huber_loss soft_margin_loss multi_margin_loss binary_cross_entropy binary_cross_entropy_with_logits
+    prelu
+"""
+_DECOMPOSED = (
+    "cholesky cholesky_ex solve solve_ex lu lu_factor lu_factor_ex lu_solve lstsq householder_product solve_triangular"
+)
+_TAILS = "i1 log_ndtr erfcx"
 
 
 def _blended(input: Any, end: Any, weight: Any) -> tuple[int, ...]:
@@ -31,6 +42,12 @@ def _source_kept(input: Any, dim: Any, index: Any, source: Any, **_: Any) -> tup
     return (2, 3) if getattr(source, "requires_grad", False) else (2,)
 
 
+def _real_kept(input: Any, n: Any = None, dim: Any = -1, *_: Any, **__: Any) -> tuple[int, ...]:
+    """The input of half a spectrum, where torch does not pad it first."""
+    real = getattr(input, "dtype", np.dtype(complex)).kind != "c"
+    return (0,) if real and (n is None or (isinstance(n, int) and n <= input.shape[dim])) else ()
+
+
 def _chosen_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int | None, ...]:
     return (0, -1) if dim is None else (None,)
 
@@ -38,6 +55,10 @@ def _chosen_kept(input: Any, dim: Any = None, *_: Any, **__: Any) -> tuple[int |
 KEPT: dict[str, Any] = (
     {name: positions for positions, names in _READ_AGAIN.items() for name in names.split()}
     | {f"nn.functional.{name}": (0,) for name in _PIECEWISE.split()}
+    | {f"nn.functional.{name}": (0, 1) for name in _BOTH.split()}
+    | {f"linalg.{name}": (-1,) for name in _DECOMPOSED.split()}
+    | {f"special.{name}": (-1,) for name in _TAILS.split()}
+    | {f"fft.{name}": _real_kept for name in ("fft", "ifft", "rfft", "rfft2", "rfftn", "ihfft2", "ihfftn")}
     | dict.fromkeys(("index_add", "index_copy"), _source_kept)
     | {"lerp": _blended, "copysign": _signed_kept, "max": _chosen_kept, "min": _chosen_kept, "median": _chosen_kept}
 )
