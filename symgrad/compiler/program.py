@@ -265,8 +265,8 @@ class Compiled:
         if self.trace is not None and self.trace.recorded:
             raise ArgumentError(
                 f"{self.name}() is what was recorded at other sizes: it holds where {guards.words(k)}, and here it is "
-                "not. Compile the function in place of its result; or, where len(x) or math.sqrt(n) made plain numbers "
-                "of sizes, take x.shape[0] and n**0.5, which stay sizes."
+                "not. Compile the function in place of its result; or, where len(x), math.sqrt(n) or 1.0 / n made a "
+                "plain number of a size, write x.shape[0], n**0.5 and 1 / n, which stay sizes."
             )
         raise ArgumentError(
             f"{self.name}() is one way through a function that looked at values: it holds where {guards.words(k)}, "

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
+from typing import NamedTuple
 
 sequence = itertools.count(1)
 """Creation numbers; they order the graph, since a node is always younger than its arguments."""
+
+
+class Pass(NamedTuple):
+    """A backward pass that was recorded: the numbers between which it ran, and those of the graph that it went back."""
+
+    start: int
+    end: int
+    oldest: int
+    newest: int
+
+
+passes: deque[Pass] = deque(maxlen=4096)
+"""The passes that were recorded last."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
+import sys
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
@@ -14,12 +14,16 @@ from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contig
 from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.ops.shapes.shaping import axis_of
+from symgrad.tape.formulas.lost_sizes import LATELY, READ, note_read
 from symgrad.tape.formulas.sizes import Size, note_length, plain_numbers
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, turned, view_of
+from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.storage import Storage
 from symgrad.tensor.strides import steps_by_base, steps_of
+
+_getframe = sys._getframe
 
 
 class Shape(tuple[int, ...]):
@@ -69,10 +73,14 @@ class Shape(tuple[int, ...]):
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
 
 
-@functools.lru_cache(maxsize=4096)
 def _sized(shape: tuple[int, ...]) -> Shape:
-    """The sizes of an array as those of a tensor."""
-    return Shape(map(Size, shape))
+    """The sizes of an array as those of a tensor, for the caller of the caller of this, which is noted."""
+    frame = _getframe(2)
+    read = READ.get((id(frame.f_code), frame.f_lasti, shape))
+    if read is None:
+        read = note_read(frame, Shape(map(Size, shape)))
+    LATELY.append((next(sequence), read))
+    return read.shape  # type: ignore[no-any-return]
 
 
 class Facts(Recorded):
@@ -207,11 +215,12 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).size(), sg.ones(2, 3).size(0)
         (torch.Size([2, 3]), 2)
         """
-        return _sized(self._value.shape) if dim is None else _sized(self._value.shape)[dim]
+        shape = _sized(self._value.shape)
+        return shape if dim is None else shape[dim]
 
     def numel(self) -> int:
         """Number of entries."""
-        return self.shape.numel()
+        return _sized(self._value.shape).numel()
 
     nelement = numel
 

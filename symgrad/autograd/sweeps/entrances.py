@@ -42,7 +42,7 @@ from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
 from symgrad.tape.naming import node_name
-from symgrad.tape.numbering import sequence
+from symgrad.tape.numbering import Pass, passes, sequence
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.overriding import WITHIN
 from symgrad.tape.record import Recorded, plain, recorded, root_of
@@ -242,8 +242,10 @@ def run_sweep(
     )
     if ACTIVE:
         watch_sweep(sweep)
+    start = next(sequence) if create_graph else 0
     nested(functools.partial(_in_mode, sweep), len(RUNNING.sweeps))
     if create_graph:
+        passes.append(Pass(start, next(sequence), *sweep.span))
         tethered(sweep.met)
     return sweep
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
 from typing import Any
@@ -98,6 +99,8 @@ class Sweep:
         self.calls: list[Any] = []  # of a recorded sweep: what functions of the user took and gave
         self.given: list[tuple[int, Any]] = []  # by the function under way
         self.nodes: list[Node] = []
+        self.span = (0, 0)
+        """The numbers of the oldest and of the newest node."""
         self.misfits: set[Node] = set()
         self._node_set: set[Node] | None = None
 
@@ -106,6 +109,8 @@ class Sweep:
     def run(self) -> None:
         """Run the sweep: afterwards ``found`` holds the cotangents of the wanted nodes and of the leaves."""
         nodes = in_order(self)
+        if nodes and self.create_graph:
+            self.span = (math.floor(nodes[-1].sequence_nr), math.ceil(nodes[0].sequence_nr))
         stale: set[Node] = set()
         find_changes(nodes)
         if changed_after_oldest(nodes):

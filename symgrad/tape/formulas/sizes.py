@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import math
 import operator
 import sys
@@ -23,7 +24,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from symgrad.notices import is_of_user
-from symgrad.tape.numbering import sequence
+from symgrad.tape.formulas.lost_sizes import LATELY, Read, lost
+from symgrad.tape.numbering import passes, sequence
 
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
@@ -106,18 +108,40 @@ def _forget(key: int, gone: Any) -> None:
 
 
 def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
-    """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``."""
+    """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``.
+
+    So it is with the graphs of which this one, or a part of it, is the gradient.
+    """
     found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
     found += [Comparison("eq", made, made._plain(made), True) for made in _fixed_in(nodes)]
+    asked, reads = _meanwhile(_spans(nodes))
+    lost_here = sorted(_lost_in(nodes, leaves, reads))
+    return found + asked + [Comparison("eq", Size(n), n, True) for n in lost_here]
+
+
+def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[Read]]:
+    """What was asked, and which shapes were read, while nodes with these numbers were made, and directly before."""
+    moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0), reverse=True)
+    asked: list[Comparison] = []
+    reads: set[Read] = set()
+    for first, last in spans:
+        for number, moment in moments:
+            if number < first - 1:
+                break
+            if number < last:
+                first = min(first, number)
+                asked.append(moment) if isinstance(moment, Comparison) else reads.add(moment)
+    return asked, reads
+
+
+def _spans(nodes: Sequence[Any]) -> list[tuple[int, int]]:
+    """The numbers of the first node of a graph and of its last; and of the graphs of which its nodes are gradients."""
     numbers = [math.ceil(node.sequence_nr) for node in nodes]
-    first, last = min(numbers, default=0), max(numbers, default=0)
-    for number, comparison in reversed(_ASKED.lately):
-        if number < first - 1:
-            break
-        if number < last:
-            found.append(comparison)
-            first = min(first, number)
-    return found
+    spans = [(min(numbers, default=0), max(numbers, default=0))]
+    for made in reversed(passes):
+        if any(first <= made.end and made.start <= last for first, last in spans):
+            spans.append((made.oldest, made.newest))
+    return spans
 
 
 def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
@@ -132,6 +156,13 @@ def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
                     rest += item
                 elif isinstance(item, _Made) and (item.steps or not lettered):
                     yield item
+
+
+def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], reads: set[Read]) -> set[int]:
+    """Sizes that the program took for plain numbers, ``1.0 / n``, where a graph may hold what it made of them."""
+    sizes = {n for x in (*nodes, *leaves) for n in x.raw_shape}
+    values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
+    return lost(sizes, {value for value in values if value.__class__ is int or value.__class__ is float}, reads)
 
 
 _COUNTING = tuple(str(Path(__file__).parents[2] / room) for room in ("ops", "tensor"))
@@ -290,7 +321,7 @@ class _Made:
     __sub__, __rsub__ = _method("sub"), _method("sub", True)
     __mul__, __rmul__ = _method("mul"), _method("mul", True)
     __truediv__, __rtruediv__ = _method("div"), _method("div", True)
-    __pow__ = _method("pow")
+    __pow__, __rpow__ = _method("pow"), _method("pow", True)
     __floordiv__, __rfloordiv__ = _method("floor_divide"), _method("floor_divide", True)
     __mod__, __rmod__ = _method("remainder"), _method("remainder", True)
 
@@ -360,6 +391,16 @@ class _Made:
         return self
 
 
+def _fixing(name: str) -> Any:
+    """The method of ints that formulas have no op for: it is asked of a plain number, which is noted."""
+
+    @functools.wraps(getattr(int, name))
+    def method(self: Size, *args: Any, **options: Any) -> Any:
+        return getattr(self.fixed(), name)(*args, **options)
+
+    return method
+
+
 class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
     """An int that is a size, a product of sizes or made of one: n, nm, n - 1."""
 
@@ -395,6 +436,11 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         if not _ASKED.runs:  # who watches runs the function at other sizes, too
             _note("eq", self, plain, True)  # the root that math.sqrt takes is nothing but a number
         return plain
+
+    __or__, __ror__, __xor__, __rxor__ = map(_fixing, ("__or__", "__ror__", "__xor__", "__rxor__"))
+    __lshift__, __rlshift__ = map(_fixing, ("__lshift__", "__rlshift__"))
+    __rshift__, __rrshift__ = map(_fixing, ("__rshift__", "__rrshift__"))
+    __invert__, bit_length, bit_count, to_bytes = map(_fixing, ("__invert__", "bit_length", "bit_count", "to_bytes"))
 
     def __mul__(self, other: Any) -> Any:
         if other.__class__ is Size and not self.steps:

@@ -1,0 +1,386 @@
+"""Sizes of which Python makes plain numbers: ``1.0 / n``, ``math.log(n)``, ``range(n)``.
+
+No size can notice these: Python's float takes it for the int that it is.  So the places are kept where a program reads
+the shape of a tensor, and when a graph is compiled, the text of the program is read from there on: what becomes of the
+size by name, by arithmetic, and in the functions of the file that it is given to.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
+from itertools import islice
+from types import CodeType
+from typing import Any, NamedTuple
+
+from symgrad.notices import is_of_user, users_frames
+
+KEPT = 4096
+"""Places and shapes that are kept."""
+
+
+class Read:
+    """A shape that a program reads, and the instruction that does."""
+
+    __slots__ = ("at", "code", "shape")
+
+    def __init__(self, code: CodeType, at: int, shape: Any):
+        self.code = code
+        self.at = at
+        self.shape = shape
+
+    @property
+    def is_of_module(self) -> bool:
+        """Whether it is read outside of functions, and may be used at any time later."""
+        return self.code.co_name == "<module>"
+
+
+READ: dict[tuple[int, int, tuple[int, ...]], Read] = {}
+"""By the identity of the code, the instruction and the shape."""
+
+LATELY: deque[tuple[int, Read]] = deque(maxlen=4 * KEPT)
+"""What was read last, with numbers among those of the nodes of graphs."""
+
+_PLAIN = {"range", "pow", "divmod", "complex"}
+_ROOMS = {"math", "cmath", "fractions", "decimal", "statistics", "itertools"}
+"""Functions, and modules of such, that take a size for the int that it is."""
+
+_ASKING = {"floor", "ceil"}
+"""Functions that ask the size itself."""
+
+_OF_FLOATS = {"math", "np", "numpy"}
+"""Modules whose constants, and functions of numbers, are floats."""
+
+_SIZES = {"size", "numel", "nelement"}
+"""Methods of tensors that give sizes."""
+
+
+def note_read(frame: Any, shape: Any) -> Read:
+    """Keep that a shape is read for the first time at the place where a frame stands."""
+    if len(READ) >= KEPT:
+        READ.pop(next(iter(READ)))
+    made = Read(frame.f_code, frame.f_lasti, shape)
+    READ[id(frame.f_code), frame.f_lasti, tuple(map(int, shape))] = made
+    return made
+
+
+def lost(sizes: Collection[int], numbers: Collection[float], reads: Collection[Read]) -> set[int]:
+    """The ``sizes`` that a program took for plain numbers, where these may be among the ``numbers`` of a graph.
+
+    What counts is what was read for the graph, ``reads``; and in these files, or in those of the callers, also what is
+    kept in attributes or read outside of functions.
+    """
+    found: set[int] = set()
+    files = {read.code.co_filename for read in reads} | {frame.f_code.co_filename for frame in users_frames()}
+    for read in list(READ.values()):
+        file = read.code.co_filename
+        if set(read.shape).isdisjoint(sizes) or file not in files or not is_of_user(file):
+            continue
+        text = _parsed("".join(linecache.getlines(file)))
+        if text is None:
+            continue
+        mine = read.is_of_module or read in reads
+        for axis, made, kept in text.losses(_end_of(read.code, read.at)):
+            taken = read.shape if axis is None else read.shape[axis : axis + 1 or None]
+            if (mine or kept) and (made is None or any(text.may_make(n, made, taken) for n in numbers)):
+                found.update(taken)
+    return found.intersection(sizes)
+
+
+def _end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
+    """Where the expression of an instruction ends in its file: line and column."""
+    _, line, _, column = next(islice(code.co_positions(), at // 2, None), (None,) * 4)
+    return line, column
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(source: str) -> _Text | None:
+    try:
+        return _Text(ast.parse(source)) if source else None
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+class Place(NamedTuple):
+    """An expression that is a size, by its axis (None for any), or the whole shape."""
+
+    node: ast.expr
+    axis: int | None = None
+    whole: bool = False
+    kept: bool = False
+    """Whether an attribute holds it."""
+
+
+class Loss(NamedTuple):
+    """The axis whose size is taken for a number (None for any), and the number that is made; None for steps, too."""
+
+    axis: int | None
+    made: ast.expr | None
+    kept: bool
+
+
+class _Text:
+    """The text of a file: what its names are given, and who calls its functions."""
+
+    def __init__(self, tree: ast.Module):
+        self.above: dict[ast.AST, ast.AST] = {}
+        self.ends: dict[tuple[int | None, int | None], list[ast.expr]] = defaultdict(list)
+        self.given: dict[tuple[ast.AST, str], list[ast.expr | None]] = defaultdict(list)
+        """What names are given in a scope; None for an argument without a default."""
+        self.read: dict[str, list[ast.expr]] = defaultdict(list)
+        """Where names, and names of attributes, are read."""
+        self.functions: dict[str, Any] = {}
+        self.calls: dict[str, list[ast.expr]] = defaultdict(list)
+        self.imported: set[str] = set()
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                self.above[child] = node
+        for node in ast.walk(tree):
+            self._note(node)
+        self.literals = {
+            abs(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+        }
+
+    def _note(self, node: ast.AST) -> None:
+        match node:
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute()):
+                self.ends[node.end_lineno, node.end_col_offset].append(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                self._note_arguments(node)
+            case ast.ImportFrom(module=room) if room in _ROOMS:
+                self.imported.update(name.asname or name.name for name in node.names)
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._note_given(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.AugAssign(target=target, value=value):
+                self._note_given(target, value)
+            case ast.NamedExpr(target=target, value=value):
+                self._note_given(target, value)
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
+                self.read[name].append(node)
+            case ast.Call(func=ast.Name(id=name)):
+                self.calls[name].append(node)
+
+    def _note_given(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.given[self.scope(target), target.id].append(value)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for part, of in zip(target.elts, value.elts, strict=False):
+                self._note_given(part, of)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Attribute) and value.attr == "shape":
+            for part in target.elts:  # n, m = A.shape
+                self._note_given(part, ast.Subscript(value, ast.Constant(0), ast.Load()))
+
+    def _note_arguments(self, function: Any) -> None:
+        if not isinstance(function, ast.Lambda):
+            self.functions[function.name] = function
+        told = function.args
+        row = [*told.posonlyargs, *told.args]
+        defaults = [*[None] * (len(row) - len(told.defaults)), *told.defaults, *told.kw_defaults]
+        for argument, default in zip([*row, *told.kwonlyargs], defaults, strict=True):
+            of_float = isinstance(argument.annotation, ast.Name) and argument.annotation.id == "float"
+            self.given[function, argument.arg].append(ast.Constant(0.0) if of_float else default)
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """The function that an expression stands in, or the file."""
+        while node in self.above:
+            node = self.above[node]
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                break
+        return node
+
+    # ------------------------------------------------------------------------------------------ where sizes go
+
+    def losses(self, end: tuple[int | None, int | None]) -> set[Loss]:
+        """What is lost of the shape that is read in the expression that ends here."""
+        found: set[Loss] = set()
+        rest = [place for node in self.ends.get(end, ()) for place in self._begin(node)]
+        seen: set[Place] = set()
+        while rest:
+            place = rest.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            for step in self._onward(place):
+                if isinstance(step, Loss):
+                    found.add(step)
+                else:
+                    rest.append(step)
+        return found
+
+    def _begin(self, node: ast.expr) -> Iterator[Place]:
+        match node:
+            case ast.Attribute():
+                yield Place(node, whole=True)
+            case ast.Call(func=ast.Attribute(attr="size"), args=[axis]):
+                yield Place(node, _whole_number(axis))
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
+                yield Place(node, whole=name == "size")
+
+    def _onward(self, place: Place) -> Iterator[Place | Loss]:
+        """What is made of a size in the expression, or statement, that it stands in."""
+        node, whole = place.node, place.whole
+        above: Any = self.above.get(node)
+        match above:
+            case ast.Subscript(value=value) if whole and value is node:
+                yield Place(above, _whole_number(above.slice), isinstance(above.slice, ast.Slice), place.kept)
+            case ast.BinOp():
+                yield from self._computed(place, above)
+            case ast.UnaryOp() | ast.IfExp():
+                yield place._replace(node=above)
+            case ast.Call(func=function) if function is not node:
+                yield from self._passed(place, above, above.args.index(node) if node in above.args else None)
+            case ast.keyword(arg=name):
+                call = self.above[above]
+                if isinstance(call, ast.Call):
+                    yield from self._passed(place, call, name)
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    yield from self._taken(place, target)
+            case ast.AnnAssign(target=target) | ast.NamedExpr(target=target):
+                yield from self._taken(place, target)
+            case ast.Tuple(elts=row):
+                yield from self._beside(place, above, row.index(node))
+            case ast.For(iter=of, target=target) | ast.comprehension(iter=of, target=target) if whole and of is node:
+                yield from self._taken(Place(node, kept=place.kept), target)
+            case ast.Return() | ast.Lambda():
+                calls = self.calls.get(getattr(self.scope(node), "name", ""), ())
+                yield from (place._replace(node=call) for call in calls)
+
+    def _beside(self, place: Place, row: ast.expr, k: int) -> Iterator[Place]:
+        """``n, m = A.shape[0], A.shape[1]``: the name that the entry ``k`` of a row is given."""
+        match self.above.get(row):
+            case ast.Assign(targets=[ast.Tuple(elts=names)]) if k < len(names):
+                yield from self._taken(place, names[k])
+
+    def _taken(self, place: Place, target: ast.expr) -> Iterator[Place]:
+        """Where a name that is given a size is read."""
+        if isinstance(target, (ast.Tuple, ast.List)) and place.whole:
+            starred = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), len(target.elts))
+            for k, name in enumerate(target.elts):
+                if k < starred:
+                    yield from self._taken(place._replace(axis=k, whole=False), name)
+                elif k > starred:
+                    yield from self._taken(place._replace(axis=k - len(target.elts), whole=False), name)
+        elif isinstance(target, ast.Name):
+            yield from self._read_in(place, self.scope(target), target.id)
+        elif isinstance(target, ast.Attribute):
+            same = (node for node in self.read[target.attr] if ast.unparse(node) == ast.unparse(target))
+            yield from (place._replace(node=node, kept=True) for node in same)
+
+    def _read_in(self, place: Place, scope: ast.AST, name: str) -> Iterator[Place]:
+        """The places where a name is read in a scope, or in those inside of it."""
+        for node in self.read[name]:
+            if not isinstance(node, ast.Name):
+                continue
+            around = self.scope(node)
+            while around is not scope and around in self.above and (around, name) not in self.given:
+                around = self.scope(around)
+            if around is scope:
+                yield place._replace(node=node)
+
+    def _computed(self, place: Place, made: ast.BinOp) -> Iterator[Place | Loss]:
+        left, right = made.left, made.right
+        if isinstance(left if right is place.node else right, (ast.List, ast.Tuple, ast.ListComp)):
+            yield Loss(place.axis, None, place.kept)
+        elif right is place.node and self._is_float(left):
+            yield Loss(place.axis, made, place.kept)
+        elif self._is_number(left if right is place.node else right):
+            yield place._replace(node=made)
+
+    def _passed(self, place: Place, call: ast.Call, at: int | str | None) -> Iterator[Place | Loss]:
+        """What a function makes of a size that it is given as argument ``at``."""
+        match call.func:
+            case ast.Name(id=name) if name in _PLAIN or (name in self.imported and name not in _ASKING):
+                yield Loss(place.axis, None, place.kept)
+            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _ROOMS and name not in _ASKING:
+                yield Loss(place.axis, None, place.kept)
+            case ast.Name(id="int"):
+                yield Loss(place.axis, call, place.kept)
+                yield place._replace(node=call)
+            case ast.Name(id="min" | "max" | "abs" | "sum"):
+                yield place._replace(node=call, whole=False)
+            case ast.Name(id=name) if name in self.functions and at is not None:
+                function = self.functions[name]
+                row = [*function.args.posonlyargs, *function.args.args]
+                if isinstance(at, int):
+                    at = row[at].arg if at < len(row) else None
+                if at is not None:
+                    yield from self._read_in(place, function, at)
+
+    # -------------------------------------------------------------------------------------- what stands beside them
+
+    def may_make(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
+        """Whether a number of a graph may be made of a size: no literal of the file tells it, or it is this one."""
+        if abs(number) not in self.literals:
+            return True
+        if not isinstance(made, ast.BinOp):
+            return number in sizes
+        left = made.left
+        if isinstance(left, ast.Name):
+            left = next((value for value in self._values(left, left.id) if value is not None), left)
+        if not isinstance(number, float) or not isinstance(left, ast.Constant) or not isinstance(left.value, float):
+            return False
+        near = [n + k for n in sizes for k in (-1, 0, 1) if n + k > 0]  # n - 1 and the like
+        return number in [left.value * n if isinstance(made.op, ast.Mult) else left.value / n for n in near]
+
+    def _is_float(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression is certainly one of Python's floats."""
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, float)
+            case ast.UnaryOp(operand=operand):
+                return self._is_float(operand, met)
+            case ast.BinOp(left=left, right=right):
+                row = (left, right)
+                return any(self._is_float(x, met) for x in row) and all(self._is_number(x, met) for x in row)
+            case ast.Attribute(value=ast.Name(id=room), attr=name):
+                return room in _OF_FLOATS and name in {"pi", "e", "tau", "inf", "euler_gamma"}
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=room)), args=row):
+                return room in _OF_FLOATS and all(self._is_number(x, met) for x in row)
+            case ast.Call(func=ast.Name(id=name), args=row):
+                return name == "float" or (name in self.imported and all(self._is_number(x, met) for x in row))
+            case ast.Name(id=name) if name not in met:
+                return any(self._is_float(value, met | {name}) for value in self._values(node, name))
+        return False
+
+    def _is_number(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression is certainly a number, or a size."""
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, (int, float))
+            case ast.UnaryOp(operand=operand):
+                return self._is_number(operand, met)
+            case ast.BinOp(left=left, right=right):
+                return self._is_number(left, met) and self._is_number(right, met)
+            case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
+                return not isinstance(index, ast.Slice)
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
+                return True
+            case ast.Call(func=ast.Name(id="len" | "int")):
+                return True
+            case ast.Name(id=name) if name not in met:
+                return any(self._is_number(value, met | {name}) for value in self._values(node, name))
+        return self._is_float(node, met)
+
+    def _values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
+        """What a name is given in the innermost scope around an expression that gives it something."""
+        around = self.scope(node)
+        while (around, name) not in self.given and around in self.above:
+            around = self.scope(around)
+        return self.given.get((around, name), [])
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(k)):
+            return k
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(k))):
+            return -k
+    return None

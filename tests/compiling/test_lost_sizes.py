@@ -1,0 +1,132 @@
+"""Sizes of which Python makes plain numbers: a graph that was recorded with these is refused at other sizes."""
+
+import math
+import runpy
+from fractions import Fraction
+from math import log
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+RATE = 0.25
+
+
+class Mean:
+    def __init__(self, x):
+        self.n = x.shape[0]
+
+    def __call__(self, x):
+        return (x**2).sum() * (1.0 / self.n)
+
+
+def share(n, scale=2.0):
+    return scale / n
+
+
+def length(x):
+    return x.shape[0]
+
+
+def halved(x):
+    for _ in range(x.shape[0]):
+        x = x * 0.5 + x * x
+    return x.sum()
+
+
+def gaussian(x):
+    (n,) = x.shape
+    return -0.5 * n * math.log(2 * math.pi) * x.exp().sum()
+
+
+def by_name(x):
+    n, scale = x.size(0), 3.0
+    return (x**2).sum() * (scale / (n + 1))
+
+
+def walrus(x):
+    return (x**2).sum() * (2.5 / (n := x.numel())) + n
+
+
+LOSING = {
+    "float on the left": lambda x: 1.0 / x.shape[0] * (x**2).sum(),
+    "a constant on the left": lambda x: (x**2).sum() * (RATE * x.shape[0]),
+    "a float that is a literal too": lambda x: (x**2).sum() * (math.pi / x.size(0)),
+    "attribute": lambda x: Mean(x)(x),
+    "helper": lambda x: (x**2).sum() * share(x.shape[0]),
+    "helper by keyword": lambda x: (x**2).sum() * share(n=x.shape[0]),
+    "given back": lambda x: (x**2).sum() * (2.0 / length(x)),
+    "range": halved,
+    "sum over range": lambda x: (x**2).sum() * sum(1 / k for k in range(1, x.shape[0] + 1)),
+    "gaussian": gaussian,
+    "by name": by_name,
+    "walrus": walrus,
+    "log": lambda x: (x**2).sum() * math.log(x.shape[0]),
+    "imported log": lambda x: (x**2).sum() * log(x.shape[0]),
+    "comb": lambda x: (x**2).sum() * math.comb(x.shape[0], 2),
+    "factorial": lambda x: (x**2).sum() * math.factorial(x.size(0)),
+    "pow": lambda x: (x**2).sum() * pow(2.0, x.shape[0]),
+    "power of a float": lambda x: (x**2).sum() * 0.5 ** x.shape[0],
+    "fraction": lambda x: (x**2).sum() * float(Fraction(1, x.shape[0])),
+    "list": lambda x: (x**2).sum() * sum([1.5] * x.shape[0]),
+    "int": lambda x: (x**2).sum() / int(x.shape[0]),
+    "bits": lambda x: (x**2).sum() * (x.shape[0] << 1) + x.sum() * (x.shape[0] | 1) + x[0] * x.shape[0].bit_length(),
+}
+
+
+@pytest.mark.parametrize("how", LOSING)
+def test_a_graph_in_which_a_size_became_a_number_is_refused_at_other_sizes(how):
+    """The number of the recorded run stood in the program at every size."""
+    f = LOSING[how]
+    rng = np.random.default_rng(0)
+    x = sg.tensor(rng.random(7), requires_grad=True, name="x")
+    y = f(x)
+    for program in (sg.compile(y), sg.compile(sg.autograd.grad(y, x, create_graph=True)[0], ["x"])):
+        assert np.isfinite(program(rng.random(7))).all()
+        with pytest.raises(ValueError, match="holds where n = 7"):
+            program(rng.random(9))
+
+
+STAYING = {
+    "int on the left": lambda x: 1 / x.shape[0] * (x**2).sum() * 0.125,
+    "size on the left": lambda x: (x**2).sum() * (x.shape[0] * 0.375) / x.shape[0] ** 1.5,
+    "two to the n": lambda x: (x**2).sum() * 2 ** x.shape[0],
+    "tensors": lambda x: ((x / x.shape[0]) ** 2).sum() * 2.5 + 0.3 * (0.1 * x / x.shape[0]).sum(),
+    "only printed": lambda x: ((x**2).sum() * 2.5, f"{1.0 / x.shape[0]:.3f}")[0],
+    "given to tensors": lambda x: sg.ones(x.shape[0], dtype=sg.float64).dot(x) + x.reshape(-1, x.shape[0]).sum(),
+}
+
+
+@pytest.mark.parametrize("how", STAYING)
+def test_sizes_that_stay_sizes_leave_a_graph_open(how):
+    for losing in LOSING.values():
+        losing(sg.tensor(np.random.default_rng(0).random(6), requires_grad=True))
+    f = STAYING[how]
+    rng = np.random.default_rng(1)
+    program = sg.compile(f(sg.tensor(rng.random(6), requires_grad=True, name="x")))
+    for n in (6, 9, 4):
+        x = rng.random(n)
+        assert np.allclose(program(x), f(sg.tensor(x)).item(), rtol=1e-12)
+
+
+def test_what_is_read_outside_of_functions_holds_for_all_graphs_of_that_size(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import numpy as np, symgrad as sg\n"
+        "x = sg.tensor(np.arange(1.0, 6.0), requires_grad=True, name='x')\n"
+        "n = x.shape[0]\n"
+        "for step in range(3):\n"
+        "    loss = 1.0 / n * (x ** 2).sum()\n"
+        "program = sg.compile(loss)\n"
+    )
+    program = runpy.run_path(str(tmp_path / "script.py"))["program"]
+    assert program(np.arange(1.0, 6.0)) == 11.0
+    with pytest.raises(ValueError, match="holds where n = 5"):
+        program(np.ones(3))
+
+
+def test_the_refusal_says_what_to_write():
+    x = sg.tensor(np.ones(5), requires_grad=True, name="x")
+    program = sg.compile(1.0 / x.shape[0] * (x**2).sum())
+    with pytest.raises(ValueError, match=r"1 / n"):
+        program(np.ones(3))
