@@ -41,7 +41,8 @@ _OWN = frozenset(
 _CALLED = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
     "__matmul__": "matmul", "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs", "__lt__": "lt", "__le__": "le",
-    "__gt__": "gt", "__ge__": "ge",
+    "__gt__": "gt", "__ge__": "ge", "__ne__": "ne", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_",
+    "__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_",
 }  # fmt: skip
 """Operators that are called as another method in torch."""
 _SETTING = ("fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state")
@@ -98,13 +99,16 @@ def _reflected(own: Callable[..., Any], told: Any, forward: Any) -> Callable[...
 
 
 def _property(name: str, plain: property) -> property:
+    if plain in METHODS:  # one property of several names
+        plain = property(plain.fget, plain.fset, plain.fdel, plain.__doc__)
+
     def read(self: Any) -> Any:
-        if WITHIN.disabled or not (found := overriding((self,), {})):
+        if WITHIN.disabled or not ((found := overriding((self,), {})) or WITHIN.modes):
             return plain.__get__(self)
         return dispatched(plain.__get__, found, (self,), {})
 
     def write(self: Any, value: Any) -> None:
-        if WITHIN.disabled or not (found := overriding((self,), {})):
+        if WITHIN.disabled or not ((found := overriding((self,), {})) or WITHIN.modes):
             plain.__set__(self, value)
         else:
             dispatched(plain.__set__, found, (self, value), {})
@@ -213,7 +217,7 @@ def watched() -> Iterator[None]:
     _watching += 1
     if _watching == 1:
         for name, member in tuple(vars(Overridden).items()):
-            if isinstance(member, FunctionType) and name not in vars(Shown):
+            if isinstance(member, (FunctionType, property)) and name not in vars(Shown):
                 _replace(Tensor, name, member)
         symgrad = sys.modules["symgrad"]
         for room in (borrowed, creation, symgrad.random, ranges):

@@ -359,6 +359,30 @@ def test_modes_see_every_call(t, overrides):
     assert log == ["torch.rand", "torch.Tensor.mul", "torch.Tensor.sum", "torch.sin", "torch.Tensor.add"]
 
 
+def test_modes_see_properties_and_changes(t, overrides):
+    """Reading and setting of properties, and operators that change: by the names of the methods that torch calls."""
+    log = []
+
+    class Names(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append(overrides.resolve_name(func).removeprefix("torch.Tensor."))
+            return func(*args, **(kwargs or {}))
+
+    a = t.ones(3, 2, requires_grad=True)
+    b = t.ones(3)
+    with Names():
+        _ = a.shape, a.grad, a.T, a.is_sparse, a.is_cuda, a.requires_grad
+        a.grad = None
+        b += 1
+        b /= 2
+        b %= 2
+        _ = b != 1
+        (a * 2).sum().backward()
+    _ = a.shape
+    read = [f"{name}.__get__" for name in ("shape", "grad", "T", "is_sparse", "is_cuda", "requires_grad")]
+    assert log == [*read, "grad.__set__", "add_", "div_", "remainder_", "ne", "mul", "sum", "backward"]
+
+
 def test_objects_that_are_no_tensors_are_not_stacked(t):
     with pytest.raises(TypeError, match="expected Tensor as element 0 in argument 0, but got object"):
         t.stack([object(), object()])
