@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symgrad.formula.term import Term, full, number
+from symgrad.formula.term import SIZE, Term, full, number
 from symgrad.op import lookup
 from symgrad.ops.reductions.products import QUOTIENTS, made_of
+from symgrad.ops.rules.constants import exact
 
 Found = tuple[Term, list[Term]]
 """The other spelling, and the terms of the program that it is made of."""
@@ -75,7 +76,7 @@ def _log1p(term: Term) -> Found | None:
 
 
 def _log(term: Term) -> Found | None:
-    """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, and logarithms of what is σ(u) or softmax(u)."""
+    """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, log Φ(u), and logarithms of what is σ(u) or softmax(u)."""
     (x,) = term.args
     name = x.op.name
     if not x.real_dtype:
@@ -90,6 +91,12 @@ def _log(term: Term) -> Found | None:
         return _made("logsumexp", x.args[0].args[0], **x.params)
     if name == "cosh":
         return _made("log_cosh", x.args[0])
+    if name == "ndtr":
+        return _made("log_ndtr", x.args[0])
+    if name == "erfc":
+        return _found(lookup("log_ndtr")(-lookup("sqrt")(exact(2)) * x.args[0]) + lookup("log")(exact(2)), x.args[0])
+    if name == "sub" and x.args[0].number == 1 and x.args[1].op.name == "ndtr":
+        return _found(lookup("log_ndtr")(-x.args[1].args[0]), x.args[1].args[0])
     if name == "sub" and x.args[0].number == 1:
         odds = _odds(x.args[1])
         return None if odds is None else _found(lookup("logsigmoid")(-odds), odds)
@@ -140,9 +147,16 @@ def _quotient(term: Term) -> Found | None:
 
 
 def _share(top: Term, below: Term) -> Found | None:
-    """eᵘ / Σeᵘ = softmax(u)."""
+    """eᵘ / Σeᵘ = softmax(u), and the same times what stands before it."""
     top = _original(top)
     below = unspread(below)
+    if top.op.name == "mul" and below.op.name == "sum":
+        place = next((k for k, a in enumerate(top.args) if _original(a) is _original(below.args[0])), None)
+        shares = None if place is None else _share(top.args[place], below)
+        if shares is None or shares[0].shape != top.shape:
+            return None
+        other = top.args[1 - place]  # type: ignore[operator]
+        return lookup("mul")(other, shares[0]), [other, *shares[1]]
     if (
         below.op.name != "sum"
         or _original(below.args[0]) is not top
@@ -231,14 +245,54 @@ def _log_share(term: Term) -> Found | None:
 
 
 def _root(term: Term) -> Found | None:
-    """√(Σx²) = ‖x‖, √(x² + y²) = hypot(x, y), √x² = |x|: the norms know what holds at the origin."""
-    if term.op.name == "pow" and term.args[1].number not in (0.5, Fraction(1, 2)):
-        return _nested_power(term)
+    """√(Σx²) = ‖x‖, √(Σx²/n) = ‖x‖/√n, √(x² + y²) = hypot(x, y), √x² = |x|, (Σ|x|ᵖ)^(1/p) = ‖x‖ₚ.
+
+    The norms know what holds at the origin, and where powers leave the range of numbers.
+    """
+    root = Fraction(1, 2) if term.op.name == "sqrt" else term.args[1].number
+    if root not in (0.5, Fraction(1, 2)):
+        return _root_of_powers(term, root) or _nested_power(term)
     bases: list[Term] = []
-    norm = _norm_of(term.args[0], bases)
+    inside, count = _mean_of(term.args[0])
+    norm = _norm_of(inside, bases)
     if norm is None:
         return _nested_power(term)
+    if count is not None:
+        return None if norm in bases else (lookup("div")(norm, lookup("sqrt")(count)), bases)
     return (lookup("abs")(norm) if norm in bases else norm), bases
+
+
+def _root_of_powers(term: Term, root: Any) -> Found | None:
+    """(Σ|x|ᵖ)^(1/p) = ‖x‖ₚ, and the same of a mean."""
+    total, count = _mean_of(term.args[0])
+    if not isinstance(root, (int, float, Fraction)) or total.op.name != "sum":
+        return None
+    x, p = _power(total.args[0])
+    if p is None or p <= 1 or abs(p * root - 1) > _ROUNDED or not x.real_dtype:
+        return None
+    if x.op.name == "abs":
+        (x,) = x.args
+    elif p % 2:
+        return None
+    norm = lookup("norm")(x, p=p, **total.params)
+    return (norm if count is None else lookup("div")(norm, lookup("pow")(count, number(root)))), [x]
+
+
+_ROUNDED = 1e-15
+"""How far p · (1/p) is from 1, at most."""
+
+
+def _mean_of(term: Term) -> tuple[Term, Term | None]:
+    """A sum, and the size or number that it is divided by, which is None where there is none."""
+    if term.op.name == "mean":
+        assert term.op.define is not None
+        term = term.op.define(*term.args, **term.params)
+    if term.op.name == "div":
+        total, count = term.args
+        known = count.number
+        if count.op is SIZE or (isinstance(known, (int, float, Fraction)) and known > 0):
+            return total, count
+    return term, None
 
 
 def _nested_power(term: Term) -> Found | None:
@@ -290,6 +344,9 @@ def _norm_of(term: Term, bases: list[Term], deep: int = 16) -> Term | None:
     if name == "add":
         parts = [_norm_of(a, bases, deep - 1) for a in term.args]
         return None if None in parts else lookup("hypot")(*parts)
+    if name == "var" and term.args[0].real_dtype:
+        bases.append(term.args[0])
+        return lookup("std")(term.args[0], **term.params)  # type: ignore[no-any-return]
     if name == "sum":
         inner = _norm_of(term.args[0], bases, deep - 1)
         return None if inner is None else lookup("norm")(inner, p=2, **term.params)

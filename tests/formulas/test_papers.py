@@ -441,13 +441,12 @@ SPREAD = {
     ),
     "a probit": (
         lambda b, X: sg.special.log_ndtr(X @ b).sum(), "b", ("m", "nm"),
-        (r"\frac{1}{\sqrt{2 \pi}} X^{\top} \frac{1}{e^{\frac{1}{2} \left(X b\right)^{\odot 2}} \odot "
-         r"\Phi\left(X b\right)}"),
+        r"\frac{1}{\sqrt{2 \pi}} X^{\top} \frac{e^{-\frac{1}{2} \left(X b\right)^{\odot 2}}}{\Phi\left(X b\right)}",
     ),
     "the probability of the other side": (
         lambda b, X, s: sg.special.log_ndtr(-X @ b / s).sum(), "b", ("m", "nm", "+"),
-        (r"-\frac{1}{s \sqrt{2 \pi}} X^{\top} \frac{1}{e^{\frac{1}{2} \left(\frac{X b}{s}\right)^{\odot 2}} \odot "
-         r"\Phi\left(-\frac{X b}{s}\right)}"),
+        (r"-\frac{1}{s \sqrt{2 \pi}} X^{\top} \frac{e^{-\frac{1}{2} \left(\frac{X b}{s}\right)^{\odot 2}}}"
+         r"{\Phi\left(-\frac{X b}{s}\right)}"),
     ),
     "the length of a step": (
         lambda k, B, g: 1 / sg.norm(sg.linalg.solve(B + k * sg.eye(len(g)), -g)), "k", ("+", "nn", "n"),

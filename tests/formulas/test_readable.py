@@ -131,6 +131,7 @@ CASES = {
     "a root of two squared norms": (correlation, (drawn(5), drawn(5))),
     "a mean of cases": (smooth_l1, (drawn(5), drawn(5))),
     "small decimals": (batch_norm, (drawn(4, 3),)),
+    "a root of squares beside its slope": (lambda x, c: (c * x / sg.sqrt((x**2).sum())).sum(), (drawn(5), drawn(5))),
     "all but the diagonal": (interactions, (drawn(4, 3),)),
 }  # fmt: skip
 PRINTED = {
@@ -251,6 +252,9 @@ PRINTED = {
         r"& 2 \cdot 10^{-5} n^{2} t_{1} \operatorname{diag}\left(\frac{1}{\left(\left(t_{1}^{\odot 2}\right)^{\top} "
         r"\mathbf{1} + 10^{-5} n\right)^{\odot 2}}\right)" "\n"
         r"\end{aligned}"
+    ),
+    "a root of squares beside its slope": (
+        r"\frac{1}{\lVert x \rVert} \left(c - \frac{c^{\top} x}{\lVert x \rVert^{2}} x\right)"
     ),
     "all but the diagonal": (
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"

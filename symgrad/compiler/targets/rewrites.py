@@ -14,6 +14,7 @@ from symgrad.op import is_complex, lookup
 from symgrad.ops.linalg.contraction import einsum_op
 from symgrad.ops.reductions.softmax import exponentials
 from symgrad.ops.reductions.sums import size
+from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.shapes.sizes import size_value
 
 _DEEPEST = 8
@@ -52,13 +53,19 @@ def _var(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any
     total, count = lookup("sum"), size(x, dim)
     d = x - total(x, dim=dim, keepdim=True) / count
     square = lookup("real")(d * lookup("conj")(d)) if is_complex(x) else d * d
+    return total(square, dim=dim, keepdim=keepdim) / _left(count, correction)
+
+
+def _std(x: Any, *, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    """By a norm, which squares nothing that leaves the range of numbers."""
+    count = size(x, dim)
+    d = x - lookup("sum")(x, dim=dim, keepdim=True) / count
+    return lookup("norm")(d, p=2, dim=dim, keepdim=keepdim) / lookup("sqrt")(_left(count, correction))
+
+
+def _left(count: Any, correction: Any) -> Any:
     left = count - correction
-    left = max(left, 0) if isinstance(left, int) else lookup("maximum")(left, 0)
-    return total(square, dim=dim, keepdim=keepdim) / left
-
-
-def _std(x: Any, **params: Any) -> Any:
-    return lookup("sqrt")(lookup("var")(x, **params))
+    return max(left, 0) if isinstance(left, int) else lookup("maximum")(left, 0)
 
 
 def _norm(x: Any, *, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -86,6 +93,11 @@ def _root_of_powers(size: Any, p: float, **over: Any) -> tuple[Any, Any]:
     return total, lookup("sqrt")(total) if p == 2 else lookup("pow")(total, 1 / p)
 
 
+def _inverse_mills(x: Any) -> Any:
+    """Without a quotient of two that are next to 0 far to the left."""
+    return lookup("sqrt")(2 / PI) / lookup("erfcx")(-x / lookup("sqrt")(exact(2)))
+
+
 _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
@@ -95,6 +107,7 @@ _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "var": _var,
     "std": _std,
     "norm": _norm,
+    "inverse_mills": _inverse_mills,
 }
 """Ops whose kernels are what is written here, by their names: their own definitions are for formulas."""
 

@@ -217,7 +217,14 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
         if total.op.name == "logsumexp" and total.args[0] is x and len(total.params["dim"]) == 1 and x.real_dtype:
             return lookup("shares")(x, dim=total.params["dim"][0])
     other = respelled(made)
-    return made if other is None or other[0].op.entrywise else other[0]
+    return made if other is None or not _unread(*other) else other[0]
+
+
+def _unread(term: Term, bases: Sequence[Term]) -> bool:
+    """Whether a spelling has functions that no part which is read entry by entry has: of whole rows, and log Φ."""
+    if not term.op.entrywise or any(t.op.name == "log_ndtr" for t in (term, *term.args)):
+        return True
+    return term.op.name in ("mul", "div") and any(not a.op.entrywise and a.args and a not in bases for a in term.args)
 
 
 def _complement(term: Term) -> Term:
@@ -429,6 +436,20 @@ def _multiplies(term: Term) -> bool:
 _PRODUCTS = {"mul", "div", "neg", "square", "reciprocal", "scaled_reciprocal"}
 
 
+def _multiplied_in(factor: Term, term: Term) -> Term:
+    """factor · term, before the divisions that ``term`` ends in: 1/h³ leaves the range of numbers before s/h³ does."""
+    a, *others = term.args or (term,)
+    if term.op.name == "mul" and a.op is NUMBER:
+        return lookup("mul")(a, _multiplied_in(factor, others[0]))  # type: ignore[no-any-return]
+    if term.op.name == "neg":
+        return -_multiplied_in(factor, a)  # type: ignore[no-any-return]
+    if term.op.name == "div" and a.number == 1:
+        return lookup("div")(factor, others[0])  # type: ignore[no-any-return]
+    if term.op.name == "div" and (a.op.name == "div" or a.op is NUMBER):
+        return lookup("div")(_multiplied_in(factor, a), others[0])  # type: ignore[no-any-return]
+    return lookup("mul")(factor, term)  # type: ignore[no-any-return]
+
+
 @functools.lru_cache(maxsize=512)
 def _written(
     scalar: Term, price: int, functions: int | None = None, bounds: tuple[tuple[str, float, float], ...] = ()
@@ -446,7 +467,7 @@ def _written(
         others = tuple(bound for bound in bounds if bound[0] != factor.name)
         apart = _written(rest, price, functions, others) if _variables(rest) else None
         if apart is not None:
-            return lookup("mul")(factor, apart)  # type: ignore[no-any-return]
+            return _multiplied_in(factor, apart)
     for expands in (True, False):
         reader = Reader(expands)
         try:

@@ -323,7 +323,7 @@ class Writer:
         if min(powers) < 0 or degree.denominator != 1 or not (degree > 1 or (degree == 1 and (others or grown))):
             return None
         x = self._generator(g)
-        far = call("gt", call("abs", x), number(1e18))
+        far = call("gt", call("abs", x), number(1e9))
         below = {monomial((*m, (g, -degree))): c for m, c in poly.items()}
         term = call("where", far, self._sum(below), self._sum(poly))
         return term, call("where", far, x, number(1)), int(degree)

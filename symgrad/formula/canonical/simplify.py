@@ -398,12 +398,13 @@ class Canonicaliser:
     def _reduced(self, term: Term, form: Form) -> Form:
         """A reduction along axes, without axes of size 1; a matrix lies as it does next to it: max₀(Aᵀ) is max₁(A).
 
-        ‖-x‖ = ‖x‖, always.
+        ‖-x‖ = ‖x‖, always.  All axes are all axes, whether the program named them or not.
         """
         if term.op.parity == "even" and form.terms and all(p.coef < 0 for p in form.terms):
             form = form.scaled(-1)
-        params, several = dict(term.params), isinstance(term.params["dim"], tuple)
-        dims = params["dim"] if several else (params["dim"],)
+        several = isinstance(term.params["dim"], tuple)
+        dims = tuple(term.params["dim"]) if several else (term.params["dim"],)
+        params = {**term.params, "dim": dims if several else dims[0]}
         argument = self.like(term.args[0], form)
         if argument.ndim == 2 and len(dims) == 1 and dims[0] is not None and count_transposes(argument):
             flipped = self.like(term.args[0].T, form.restricted((1, 0)))

@@ -130,8 +130,7 @@ def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
 def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     """The variance from deviations off the mean."""
     count = math.prod(d.shape[k] for k in dim)
-    # A mean is rounded, so that equal entries lie off it, all as far; their variance is 0.
-    d = d - np.add.reduce(d, dim, keepdims=True) / max(count, 1)
+    d = centred(d, dim)
     if d.dtype.kind == "c":
         d = (d * np.conj(d)).real
     else:
@@ -141,6 +140,25 @@ def var_about(d: Any, dim: tuple[int, ...], correction: float, keepdim: bool) ->
         return np.true_divide(total, count - correction)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.true_divide(total, 0)
+
+
+def centred(d: Any, dim: tuple[int, ...]) -> Any:
+    """Deviations once more: a mean is rounded, so that equal entries lie off it, all as far; their variance is 0."""
+    return d - np.add.reduce(d, dim, keepdims=True) / max(math.prod(d.shape[k] for k in dim), 1)
+
+
+def std(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """The root of the variance; of smaller or larger deviations where squares have left the range of x."""
+    with np.errstate(over="ignore"):
+        total = var(x, dim, correction, keepdim)
+        root = np.sqrt(total)
+        least = 2.2250738585072014e-308 if total.dtype.itemsize == 8 else 1.1754943508222875e-38
+        if np.all((total >= least) & (total < np.inf)):
+            return root
+        left = math.prod(x.shape[k] for k in dim) - correction
+        if left <= 0:
+            return root
+        return norm(centred(x - mean_over(x, dim, True), dim), 2, dim, keepdim) / math.sqrt(left)
 
 
 def standardised(x: Any, dim: tuple[int, ...], eps: float) -> Any:

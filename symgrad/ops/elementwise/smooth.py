@@ -296,8 +296,8 @@ def _turning(i: int, arm: Any) -> Any:
     def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
         from symgrad.ops.elementwise.select import excepted, ne
 
-        scale = _atan2_scale(x, y)
-        return at_kink("atan2", i, g * arm(y, x) * excepted(1 / scale, ne(scale, 0)), scale, 0, g)
+        scale, far = _atan2_scale(x, y), hypot(x, y)
+        return at_kink("atan2", i, g * arm(y, x) * excepted(1 / scale, ne(far, 0)), far, 0, g)
 
     return rule
 

@@ -274,10 +274,6 @@ def _beside_zero(g: Any, out: Any) -> Any:
     return guard(g, ne(out, 0))
 
 
-def _std_kernel(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-    return np.sqrt(kernels.var(x, dim, correction, keepdim))
-
-
 def _std_vjp(g: Any, out: Any, x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     slope = std_slope(_beside_zero(g, out), out, size(x, dim) - correction)
     return keep(at_kink("std", 0, slope, out, 0), dim, keepdim) * _deviation(x, dim)
@@ -285,14 +281,11 @@ def _std_vjp(g: Any, out: Any, x: Any, dim: tuple[int, ...], correction: float, 
 
 std_op: Op = primitive(
     "std",
-    _std_kernel,
+    kernels.std,
     (lambda g, out, x, *, dim, correction, keepdim: _std_vjp(g, out, x, dim, correction, keepdim),),
     infer=reduced_shape,
     result=real_part,
     kinks=("all equal",),
-    code=lambda x, dim, correction, keepdim: (
-        f"np.sqrt(var({x}, dim={dim}, correction={correction}, keepdim={keepdim}))"
-    ),
     refuses={"bui": "std and var only support floating point and complex dtypes"},
     mixes="dim",
     single=adding.std,

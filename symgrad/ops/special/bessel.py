@@ -346,7 +346,7 @@ inverse_mills: Op = elementwise(
     public=(),
     dtypes="float",
     refuses="c",
-    define=lambda x: sqrt(2 / PI) / erfcx(-x / sqrt(exact(2))),
+    define=lambda x: exp(-(x**2) / 2) / (sqrt(2 * PI) * ndtr(x)),
     expanded=True,
     doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
 )

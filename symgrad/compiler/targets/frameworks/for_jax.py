@@ -61,6 +61,7 @@ CALLS = {
     "log_softmax_and_softmax": lambda x, dim: f"(jax.nn.log_softmax({x}, axis={dim}), jax.nn.softmax({x}, axis={dim}))",
     "logcumsumexp": lambda x, dim: f"jax.lax.cumlogsumexp({x}, {dim})",
     "norm": lambda x, p, dim, keepdim: f"vector_norm({x}, {p}, {dim}, {keepdim})",
+    "std": lambda x, dim, correction, keepdim: f"jnp.std({x}, {dim}, ddof={correction}, keepdims={keepdim})",
     "var": lambda x, dim, correction, keepdim: f"jnp.var({x}, {dim}, ddof={correction}, keepdims={keepdim})",
     "argsort": lambda x, dim, descending: f"jnp.argsort({x}, {dim}, stable=True, descending={descending})",
     "linalg.cholesky": lambda x: f"jnp.linalg.cholesky({x}, symmetrize_input=False)",  # one triangle, as NumPy

@@ -132,6 +132,10 @@ def _norm(x: str, p: str, dim: str, keepdim: str) -> str:
     return f"torch.linalg.vector_norm({x}, ord={p}{_dims(dim, keepdim)})"
 
 
+def _std(x: str, dim: str, correction: str, keepdim: str) -> str:
+    return f"torch.std({x}, dim={dim}, correction={correction}, keepdim={keepdim})"
+
+
 def _var(x: str, dim: str, correction: str, keepdim: str) -> str:
     return f"torch.var({x}, dim={dim}, correction={correction}, keepdim={keepdim})"
 
@@ -204,6 +208,7 @@ CALLS = {
     ),
     "index_put": lambda x, value, index: f"index_put({x}, {value}, {told(index)})",
     "cbrt": lambda x: f"cbrt({x})",
+    "std": _std,
     "var": _var,
     "argsort": lambda x, dim, descending: f"torch.argsort({x}, dim={dim}, descending={descending}, stable=True)",
     "softplus": lambda x: f"torch.logaddexp({x}, torch.zeros_like({x}))",
