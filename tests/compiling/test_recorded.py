@@ -332,3 +332,47 @@ def test_numbers_that_are_only_looked_at_do_not_choose():
     assert f"{loss.item():.1f}" == "5.0"
     program = sg.compile(loss.sqrt(), name="f")
     assert program(np.array([3.0, 4.0])) == 5
+
+
+def recorded_gradient(f, A):
+    """The gradient as a graph of its own."""
+    return sg.autograd.grad(f(A), A, create_graph=True)[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A: ((A[1:] - A[:-1]) ** 2).mean(),
+        lambda A: F.pad(A, (2, 1)).exp().mean(),
+        lambda A: sg.cat([A, A**2], 1).exp().mean(1).sum(),
+        lambda A: (A[:, None] * A).flatten().exp().mean(),
+        lambda A: A[1:].softmax(1).var(0).sum(),
+    ],
+    ids=range(5),
+)
+def test_numbers_of_gradients_follow_sizes_that_the_program_composes(f):
+    """The gradient of a mean over n - 1 rows divided by the number of the recorded run."""
+    rng = np.random.default_rng(0)
+    program = sg.compile(recorded_gradient(f, sg.tensor(rng.random((6, 4)), requires_grad=True, name="A")), ["A"])
+    for shape in ((6, 4), (5, 3), (9, 8)):
+        A = sg.tensor(rng.random(shape), requires_grad=True)
+        assert np.allclose(program(A.detach().numpy()), recorded_gradient(f, A).detach().numpy(), rtol=1e-12)
+
+
+def test_a_number_of_windows_is_not_the_length_of_a_kernel_that_is_as_long():
+    """At five rows there are three windows of three entries: at four, the gradient was that of another kernel."""
+
+    def f(A):
+        kernel = sg.ones(1, 1, 3, 3, dtype=A.dtype)
+        return F.conv2d(A[None, None], kernel, padding=1, stride=2).exp().mean()
+
+    rng = np.random.default_rng(0)
+    program = sg.compile(recorded_gradient(f, sg.tensor(rng.random((5, 7)), requires_grad=True, name="A")), ["A"])
+    for shape in ((5, 7), (4, 7), (8, 9)):
+        A = sg.tensor(rng.random(shape), requires_grad=True)
+        try:
+            found = program(A.detach().numpy())
+        except ValueError:
+            assert shape != (5, 7)
+        else:
+            assert np.allclose(found, recorded_gradient(f, A).detach().numpy(), rtol=1e-12)

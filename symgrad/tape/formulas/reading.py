@@ -79,6 +79,10 @@ class Reading:
         """Sizes that were told by their values alone, such as those of ``reshape``."""
         self.met: set[int] = set()
         """Values of letters that are values of composed sizes, too."""
+        self.told: set[int] = set()
+        """Composed sizes that were told by their values alone."""
+        self.plain: set[int] = set()
+        """Sizes that are numbers: of leaves, and of what the program makes."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._counted: dict[str, int] = {}
@@ -114,7 +118,7 @@ class Reading:
         before = self.letters
         for self.by_value in (False, True):
             self.letters, self.composed, self.terms = dict(letters), {}, {}
-            self.asked, self.met = set(), set()
+            self.asked, self.met, self.told, self.plain = set(), set(), set(), set()
             try:
                 self._read(chosen)
             except ShapeError:
@@ -234,7 +238,21 @@ class Reading:
 
     def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
         """Sizes as letters where a leaf has that size."""
-        return tuple(self._letter(n) or self.composed.get(n, n) for n in sizes)
+        return tuple(map(self._size, sizes))
+
+    def _size(self, n: int) -> Any:
+        """A size that is known by its value alone, as a letter or as what the program composed, or the number."""
+        size = self._letter(n) or self.composed.get(n)
+        if size is None:
+            return n
+        self.told.add(n)
+        self._check_plain()
+        return size
+
+    def _check_plain(self) -> None:
+        """A size told by its value alone is a number where something else is so long at any size, such as a kernel."""
+        if not self.told.isdisjoint(self.plain):
+            raise ShapeError(f"{sorted(self.told & self.plain)} may be a number or a size that is composed")
 
     def _letter(self, n: int) -> str | None:
         """The letter of a size that is known by its value alone; refused where the program composes that value, too."""
@@ -270,8 +288,13 @@ class Reading:
             name = chosen[id(leaf)]
             structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
             shape = tuple(self.letters.get(n) or self.composed.get(n, n) for n in leaf.raw_shape)
+            self._note_plain(shape)
             self.terms[id(leaf)] = symbol(name, shape, leaf.dtype, structure)
             self.sources[name] = leaf
+
+    def _note_plain(self, shape: tuple[Any, ...]) -> None:
+        self.plain.update(n for n in shape if n.__class__ is int and n > 1)
+        self._check_plain()
 
     def _own_name(self, leaf: Any, given: dict[int, str]) -> tuple[str | None, bool]:
         if _given(leaf, given):
@@ -334,9 +357,10 @@ class Reading:
 
     def number(self, value: Any, known: Mapping[int, str] | None = None) -> Term:
         """A number of the program, with letters, or what is ``known``, for the sizes that it is made of."""
-        known = self.letters if known is None else known
         if not isinstance(value, (Size, Measure)):
             return as_term(value)
+        if known is None:
+            known = {n: size for n in factors_of(value) if isinstance(size := self._size(n), str)}
         if known.keys().isdisjoint(factors_of(value)):
             return number(int(value) if isinstance(value, Size) else float(value))
         made = size_product([known.get(f, f) for f in value.factors])
@@ -367,6 +391,7 @@ class Reading:
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
         shape = term.shape
+        self._note_plain(shape)
         if _composed(shape):
             for s, n in zip(shape, node.shape, strict=True):
                 if isinstance(s, str) and n not in self.letters and n != 1:
