@@ -10,25 +10,23 @@ import copy
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import FormulaError, ShapeError
-from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
-from symgrad.ops.rules.kinks import turned, under
 from symgrad.ops.shapes.sizes import letters_of, product_size
 from symgrad.tape.formulas.below import NO_ENDS, nodes_below
 from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds, plain_recipe, sources_of
-from symgrad.tape.formulas.hooked import marked, through_hooks
+from symgrad.tape.formulas.hooked import marked
 from symgrad.tape.formulas.names import site_name
-from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
+from symgrad.tape.formulas.pulled import gradient_of, roots_of, told_by_passes
 from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of
 from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
@@ -522,81 +520,15 @@ def read_all(
     tensors: Sequence[Any], names: dict[int, str] | None = None, counts: bool = True
 ) -> tuple[Reading, list[Term]]:
     """One reading of the graphs of several tensors, and their terms in it; ``counts`` as for :class:`Reading`."""
-    origins = [_origin(tensor) for tensor in tensors]
+    origins = [told_by_passes(tensor) for tensor in tensors]
     roots = []
     for tensor, origin in zip(tensors, origins, strict=True):
-        roots += [tensor.edge()] if origin is None else _roots(origin)
+        roots += [tensor.edge()] if origin is None else roots_of(origin)
     reading = Reading(roots, names, counts=counts)
     return reading, [
-        reading[tensor.edge()] if origin is None else _gradient(reading, origin)
+        reading[tensor.edge()] if origin is None else gradient_of(reading, origin)
         for tensor, origin in zip(tensors, origins, strict=True)
     ]
-
-
-def _origin(tensor: Any) -> Any:
-    """The passes that a gradient says more by than by its node; None for others."""
-    origin = origin_of(tensor)
-    # A recorded gradient says what it is by its node; all entries of a Jacobian say it better at once.
-    if origin is None or not (tensor._node is None or origin[0][0].pulled == "jacobian"):
-        return None
-    if origin is FormulaError:
-        raise FormulaError(
-            "this gradient has accumulated too many backward passes to keep their formulas; zero it (x.grad = None) "
-            "and run one pass"
-        )
-    return origin
-
-
-def _roots(origin: list[tuple[Origin, Any]]) -> list[Any]:
-    return [edge for passed, target in origin for edge in (*passed.roots, *(s for s in passed.seeds if s), target)]
-
-
-def _gradient(reading: Reading, origin: list[tuple[Origin, Any]]) -> Term:
-    total: Any = None
-    for passed, target in origin:
-        term = _pulled(reading, passed, target)
-        total = term if total is None else total + term
-    return total  # type: ignore[no-any-return]
-
-
-def _pulled(reading: Reading, passed: Origin, target: Any) -> Term:
-    with under(passed.convention):
-        return _pulled_now(reading, passed, target)
-
-
-def _pulled_now(reading: Reading, passed: Origin, target: Any) -> Term:
-    if passed.replaced:
-        reading = reading.hooked(passed.replaced)
-    if passed.pulled in _ENTRIES:
-        return _ENTRIES[passed.pulled](reading[passed.roots[0]], reading[target])
-    outputs = [reading[r] for r in passed.roots]
-    if passed.pulled == "rows":
-        return _rows(outputs, [reading[seed] for seed in passed.seeds], reading[target])
-    seeds = [
-        full(out.shape, 1, out.dtype) if seed is None else turned(reading[seed])
-        for out, seed in zip(outputs, passed.seeds, strict=True)
-    ]
-    wrt = reading[target]
-    found = Derivation(outputs, seeds, [wrt]).adjoints.get(wrt)
-    if found is None:
-        return full(wrt.shape, 0, wrt.dtype)
-    return turned(through_hooks(passed.hooks_at(target), found))  # type: ignore[no-any-return]
-
-
-def _rows(outputs: list[Term], stacks: list[Term], wrt: Term) -> Term:
-    """The gradients for every entry of stacks of cotangents."""
-    total: Any = None
-    for out, rows in zip(outputs, stacks, strict=True):
-        part = pulled_rows(out, wrt, rows)
-        total = part if total is None else total + part
-    return total  # type: ignore[no-any-return]
-
-
-_ENTRIES: dict[str, Callable[[Term, Term], Term]] = {
-    "jacobian": lambda out, wrt: turned(jacobian(out, wrt)),
-    "dz": lambda out, wrt: wirtinger(out, wrt)[0],
-    "dzbar": lambda out, wrt: wirtinger(out, wrt)[1],
-}
 
 
 def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
