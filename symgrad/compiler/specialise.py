@@ -32,7 +32,7 @@ from symgrad.compiler.trace import (
     trace,
 )
 from symgrad.dtypes import get_default_dtype, is_floating
-from symgrad.errors import ArgumentError, CompileError, ShapeError
+from symgrad.errors import ArgumentError, AutogradError, CompileError, ShapeError
 from symgrad.guesses import OF_PROGRAMS, arrays_meant, missing
 from symgrad.interop.array_calls import has_two_meanings
 from symgrad.tape import containers
@@ -254,7 +254,7 @@ class Specialised:
         """
         try:
             return trace(self.function, args, self.exact)
-        except ShapeError:
+        except (ShapeError, AutogradError):  # as where a derivative does not fit
             with fixed():
                 return trace(self.function, args, self.exact)
 

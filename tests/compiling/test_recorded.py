@@ -376,3 +376,30 @@ def test_a_number_of_windows_is_not_the_length_of_a_kernel_that_is_as_long():
             assert shape != (5, 7)
         else:
             assert np.allclose(found, recorded_gradient(f, A).detach().numpy(), rtol=1e-12)
+
+
+def test_labels_of_all_but_the_first_row_are_as_many_as_these():
+    """Their length was a letter of its own, which did not fit: the gradient had neither a formula nor a program."""
+    rng = np.random.default_rng(0)
+    x = sg.tensor(rng.random((5, 7)), requires_grad=True, name="x")
+    labels = sg.tensor([0, 1, 2, 3], name="labels")
+    loss = F.cross_entropy(x[1:], labels)
+    loss.backward()
+    assert r"\frac{1}{n - 1}" in x.grad.latex()
+    program = sg.compile(x.grad, ["x", "labels"])
+    other, rows = sg.tensor(rng.random((9, 4)), requires_grad=True), rng.integers(0, 4, 8)
+    F.cross_entropy(other[1:], sg.tensor(rows)).backward()
+    assert np.allclose(program(other.detach(), rows), other.grad.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (12, 11), (5, 7)])
+def test_second_derivatives_of_strided_convolutions_have_programs(shape):
+    """The derivative did not fit the letters of the sizes, and no program was made."""
+
+    def curvature(A):
+        kernel = sg.ones(1, 1, 3, 3, dtype=A.dtype)
+        slope = sg.func.grad(lambda x: F.conv2d(x[None, None], kernel, padding=1, stride=2).exp().mean())
+        return sg.func.grad(lambda x: (slope(x) ** 2).sum())(A)
+
+    A = sg.tensor(np.random.default_rng(0).random(shape))
+    assert np.allclose(sg.compile(curvature, A)(A), curvature(A).numpy(), rtol=1e-9)

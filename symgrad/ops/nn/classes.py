@@ -10,7 +10,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, folded, length_of, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, folded, length_of, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import values_of
@@ -151,7 +151,7 @@ chosen_op: Op = primitive(
     kernels.chosen,
     (lambda g, out, like, labels: unsqueeze(g, -1) * _hot(labels, like), None),
     linear=True,
-    infer=lambda x, labels: labels,
+    infer=lambda x, labels: broadcast_shapes(x[:-1], labels),
     result=lambda x, labels: x,
     define=lambda x, labels: sum_(_hot(labels, x) * x, -1),
     digits="kernel",
@@ -176,7 +176,7 @@ label_cross_entropy: Op = primitive(
     kernels.label_cross_entropy,
     (lambda g, out, x, labels: _pulled(unsqueeze(g, -1), x, labels), None),
     jvp=(lambda t, out, x, labels: sum_(t * _chances(x), -1) - chosen_op(t, labels), None),
-    infer=lambda x, labels: labels,
+    infer=lambda x, labels: broadcast_shapes(x[:-1], labels),
     result=lambda x, labels: x,
     copies=lambda mask, x, labels: (0,),  # torch saves log softmax
     refuses="buic",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import FormulaError, ShapeError
+from symgrad.errors import AutogradError, FormulaError, ShapeError
 from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
@@ -524,11 +524,19 @@ def read_all(
     roots = []
     for tensor, origin in zip(tensors, origins, strict=True):
         roots += [tensor.edge()] if origin is None else roots_of(origin)
-    reading = Reading(roots, names, counts=counts)
-    return reading, [
-        reading[tensor.edge()] if origin is None else gradient_of(reading, origin)
-        for tensor, origin in zip(tensors, origins, strict=True)
-    ]
+    letters: dict[int, str] | None
+    for letters in (None, {}):  # with numbers for sizes where a derivative does not fit their letters
+        reading = Reading(roots, names, letters, counts=counts)
+        try:
+            terms = [
+                reading[tensor.edge()] if origin is None else gradient_of(reading, origin)
+                for tensor, origin in zip(tensors, origins, strict=True)
+            ]
+            break
+        except (ShapeError, AutogradError):
+            if not reading.letters:
+                raise
+    return reading, terms
 
 
 def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
