@@ -6,6 +6,7 @@ The formulas of three runs at different sizes are put together: a number that fo
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Collection, Sequence
@@ -29,6 +30,10 @@ OTHER_SIZES = (13, 11, 17, 7, 19, 5, 23, 29, 31, 37, 41)
 THIRD_SIZES = (8, 10, 6, 12, 4, 14, 2, 16, 18, 20, 22)
 """Sizes of letters in the first, second and third run: odd ones and even ones, as n // 2 is (n - 1) / 2 for odd n."""
 
+MULTIPLES = (7, 11, 13)
+"""By what sizes are multiplied where arrays fit each other only as they were given; programs hold few such numbers."""
+_LARGEST = 10**6
+"""Arrays with more entries are not made for that."""
 _FLOAT = np.dtype(float)
 
 
@@ -73,6 +78,12 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
     shapes: Shapes = {k: tuple(letters.get(n, n) for n in s) for k, s in zip(names, given, strict=True)}  # type: ignore[union-attr]
     first = {letter: n for n, letter in letters.items()}
 
+    def run(shapes: Shapes, sizes: dict[Any, int]) -> tuple[Reading, Term]:
+        plain, definite = (_arrays(names, shapes, sizes, d) for d in (False, True))
+        examples = [_alike(a, e, d) for a, e, d in zip(args, plain, definite, strict=True)]
+        with np.errstate(all="ignore"):
+            return ran(f, examples, {n: letter for letter, n in sizes.items()})
+
     def at_other_sizes(term: Term, moving: Collection[str]) -> Term | None:
         """The formula for all sizes of these letters, the others being as they are."""
         fixed = {k: tuple(s if s in moving else first.get(s, s) for s in shape) for k, shape in shapes.items()}
@@ -81,20 +92,40 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
             sizes = sizes_of(fixed, order)
             # What was wide stays wide, and what was tall stays tall.
             sizes = dict(zip(sorted(sizes, key=first.__getitem__), sorted(sizes.values()), strict=True))
-            plain, definite = (_arrays(names, fixed, sizes, d) for d in (False, True))
-            examples = [_alike(a, e, d) for a, e, d in zip(args, plain, definite, strict=True)]
-            with np.errstate(all="ignore"):
-                return sizes, ran(f, examples, {n: letter for letter, n in sizes.items()})[1]
+            return sizes, run(fixed, sizes)[1]
 
         return _for_all_sizes(term, {letter: first[letter] for letter in first if letter in moving}, again)
 
     try:
         found = at_other_sizes(term, first)
     except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
+        multiples = _at_multiples(shapes, first, functools.partial(run, shapes))
+        if multiples is not None:
+            return multiples
         if reading.taken or reading.composed or reading.met:
             return reading, term  # the sizes are those of arrays from elsewhere, or n + 1, which examples do not keep
         found = None
     return (reading, found) if found is not None else _with_numbers(f, args, at_other_sizes, letters)
+
+
+def _at_multiples(
+    shapes: Shapes, first: dict[str, int], run: Callable[[dict[Any, int]], tuple[Reading, Term]]
+) -> tuple[Reading, Term] | None:
+    """The formula of three runs whose sizes are multiples of the given ones: halves of these stay their halves."""
+    entries = [
+        np.prod([first.get(str(s), 1) for s in shape]) * max(MULTIPLES) ** len(shape) for shape in shapes.values()
+    ]
+    if not first or max(entries) > _LARGEST:
+        return None
+    runs = []
+    for k in MULTIPLES:
+        sizes = {letter: k * n for letter, n in first.items()}
+        try:
+            runs.append((sizes, *run(sizes)))
+        except Exception:  # noqa: BLE001  (as in run_on)
+            return None
+    found = joined([term for *_, term in runs], [sizes for sizes, *_ in runs])
+    return None if found is None else (runs[0][1], found)
 
 
 def _alike(a: Any, example: Any, definite: Any) -> Any:

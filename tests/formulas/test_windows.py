@@ -67,3 +67,23 @@ def test_the_jacobian_of_windows_is_one_formula() -> None:
     x = sg.tensor(np.arange(1.0, 6), name="x", requires_grad=True)
     found = sg.autograd.functional.jacobian(lambda x: (x.unfold(0, 2, 1) ** 2).sum(-1), x, create_graph=True)
     assert np.array_equal(evaluate(found.term, {"x": x.detach().numpy()}, {"n": 5}), found.detach().numpy())
+
+
+POOLS = {
+    "two by two": (lambda X, G: (G * F.max_pool2d(X, 2)).sum(), 2, (4, 6), (6, 10)),
+    "three by three": (lambda X, G: (G * F.max_pool2d(X, 3)).sum(), 3, (9, 6), (12, 15)),
+    "means": (lambda X, G: (G * F.avg_pool2d(X, 2)).sum(), 2, (4, 6), (8, 2)),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_sizes_that_go_with_each_other_are_not_those_of_the_pool(name):
+    """Of a matrix with four rows in pools of two by two, a pool's four entries were n, as were its rows."""
+    f, k, *sizes = POOLS[name]
+    tuples = [(RNG.normal(size=(1, *s)), RNG.normal(size=(1, *(n // k for n in s)))) for s in sizes]
+    found = sg.formula(f, *tuples[0], wrt="X")
+    for X, G in tuples:
+        np.testing.assert_allclose(found.evaluate(X=X, G=G), sg.func.grad(f)(X, G).numpy())
+    for text in (found.latex(), found.unicode()):
+        assert text.count("reshape") <= 6
+        assert "unsqueeze" not in text

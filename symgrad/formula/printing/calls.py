@@ -96,6 +96,20 @@ def reshaped(piece: Piece, shape: tuple[Any, ...]) -> Piece:
     return function(kind_of(shape), operator("reshape") + shape_below(shape), text_of(piece))
 
 
+def in_order(w: Writer, t: Term) -> Piece:
+    """The entries of an array in another shape: one of many changes of shape is all of them."""
+    x = t.args[0]
+    while x.op.name in _SHAPES:
+        x = x.args[0]
+    if x.shape == t.shape:
+        return exact(w, x)
+    w.closing(x)
+    return reshaped(w.operand(x) if kind_of(x.shape) == "t" else exact(w, x), t.shape)
+
+
+_SHAPES = frozenset({"reshape", "squeeze", "unsqueeze"})
+
+
 def shape_below(shape: tuple[Any, ...]) -> str:
     r"""A shape as an index: ``_{2 \times 3}``."""
     sizes = map(size_tex, shape)
@@ -127,7 +141,7 @@ def exact(w: Writer, t: Term) -> Piece:
         return pieces.product(pieces.number_piece(0), w.ones(kind, t.shape))
     w.closing(t)
     piece = w.operand(t)
-    if t.op is SYMBOL:
+    if t.op is SYMBOL or (t.op.name in _SHAPES and "t" in (kind_of(t.shape), kind_of(t.args[0].shape))):
         return piece
     return reshaped(piece, t.shape) if piece.bare and w.taken(piece.core) else w.exact(piece, t.shape)
 

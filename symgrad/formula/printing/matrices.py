@@ -14,10 +14,10 @@ from symgrad.formula.printing.calls import (
     exact,
     filled,
     function,
+    in_order,
     index_tex,
     operator,
     power,
-    reshaped,
     unit_vector,
     writes,
 )
@@ -136,7 +136,7 @@ def _axes(w: Writer, t: Term) -> Piece | None:
     a = w.operand(t.args[0])
     kind = kind_of(t.shape)
     if kind == "t" or a.kind == "t":
-        return None
+        return in_order(w, t)
     return transposed(a) if {kind, a.kind} == {"r", "c"} else a
 
 
@@ -384,7 +384,7 @@ def _reshape(w: Writer, t: Term) -> Piece | None:
     if pair is None and kind_of(t.args[0].shape) == "m" and kind_of(t.shape) == "c":
         return _vec(transposed(exact(w, t.args[0])))
     if pair is None or not all(kind_of(x.shape) == "m" for x in pair):
-        return reshaped(exact(w, t.args[0]), t.shape)
+        return in_order(w, t)
     left, right = pair
     w.closing(left)
     w.closing(right)
