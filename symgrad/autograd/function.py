@@ -142,7 +142,7 @@ def _seen(g: Any, grads: list[Any]) -> Any:
     """What torch's engine sees of a gradient, besides its entries."""
     if g is None:
         return None
-    return "same" if any(g is other for other in grads) else (tuple(shape_of(g._value)), g._value.dtype)
+    return "same" if any(g is other for other in grads) else (tuple(shape_of(g._value)), g._value.dtype, g._version)
 
 
 def _checked(g: Any, name: str, k: int, shape: Any, dtype: Any, recorded: bool) -> Any:

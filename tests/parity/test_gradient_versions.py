@@ -103,6 +103,13 @@ PROGRAMS = {
     "column and batch": lambda t, x, m, e: (m[:, :1] @ m[:, None]).sin().sum(),
     "a row for every batch": lambda t, x, m, e: (t.ones(2, 2, 1, 3, dtype=m.dtype) @ m[:, None].mT).sin().sum(),
     "a function on a part": doubled_view,
+    "row by row": lambda t, x, m, e: sum(row.sin() * k for k, row in enumerate(m)).sum(),
+    "one row of all": lambda t, x, m, e: square(m.unbind(0)[1]),
+    "columns and the whole": lambda t, x, m, e: square(m.unbind(1)[2]) + square(m.unbind(1)[0]) + square(m),
+    "chunks": lambda t, x, m, e: sum(square(part.exp()) for part in m.chunk(2, 1)),
+    "parts of sizes": lambda t, x, m, e: square(t.cat([part.sin() for part in (x * 2).split([1, 2])])),
+    "a margin of distances": lambda t, x, m, e: t.nn.functional.triplet_margin_loss(m, m.sin(), m.cos(), swap=True),
+    "a margin of ranks": lambda t, x, m, e: t.nn.functional.margin_ranking_loss(x, x.sin(), t.ones(3, dtype=x.dtype)),
 }
 
 
@@ -226,6 +233,34 @@ def test_what_a_function_gave_in_another_shape(entries, shape, create):
         for g in found:
             seen.append((type(g.grad_fn).__name__, g._version, np.round(g.tolist(), 9).tolist()))
     assert seen[:2] == seen[2:]
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("leaf", [False, True])
+def test_what_a_function_gave_was_changed_by_it(leaf, twice):
+    """A gradient that a user's backward added up in place is given on as it is, with its version."""
+    seen = []
+    for t in (symgrad, torch):
+
+        class Slow(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 4
+
+            @staticmethod
+            def backward(ctx, g):
+                total = g * 0
+                for _ in range(4):
+                    total += g
+                return total
+
+        x = t.ones(3, dtype=t.float64, requires_grad=True)
+        y = x if leaf else x * 1
+        out = Slow.apply(y).sum() + (Slow.apply(y).sum() if twice else 0)
+        seen.append([t.autograd.grad(out, y, retain_graph=True)[0]._version])
+        out.backward()
+        seen[-1].append(x.grad._version)
+    assert seen[0] == seen[1]
 
 
 def test_where_a_function_gave_none_nothing_is_added():

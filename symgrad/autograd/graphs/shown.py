@@ -15,6 +15,7 @@ import numpy as np
 
 from symgrad.autograd.graphs.torch_graph import NOTHING, Answering, Step, Value, edges_of, lower, name_of, rule
 from symgrad.errors import AutogradError
+from symgrad.tape.backward.siblings import Siblings, siblings_of
 from symgrad.tape.backward.tether import at, held, tethered
 from symgrad.tape.formulas.origin import Origin, origin_of
 from symgrad.tape.graph import Labelled, Node, Source, twin
@@ -256,6 +257,26 @@ def version_of(tensor: Any) -> int:
     return changes(root._value) + int(counted) + first_version(root)
 
 
+class _Joint:
+    """The parts that a tensor was cut into: how many the pass has still to come to, and what the others passed on."""
+
+    __slots__ = ("awaited", "parts")
+
+    def __init__(self) -> None:
+        self.awaited = 0
+        self.parts: dict[int, tuple[Any, Flow]] = {}
+
+
+def _cut_apart(node: Any) -> Siblings | None:
+    """The parts that a tensor was cut into, if a node is one of them."""
+    whole = siblings_of(node) if node.__class__ is Node else None
+    return whole if whole is not None and name_of(node) in _CUTS else None
+
+
+_CUTS = ("UnbindBackward0", "SplitBackward0", "SplitWithSizesBackward0")
+"""Functions whose gradient is put together of those of all parts, those without one being zeros."""
+
+
 class _Replay:
     """One pass on stand-ins.
 
@@ -274,6 +295,7 @@ class _Replay:
         self.asked: dict[Any, list[Any]] = {}
         self.useful: set[Any] = set()
         self.hooked: dict[Any, Any] = {}
+        self.joint: dict[Any, _Joint] = {}
         self.base = origin.began
         self.count = 0
 
@@ -281,6 +303,9 @@ class _Replay:
         roots = [self._edge(root) for root in self.origin.roots]
         self.hooked = {self._edge(place): place for place in map(at, self.origin.replaced)}
         nodes = self._nodes(roots)
+        for whole in map(_cut_apart, nodes):
+            if whole is not None:
+                self.joint.setdefault(whole, _Joint()).awaited += 1
         for root, edge in zip(roots, self.origin.seeds, strict=True):
             node = resolved(edge) if edge.__class__ is Node or getattr(edge, "_requires_grad", False) else None
             place = _owner(root)
@@ -298,6 +323,7 @@ class _Replay:
         self.asked.clear()
         self.useful.clear()
         self.hooked.clear()
+        self.joint.clear()
         self.origin = None
 
     def _note(self, leaf: Any, flow: Flow) -> None:
@@ -364,8 +390,13 @@ class _Replay:
         count = _outputs(node)
         slots = [(node, k) for k in range(count)] if count else [node]
         taken = {slot: flow for slot in slots if (flow := self.flows.pop(slot, None)) is not None}
-        if not taken:
-            return
+        if taken:
+            self._pass_on(node, taken)
+        elif (whole := _cut_apart(node)) is not None:
+            self._join(whole, node, [])
+
+    def _pass_on(self, node: Any, taken: dict[Any, Flow]) -> None:
+        """Let a node answer for what was added up at it."""
         edges = edges_of(node)
         # What is taken from here is what came in, where the pass goes on, and else what the hooks made of it.
         late = self.origin.wanted is not None and any(self._leads(place) for _, place in edges)
@@ -383,8 +414,28 @@ class _Replay:
             out = self._answers(node, edges, taken[node])
         for flow in taken.values():
             flow.drop()
+        whole = _cut_apart(node)
+        if whole is not None:
+            self._join(whole, node, out)
+            return
         for place, passed in out:
             self._add(self._edge(place), passed)
+
+    def _join(self, whole: Siblings, node: Node, out: list[tuple[Any, Flow]]) -> None:
+        """The gradient that torch puts together of those of all parts, once the last of them had its turn."""
+        joint = self.joint[whole]
+        joint.awaited -= 1
+        joint.parts.update((whole.number(node), pair) for pair in out)
+        if joint.awaited or not joint.parts:
+            return
+        place, flow = next(iter(joint.parts.values()))
+        step = flow.node
+        if step.__class__ is Step:
+            given = [joint.parts.get(k) for k in range(len(whole.nodes))]
+            places = tuple([pair and pair[1].node and pair[1].node.places[0] for pair in given])
+            flow.node = Step(step.name, places, step.shape, step.dtype, self._number())
+            flow.node.dim = step.dim
+        self._add(self._edge(place), flow)
 
     def _replaced(self, node: Any, flow: Flow) -> Flow:
         """What a hook gave instead of a gradient."""
@@ -416,13 +467,15 @@ class _Replay:
         for i, (_, place) in enumerate(edges):
             if not self._leads(place):
                 continue
-            seen = gave[i] if i < len(gave) else (place.raw_shape, place.dtype)
+            seen = gave[i] if i < len(gave) else (place.raw_shape, place.dtype, 0)
             if seen == "same":
                 first.held += 1
                 out.append((place, first))
             elif seen is not None:
-                made = Value(self._given(node, i), *seen)
-                out.append((place, self._flow(answering.fitted(made, place))))
+                *look, version = seen
+                flow = self._flow(answering.fitted(Value(self._given(node, i), *look), place))
+                flow.version += version if flow.base is None else 0  # the user changed it before
+                out.append((place, flow))
         return out
 
     def _answers(self, node: Any, edges: Any, flow: Flow) -> list[tuple[Any, Flow]]:

@@ -295,6 +295,30 @@ def _pairwise_distance(out: Any, x1: Any, x2: Any, *_: Any, **__: Any) -> str:
     return Steps.of("NormBackward1", "Norm:1(Add:1(Sub(x,y)))")
 
 
+def _margin(text: str, reduction: str) -> str:
+    """The part of a difference that is above 0, and what is made of all entries."""
+    text = f"ClampMin({text})"
+    name = {"mean": "Mean", "sum": "Sum"}.get(reduction)
+    return Steps.of("ClampMinBackward0", text) if name is None else Steps.of(f"{name}Backward0", f"{name}({text})")
+
+
+def _triplet(
+    out: Any, anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> str:  # fmt: skip
+    near, far = "Norm:1(Add:1(Sub(x,y)))", "Norm:1(Add:1(Sub(x,z)))"
+    far = f"Minimum({far},Norm:1(Add:1(Sub(y,z))))" if swap else far
+    return _margin(f"Sub(Add:1({near}),{far})", reduction)
+
+
+def _margin_ranking(
+    out: Any, input1: Any, input2: Any, target: Any, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> str:  # fmt: skip
+    turned = "Neg(z)" if getattr(target, "requires_grad", False) else "_"
+    return _margin(f"Add:1(Mul({turned},Sub(x,y)))", reduction)
+
+
 OF_SEVERAL: dict[str, Any] = {
     "combinations": _combinations,
     "cumulative_trapezoid": _cumulative_trapezoid,
@@ -313,6 +337,8 @@ OF_SEVERAL: dict[str, Any] = {
     "nn.functional.cross_entropy": _cross_entropy,
     "nn.functional.instance_norm": _instance_norm,
     "nn.functional.linear": _linear,
+    "nn.functional.margin_ranking_loss": _margin_ranking,
+    "nn.functional.triplet_margin_loss": _triplet,
     "nn.functional.linear_cross_entropy": _linear_cross_entropy,
     "nn.functional.nll_loss": _nll,
     "nn.functional.rms_norm": _rms_norm,
