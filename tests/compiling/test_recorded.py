@@ -403,3 +403,17 @@ def test_second_derivatives_of_strided_convolutions_have_programs(shape):
 
     A = sg.tensor(np.random.default_rng(0).random(shape))
     assert np.allclose(sg.compile(curvature, A)(A), curvature(A).numpy(), rtol=1e-9)
+
+
+@np.errstate(all="ignore")
+def test_gradients_that_were_found_another_way_know_their_constants():
+    """Where e^z overflowed, c was an unknown c1 in the formula: the program took it for a number and ignored c."""
+    c, z = np.array([0.3, 0.7, -0.4]), np.array([1000.0, 999.0, 998.0])
+    weights, x = sg.tensor(c, name="c"), sg.tensor(z, name="z", requires_grad=True)
+    shares = sg.exp(x) / sg.exp(x).sum()
+    (g,) = sg.autograd.grad((weights * shares).sum(), x, create_graph=True)
+    assert str(g.expr) == "(c - (c @ softmax(z, dim=0)))*softmax(z, dim=0)"
+    program = sg.compile(g, ["z", "c"])
+    for other in (c, c[::-1].copy(), c**2):
+        expected = sg.func.grad(lambda z, c: (c * sg.softmax(z, 0)).sum())(z, other)
+        np.testing.assert_allclose(program(z, other), expected, rtol=1e-13)

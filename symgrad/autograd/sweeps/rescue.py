@@ -266,11 +266,11 @@ def _hooked(nodes: Sequence[Node]) -> bool:
 
 
 def _known(leaf: Any) -> Any:
-    """A leaf itself; a constant's array, None where it is gone."""
+    """A leaf itself, or a constant, whose name formulas keep; its array where it is gone, or None."""
     if isinstance(leaf, Recorded):
         return leaf
     alive = leaf.ref()
-    return leaf.kept if alive is None else alive._value
+    return leaf.kept if alive is None else alive
 
 
 def _unchanged(terms: Sequence[Term], outputs: Sequence[Any], values: dict[str, Any], sizes: dict[str, int]) -> bool:
