@@ -25,10 +25,10 @@ from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import compared, has_sizes, least_lengths, misfits, taken_apart
+from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.reading import Reading, read_all
-from symgrad.tape.formulas.sizes import asked_of, comparisons_noted
+from symgrad.tape.formulas.sizes import comparisons_noted
 from symgrad.tape.graph import Source
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.modes import enable_grad
@@ -466,7 +466,6 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}
-    nodes = list(reading.nodes)
     chosen = list(choices_of(reading))
     leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
     if names is None:
@@ -492,9 +491,7 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.constants = constants_of(reading, {i.term for i in made.inputs})
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
-    arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
-    asked = asked_of(nodes, [a for a in arrays if a is not None])
-    made.compared = compared(reading, [*asked, *taken_apart(nodes)])
+    made.compared = asked(reading)
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
     return made
 

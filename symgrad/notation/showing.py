@@ -27,6 +27,7 @@ from symgrad.sources.asked import assuming, named, one_entry
 from symgrad.sources.natural import asked_about
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
+from symgrad.tape.formulas.fitting import asked, has_sizes
 from symgrad.tape.formulas.origin import origin_of, slope_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Source
@@ -251,11 +252,24 @@ class Formula:
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         term = accurate([self.term])[0] if stable and not keeps_nan("composed") else self.term
         sizes = _sizes_of(self.symbols, given)
+        self._check_sizes(sizes)
         known = {**self.constants, **given}
         found = evaluate(term, known, sizes)
         if stable != "exact":
             return found
         return rounded([self.term, term], found, known, sizes)
+
+    def _check_sizes(self, sizes: dict[str, int]) -> None:
+        """Refuse other sizes where the program that was run would have gone another way, or made other numbers."""
+        here = {} if self._reading is None else {letter: n for n, letter in self._reading.letters.items()}
+        if self._reading is None or all(here.get(letter, n) == n for letter, n in sizes.items()):
+            return
+        for term in asked(self._reading):
+            if has_sizes(term) and not evaluate(term, {}, {**here, **sizes}):
+                raise FormulaError(
+                    f"the formula holds where {Formula(term).unicode()}, which the program asked of its sizes, or took "
+                    "for a number; run it at the sizes that are meant, or take the formula of the function."
+                )
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
         """The same to ``n`` digits: a SymPy number, or a NumPy array of them.

@@ -130,3 +130,31 @@ def test_the_refusal_says_what_to_write():
     program = sg.compile(1.0 / x.shape[0] * (x**2).sum())
     with pytest.raises(ValueError, match=r"1 / n"):
         program(np.ones(3))
+
+
+def test_a_formula_tells_such_sizes_and_gives_no_value_at_others():
+    x = sg.tensor(np.arange(1.0, 6.0), requires_grad=True, name="x")
+    formula = sg.formula(1.0 / x.shape[0] * (x**2).sum())
+    assert str(formula.valid_when) == "n = 5  (size: sizes)"
+    assert formula.evaluate(x=np.ones(5)) == 1.0
+    with pytest.raises(ValueError, match="holds where n = 5"):
+        formula.evaluate(x=np.ones(3))
+    still = sg.formula(1 / x.shape[0] * (x**2).sum())
+    assert (still.evaluate(x=np.ones(3)), len(still.valid_when)) == (1.0, 0)
+
+
+def test_a_branch_on_sizes_is_a_condition_of_the_recorded_gradient():
+    """Its graph has none of the nodes before which the size was asked."""
+
+    def f(x):
+        return (x**2).sum() * 3.7 if x.shape[0] > 4 else (x**2).sum() * 1.3
+
+    x = sg.tensor(np.arange(1.0, 6.0), requires_grad=True, name="x")
+    slope = sg.autograd.grad(f(x), x, create_graph=True)[0]
+    assert str(slope.valid_when) == "n > 4  (size: sizes)"
+    program = sg.compile(slope, ["x"])
+    assert np.allclose(program(np.ones(9)), 7.4)
+    with pytest.raises(ValueError, match="holds where n > 4"):
+        program(np.ones(3))
+    with pytest.raises(ValueError, match="holds where n > 4"):
+        sg.formula(slope).evaluate(x=np.ones(3))

@@ -11,7 +11,8 @@ from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.reading import Reading
-from symgrad.tape.formulas.sizes import Comparison, Size
+from symgrad.tape.formulas.sizes import Comparison, Size, asked_of
+from symgrad.tape.graph import Source
 
 
 def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
@@ -24,6 +25,15 @@ def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
             op = lookup(name)
             found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
     return list(found)
+
+
+def asked(reading: Reading) -> list[Term]:
+    """What holds of the sizes of a reading, as a program asked for it; of a recorded graph as far as it is known."""
+    if reading.span is not None:
+        return reading.compared
+    arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
+    told = asked_of(reading.nodes, [a for a in arrays if a is not None])
+    return compared(reading, [*told, *taken_apart(reading.nodes)])
 
 
 def has_sizes(term: Term) -> bool:

@@ -12,7 +12,7 @@ from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.formulas.below import nodes_below
-from symgrad.tape.formulas.fitting import has_sizes
+from symgrad.tape.formulas.fitting import asked, has_sizes
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node, Source
@@ -126,7 +126,7 @@ def valid_when(tensor: Any) -> Conditions:
 def conditions(reading: Reading, derivative: bool) -> Conditions:
     """The conditions of a graph that was read; those of its kinks, when the formula is a derivative of it."""
     found = [_of_look(look, reading) for look in looks_before(reading)]
-    found += [Condition("size", _shown(term), "", "sizes") for term in reading.compared if has_sizes(term)]
+    found += [Condition("size", _shown(term), "", "sizes") for term in asked(reading) if has_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
         found += _kinks(node, reading)
