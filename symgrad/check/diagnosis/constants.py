@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symgrad.check.graph.surgery import text_of
+
 if TYPE_CHECKING:
     from symgrad.check.diagnosis.case import Case
 
@@ -45,6 +47,21 @@ def constant_name(value: Any, case: Case) -> str | None:
         for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
             if _near(size, candidate):
                 return sign + text
+    return None
+
+
+def value_name(factor: Any, case: Case) -> str | None:
+    """``factor`` as a number that the function computes on the way, as ‖x - y‖, its square, or their inverses."""
+    replay = None if isinstance(factor, complex) else case.replay
+    sign, size = ("-" if factor.real < 0 else ""), abs(factor)
+    for node, value in {} if replay is None else replay.values.items():
+        if np.ndim(value) or np.iscomplexobj(value) or not np.isfinite(value):
+            continue
+        of_value = _among(size, [("{}", abs(value))])
+        if of_value is not None:
+            text = text_of(case.exact.output, node)
+            form, _, known = of_value.partition(" (= ")
+            return sign + f"{form.format(text if form == '{}' else f'({text})')} (= {known}"
     return None
 
 
@@ -94,6 +111,8 @@ _OF_SIZES: dict[str, Callable[[int], float]] = {
     "({0} - 1)/{0}": lambda n: (n - 1) / n,
     "sqrt({})": math.sqrt,
     "1/sqrt({})": lambda n: 1 / math.sqrt(n),
+    "sqrt({0}/({0} - 1))": lambda n: math.sqrt(n / (n - 1)),
+    "sqrt(({0} - 1)/{0})": lambda n: math.sqrt((n - 1) / n),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
-from symgrad.check.diagnosis.constants import constant_name, parameter_name
+from symgrad.check.diagnosis.constants import constant_name, parameter_name, value_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
 from symgrad.check.diagnosis.entries import entries_shared
 from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
@@ -135,7 +135,7 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
         return None
     if name is None and case.g.size == 1 and len(case.exact.gradients) > 1:
         return None  # other arguments tell more of the place
-    text = number_text(k) if name is None else name
+    text = name or (value_name(k, case) if case.g.size > 2 else None) or number_text(k)
     whole = f"The {case.what} is" if case.g.size == 1 else "Every entry is"
     hint = {
         "2": "a factor 2 too many", "1/2": "the 2 from differentiating a square",
