@@ -417,3 +417,11 @@ def test_gradients_that_were_found_another_way_know_their_constants():
     for other in (c, c[::-1].copy(), c**2):
         expected = sg.func.grad(lambda z, c: (c * sg.softmax(z, 0)).sum())(z, other)
         np.testing.assert_allclose(program(z, other), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_gradients_that_depend_on_nothing_have_the_sizes_of_their_tensors(recorded):
+    """A recorded one had the entries of its run for arguments of any length."""
+    x = sg.tensor(np.ones(5), requires_grad=True, name="x")
+    (slope,) = sg.autograd.grad((x * 2).sum(), x, create_graph=recorded)
+    assert sg.compile(slope, ["x"])(np.ones(3)).tolist() == [2, 2, 2]

@@ -553,7 +553,7 @@ def _result(g: Any, origin: Origin, target: Any) -> Any:
         value = g if own else like_the_leaf(g, target._value)[()] if fits else g.copy()
         return attach(plain(Tensor, value), origin, target)
     if g._node is not None and g._node.sequence_nr > origin.began:
-        return name_gradient(g, origin, root_of(target))
-    if g._node is None and not g._requires_grad:
+        g = name_gradient(g, origin, root_of(target))
+    if not g._requires_grad:
         g.more().came = (origin, root_of(target))
     return g

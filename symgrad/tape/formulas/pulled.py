@@ -9,8 +9,10 @@ from symgrad.errors import FormulaError
 from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.term import Term, full
 from symgrad.ops.rules.kinks import turned, under
+from symgrad.tape.backward.tether import at
 from symgrad.tape.formulas.hooked import through_hooks
 from symgrad.tape.formulas.origin import Origin, origin_of
+from symgrad.tape.memory.versions import changes
 
 if TYPE_CHECKING:
     from symgrad.tape.formulas.reading import Reading
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 def told_by_passes(tensor: Any) -> Any:
     """The passes that a gradient says more by than by its node; None for others."""
     origin = origin_of(tensor)
+    came = None if tensor._extra is None else tensor._extra.came
+    if origin is None and came is not None and came[0].known and not (tensor._requires_grad or changes(tensor._value)):
+        return [(came[0], at(came[1]))]  # what depends on nothing still has the sizes of its tensor
     # A recorded gradient says what it is by its node; all entries of a Jacobian say it better at once.
     if origin is None or not (tensor._node is None or origin[0][0].pulled == "jacobian"):
         return None
