@@ -132,6 +132,7 @@ CASES = {
     "a mean of cases": (smooth_l1, (drawn(5), drawn(5))),
     "small decimals": (batch_norm, (drawn(4, 3),)),
     "a root of squares beside its slope": (lambda x, c: (c * x / sg.sqrt((x**2).sum())).sum(), (drawn(5), drawn(5))),
+    "running products": (lambda x, c: c @ sg.cumprod(x, 0), (np.array([2.0, 0, 3, -1.5]), drawn(4))),
     "all but the diagonal": (interactions, (drawn(4, 3),)),
 }  # fmt: skip
 PRINTED = {
@@ -255,6 +256,10 @@ PRINTED = {
     ),
     "a root of squares beside its slope": (
         r"\frac{1}{\lVert x \rVert} \left(c - \frac{c^{\top} x}{\lVert x \rVert^{2}} x\right)"
+    ),
+    "running products": (
+        r"\operatorname{triu}\left(\operatorname{cumprod}_{1}\left(\begin{cases} 1 & \text{for}\: I_{n} \ne 0 \\ "
+        r"\mathbf{1}_{n} x^{\top} & \text{otherwise} \end{cases}\right)\right) c"
     ),
     "all but the diagonal": (
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"

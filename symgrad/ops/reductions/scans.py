@@ -8,19 +8,19 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, front, is_complex, primitive, sampling, shape_of
+from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone, static_number
-from symgrad.ops.elementwise.complex import conj, real
-from symgrad.ops.elementwise.select import divided_where, eq, ge, where
+from symgrad.ops.elementwise.complex import conj
+from symgrad.ops.elementwise.select import divided_where, where
 from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.linalg.triangles import triu_op
-from symgrad.ops.reductions.products import divisible_op, made_of
+from symgrad.ops.reductions.products import divisible_op, identity_mask, made_of
 from symgrad.ops.reductions.softmax import shifted_exp
 from symgrad.ops.reductions.sums import along, axes_of, cast, int_to_long, sum_op
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat
-from symgrad.ops.shapes.shaping import axis_of, flip, in_rows, movedim, ones_like, unsqueeze_op
+from symgrad.ops.shapes.shaping import axis_of, flip, in_rows, movedim, unsqueeze_op
 from symgrad.precision import digits, halves
 from symgrad.precision.single import rounded
 
@@ -61,21 +61,18 @@ def _in(dtype: Any, total: Any) -> Any:
     return cast(total, dtype) if dtype is not None and kind_of(total) in "bui" else total
 
 
-def _positions(x: Any, dim: int) -> Any:
-    """1, 2, 3 … along ``dim``, counted in the library's own ops so that sizes stay letters."""
-    ones = ones_like(x)
-    return cumsum_op(real(ones) if is_complex(x) else ones, dim=dim)
+def _rows(x: Any, dim: int) -> tuple[Any, Any]:
+    """Row i holds x with a 1 at i, where the mask is; its running products are the slopes of the outputs from i on."""
+    same = identity_mask(x, dim)
+    return where(same, 1, unsqueeze_op(x, dim=dim)), same
 
 
-def _rows(x: Any, dim: int) -> tuple[Any, Any, Any]:
-    """Row i holds x with a 1 at i; its running products are the slopes of the outputs from i on.
-
-    Returns the rows, and where they are at i, and where not before it.
-    """
-    places = _positions(x, dim)
-    mine, theirs = unsqueeze_op(places, dim=dim + 1), unsqueeze_op(places, dim=dim)
-    same = eq(mine, theirs)
-    return where(same, 1, unsqueeze_op(x, dim=dim)), same, ge(theirs, mine)
+def _from_own(x: Any, dim: int) -> Any:
+    """The entries of every row i from i on, and 0 before; rows run along ``dim``, entries along the next axis."""
+    last = len(shape_of(x)) - 2
+    if dim == last:
+        return triu_op(x, k=0)
+    return movedim(triu_op(movedim(x, (dim, dim + 1), (-2, -1)), k=0), (-2, -1), (dim, dim + 1))
 
 
 def _of_cumprod(out: Any, x: Any, dim: int) -> bool:
@@ -88,35 +85,33 @@ def _by_products(h: Any, g: Any, out: Any, x: Any, dim: int) -> Any:
 
 
 def _pulled(g: Any, x: Any, dim: int) -> Any:
-    rows, _, after = _rows(x, dim)
-    slopes = where(after, conj(cumprod_op(rows, dim=dim + 1)), 0)
+    slopes = _from_own(conj(cumprod_op(_rows(x, dim)[0], dim=dim + 1)), dim)
     return sum_op(unsqueeze_op(g, dim=dim) * slopes, dim=(dim + 1,), keepdim=False)
 
 
 def _moved(t: Any, x: Any, dim: int) -> Any:
-    rows, _, after = _rows(x, dim)
-    slopes = where(after, cumprod_op(rows, dim=dim + 1), 0)
+    slopes = _from_own(cumprod_op(_rows(x, dim)[0], dim=dim + 1), dim)
     return sum_op(unsqueeze_op(t, dim=dim + 1) * slopes, dim=(dim,), keepdim=False)
 
 
+def _cotangents(h: Any, g: Any, dim: int) -> Any:
+    return _from_own(conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), dim)
+
+
 def _pulled_twice(h: Any, g: Any, x: Any, dim: int) -> Any:
-    rows, same, after = _rows(x, dim)
-    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
-    return sum_op(where(same, 0, _pulled(cotangents, rows, dim + 1)), dim=(dim,), keepdim=False)
+    rows, same = _rows(x, dim)
+    return sum_op(where(same, 0, _pulled(_cotangents(h, g, dim), rows, dim + 1)), dim=(dim,), keepdim=False)
 
 
 def _moved_twice(k: Any, h: Any, x: Any, dim: int) -> Any:
-    rows, same, after = _rows(x, dim)
-    along = unsqueeze_op(h, dim=dim + 1) * where(
-        after, _moved(where(same, 0, unsqueeze_op(k, dim=dim)), rows, dim + 1), 0
-    )
-    return sum_op(along, dim=(dim,), keepdim=False)
+    rows, same = _rows(x, dim)
+    along = _from_own(_moved(where(same, 0, unsqueeze_op(k, dim=dim)), rows, dim + 1), dim)
+    return sum_op(unsqueeze_op(h, dim=dim + 1) * along, dim=(dim,), keepdim=False)
 
 
 def _pulled_thrice(k: Any, h: Any, g: Any, x: Any, dim: int) -> Any:
-    rows, same, after = _rows(x, dim)
-    cotangents = where(after, conj(unsqueeze_op(h, dim=dim + 1)) * unsqueeze_op(g, dim=dim), 0)
-    back = _pulled_twice(where(same, 0, unsqueeze_op(k, dim=dim)), cotangents, rows, dim + 1)
+    rows, same = _rows(x, dim)
+    back = _pulled_twice(where(same, 0, unsqueeze_op(k, dim=dim)), _cotangents(h, g, dim), rows, dim + 1)
     return sum_op(where(same, 0, back), dim=(dim,), keepdim=False)
 
 
