@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ MOST = 256
 """How many functions and containers are looked into, and how many entries of each; beyond that nothing is guarded."""
 
 _VALUES = (Recorded, np.ndarray, np.generic, bool, int, float, complex, str)
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _SPECIAL = frozenset(f"__{name}__" for name in ("call", "getitem", "len", "iter", *ARITHMETIC))
 """Methods that Python calls where their names are not mentioned."""
 
@@ -44,17 +46,36 @@ def surroundings(function: Any) -> list[Outer]:
     Of objects only the attributes count that one of these mentions: an
     object may keep a record of its calls in another.
     """
+    return _reached(function)[0]
+
+
+def generators(function: Any) -> list[Any]:
+    """The sources of random numbers among what a function has from outside: generators of NumPy's and of Python's."""
+    return [thing for thing in _reached(function)[1] if isinstance(thing, _GENERATORS)]
+
+
+def mentions(function: Any, word: str) -> bool:
+    """Whether a function, or one that it has from outside, looks up a name."""
+    return any(
+        isinstance(thing, types.FunctionType) and word in _words(thing.__code__) for thing in _reached(function)[1]
+    )
+
+
+def _reached(function: Any) -> tuple[list[Outer], list[Any]]:
+    """The values that a function has from outside, and the containers and objects on the way to them."""
     inner, around = _unwrapped(function)
     if inner is None:
-        return []
+        return [], []
     modules = {inner.__module__, *(type(thing).__module__ for thing in around)}
     words: set[str] = {""}
     # With the name of the attribute that each was found under.
     waiting: list[tuple[Any, str]] = [(inner, ""), *((thing, "") for thing in around)]
     seen = {id(thing) for thing, _ in waiting}
     found: list[tuple[Outer, str]] = []
+    things: list[Any] = []
     while (k := next((k for k, (_, name) in enumerate(waiting) if name in words), None)) is not None:
         thing, _ = waiting.pop(k)
+        things.append(thing)
         if isinstance(thing, types.FunctionType):
             words |= _words(thing.__code__)
         for where, key, name in _places(thing, modules):
@@ -67,7 +88,7 @@ def surroundings(function: Any) -> list[Outer]:
             elif id(value) not in seen and len(seen) < MOST:
                 seen.add(id(value))
                 waiting.append((value, name))
-    return [outer for outer, name in found if name in words]
+    return [outer for outer, name in found if name in words], things
 
 
 def _unwrapped(function: Any) -> tuple[types.FunctionType | None, list[Any]]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.compiler.draws import draws_seen
 from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import is_floating, is_narrow
@@ -320,7 +321,7 @@ def _traced(
         made.arguments.append((mine, structure))
         call_args.append(containers.unflatten(structure, iter(row)))
     watched = changes_seen(note_unrepeatable if exact else arguments_kept(watch, function))
-    with watch, enable_grad(), watched, comparisons_noted(not exact) as asked:
+    with watch, enable_grad(), watched, draws_seen(function), comparisons_noted(not exact) as asked:
         result = function(*call_args) if call is None else call(function, call_args)
         note_rewritten(watch)
     if watch.problems:
