@@ -25,6 +25,7 @@ from symgrad.compiler.trace import OF_SIZES, Input, Output, Trace
 from symgrad.dtypes import is_number
 from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem, ShapeError
 from symgrad.formula.accurate import accurate
+from symgrad.formula.accurate.collecting import collected
 from symgrad.formula.resizing import resized, resized_size
 from symgrad.formula.term import SIZE, rebuild
 from symgrad.formula.term import flatten as flatten_terms
@@ -492,6 +493,9 @@ def _stabilised(outputs: Sequence[Any], order: Sequence[Any], trace: Trace) -> l
         naive = any(a is not b for a, b in zip(found, values, strict=True))
         if not (naive or derived) and values == outputs:
             return found  # asked again, it would say the same
+    if trace.base is not None:
+        outputs, before = collected(outputs, order, [o.term for o in trace.base.outputs]), outputs
+        order = order if outputs == before else target.order_of(outputs)
     return accurate(outputs, naive, order, derived)
 
 

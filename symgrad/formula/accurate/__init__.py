@@ -14,18 +14,15 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from symgrad.dtypes import is_real_floating
-from symgrad.formula.accurate.probing import loses, lost_ends
+from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
+from symgrad.formula.accurate.probing import has_gaps, loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
-from symgrad.formula.accurate.writing import Writer
+from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, respelled, unspread
-from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, postorder, rebuilt, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
 
-LARGEST = 120
-"""Elementwise parts of more terms than this are left as they are."""
-VARIABLES = 6
-"""So are those of more arrays."""
 DEAR = 1.5
 """What costs so many times as much as it was written has to keep digits at places that functions are called at."""
 
@@ -69,17 +66,17 @@ def accurate(
     linear = linear or _linear(order)
     inside = {t for t in order if _readable(t)}
     outside = {a for t in order if t not in inside for a in t.args}.union(roots)
-    found: dict[Term, tuple[_Part, Term]] = {}
+    found: dict[Term, tuple[Part, Term]] = {}
     readers: dict[Term, list[Term]] | None = None
     for term in order:
         if term in inside and term in outside:
-            part = _Part(term, inside)
+            part = Part(term, inside)
             meets = part.known and _meets(part.terms, linear)
             if part.known and (meets or any(_tells(t, telling) for t in part.terms)):
                 if not activations and not meets:
                     part = _beside_activations(part, inside)
                 if readers is None:
-                    readers = _readers(order)
+                    readers = readers_of(order)
                 written = None
                 if part.known:
                     done = _computed(part, readers, found, roots) if derived else 0
@@ -253,70 +250,7 @@ def _readable(term: Term) -> bool:
     return True
 
 
-class _Part:
-    """The elementwise part of a formula that ends in ``end``: its terms, what it is a function of, and its guards."""
-
-    def __init__(self, end: Term, inside: set[Term]):
-        self.end = end
-        self.terms: set[Term] = set()
-        self.leaves: dict[Term, Term] = {}
-        self.kept: dict[Term, None] = {}
-        stack = [end]
-        while stack and len(self.terms) <= LARGEST:
-            term = stack.pop()
-            if term in self.terms:
-                continue
-            self.terms.add(term)
-            if term.op.name == "guard":
-                self.kept[term.args[1]] = None
-            for a in term.args[:1] if term.op.name == "guard" else term.args:
-                if a in inside:
-                    stack.append(a)
-                elif a not in self.leaves:
-                    constant = _constant(a)
-                    self.leaves[a] = symbol(f"_{len(self.leaves)}") if constant is None else constant
-
-    @property
-    def known(self) -> bool:
-        """Whether it is small enough, and a function of something."""
-        variables = sum(mark.op is not NUMBER for mark in self.leaves.values())
-        return len(self.terms) <= LARGEST and 0 < variables <= VARIABLES
-
-    def scalar(self) -> Term:
-        """The same formula of scalars; guards are taken off."""
-        image: dict[Term, Any] = dict(self.leaves)
-        for term in postorder([self.end], {*self.leaves, *self.kept}):
-            args = [image[a] for a in (term.args[:1] if term.op.name == "guard" else term.args)]
-            image[term] = args[0] if term.op.name == "guard" else term.op(*args, **term.params)
-        return image[self.end]  # type: ignore[no-any-return]
-
-    def bounds(self) -> tuple[tuple[str, float, float], ...]:
-        """The variables that never leave an interval, such as a logarithm of softmax, and its ends."""
-        bounded = ((mark, t.op.bounds) for t, mark in self.leaves.items() if mark.op is SYMBOL and t.op.bounds)
-        return tuple((str(mark.name), *ends) for mark, ends in bounded)
-
-    def price(self, readers: Mapping[Term, Sequence[Term]]) -> int:
-        """What its formula costs; functions that others read are computed anyway."""
-        return _price([t for t in self.terms if t.op.name in WRITTEN or self.terms.issuperset(readers.get(t, ()))])
-
-    def filled(self, written: Term, image: dict[Term, Any]) -> Term:
-        """A formula of the scalars as one of the arrays; where a guard does not hold, the part is as it was."""
-        names = {mark: image[t] for t, mark in self.leaves.items() if mark.op is not NUMBER}
-        made: Any = substitute([written], names)[0]
-        end = self.end
-        if self.kept:
-            made = lookup("where")(
-                functools.reduce(lookup("logical_and"), map(image.__getitem__, self.kept)), made, image[end]
-            )
-        constant = _constant(made)
-        if constant is not None and end.dtype is not None:
-            return full(end.shape, constant.params["value"], end.dtype)
-        if made.shape != end.shape:
-            made = lookup("expand")(made, shape=end.shape)
-        return make(made.op, made.args, made.params, end.shape, end.dtype) if made.args else made
-
-
-def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
+def _beside_activations(part: Part, inside: set[Term]) -> Part:
     """The part with its activations as variables where what is left is algebraic; else the part itself.
 
     What sums and products make of these alone, such as the slope 1 - tanh², is a variable, too: it is off by no more
@@ -332,7 +266,7 @@ def _beside_activations(part: _Part, inside: set[Term]) -> _Part:
             known.add(t)
             active.add(t)
     active.discard(part.end)
-    bare = _Part(part.end, inside - active) if active else part
+    bare = Part(part.end, inside - active) if active else part
     return bare if bare is not part and bare.known and _algebraic(bare.scalar()) else part
 
 
@@ -356,33 +290,7 @@ def _algebraic(scalar: Term) -> bool:
     return all(g.kind in ("variable", "constant", "abs", "sqrt") for g in reader.field.generators)
 
 
-def _constant(term: Term) -> Any:
-    """A number that fills an array, as a number."""
-    while term.op.identity or term.op.name == "expand":
-        term = term.args[0]
-    if term.op is NUMBER:
-        return term
-    if term.op.name == "full" and not isinstance(term.params["value"], str):
-        return number(term.params["value"])
-    return None
-
-
-def _readers(order: Sequence[Term]) -> dict[Term, list[Term]]:
-    found: dict[Term, list[Term]] = {}
-    for term in order:
-        for a in term.args:
-            found.setdefault(a, []).append(term)
-    return found
-
-
-def _price(terms: Iterable[Term]) -> int:
-    """What terms cost per entry, roughly, in products: functions are dear, operators are not."""
-    return sum(1 if t.op.name in WRITTEN else 8 for t in terms if t.args)
-
-
-def _computed(
-    part: _Part, readers: Mapping[Term, Sequence[Term]], found: Container[Term], roots: Sequence[Term]
-) -> int:
+def _computed(part: Part, readers: Mapping[Term, Sequence[Term]], found: Container[Term], roots: Sequence[Term]) -> int:
     """How many functions of a part are computed whatever is made of it: what is no part of a formula reads them.
 
     ``found`` are the ends of parts that are written otherwise.
@@ -469,18 +377,23 @@ def _written(
         if apart is not None:
             return _multiplied_in(factor, apart)
     for expands in (True, False):
-        reader = Reader(expands)
-        try:
-            found: Term | None = Writer(reader.field)(reader(scalar))
-        except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
-            found = None
-        if found is not None and found is not scalar:
-            terms = postorder([found])
-            further = functions is not None and _functions(terms) > functions
-            if loses(scalar, found, _price(terms) > DEAR * price, further, bounds):
-                ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
-                finite = functools.reduce(lookup("logical_and"), ends) if ends else None
-                return found if finite is None else lookup("where")(finite, found, scalar)
+        reader, found = rewritten(scalar, expands)
+        if found is not None and _nearer(scalar, found, price, functions, bounds):
+            other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
+            if other is not None and has_gaps(found, other, bounds):
+                found = other if _nearer(scalar, other, price, functions, bounds) else found
+            ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
+            finite = functools.reduce(lookup("logical_and"), ends) if ends else None
+            return found if finite is None else lookup("where")(finite, found, scalar)
         if not reader.expanded:  # another reading would be the same
             return None
     return None
+
+
+def _nearer(
+    scalar: Term, found: Term, price: int, functions: int | None, bounds: tuple[tuple[str, float, float], ...]
+) -> bool:
+    """Whether a spelling keeps digits that the formula loses, at a price that they are worth."""
+    terms = postorder([found])
+    further = functions is not None and _functions(terms) > functions
+    return loses(scalar, found, price_of(terms) > DEAR * price, further, bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,6 +26,11 @@ HOLE = 1e-6
 """Two spellings farther apart where a variable is 0 are not equal there."""
 NORMAL = 1e30
 """Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
+
+ALIKE = 256
+"""Two spellings so many roundings apart are as good as each other."""
+NEARLY = 8
+"""Beyond them, one that is off by so many times as much as the other is worse."""
 
 _TINY = 5e-324
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
@@ -130,6 +136,64 @@ def loses(
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 
 
+_DENSE = np.linspace(-3.97, 4.01, 67)
+_LONG = 10.0 ** np.arange(-300, 309, 8)
+_ENDS = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 1e-8, 1e8])
+
+
+def keeps(scalar: Term, other: Term, dtype: Any) -> bool:
+    """Whether ``other``, which is equal to a formula of scalars in exact arithmetic, may be computed in its place.
+
+    It has a value wherever the formula has one, and where they differ, its error is of the same order, or small.
+    """
+    values, plain = _everywhere(scalar, dtype)
+    if not {str(t.name) for t in postorder([other]) if t.op is SYMBOL} <= set(values):
+        return False
+    row = substitute([other], {symbol(n): symbol(n, ("probes",)) for n in values})[0]
+    with np.errstate(all="ignore"):
+        made = np.broadcast_to(evaluate(row, values), plain.shape)
+        if np.any(np.isnan(made) & ~np.isnan(plain)) or np.any(np.isfinite(plain) & ~np.isfinite(made)):
+            return False
+        off = np.abs(plain - made) / (np.abs(made) + np.finfo(dtype).tiny)
+    off = np.where(np.isfinite(off) & np.isfinite(plain), off, 0)
+    worst = np.argsort(-off, kind="stable")[: 2 * WITNESSES]
+    allowed = ALIKE * np.finfo(dtype).eps
+    return all(_is_as_near(other, values, k, plain[k], made[k], allowed) for k in worst[off[worst] > allowed])
+
+
+@functools.lru_cache(maxsize=4)
+def _everywhere(scalar: Term, dtype: Any) -> tuple[dict[str, Any], Any]:
+    """Values of the variables of a formula that are ordinary, close, far out, and ends, and those that it has there."""
+    names = [str(t.name) for t in postorder([scalar]) if t.op is SYMBOL]
+    count = len(names)
+    columns = [[*_ordinary(names, []).values()], [probes(k) for k in range(count)], _one_far(count, False)]
+    columns.append([np.roll(_DENSE * (1 + 0.1 * k), 29 * k) for k in range(count)])
+    for size in (_LONG, -_LONG):
+        columns.append([size] * count)
+        columns += [[size if j == k else np.full(size.size, 0.37 + 0.2 * j) for j in range(count)]
+                    for k in range(count)]  # fmt: skip
+    columns += [[_ENDS if j == k else np.full(_ENDS.size, base + 0.1 * j) for j in range(count)]
+                for k in range(count) for base in (0.37, -0.61, 1.7)]  # fmt: skip
+    with np.errstate(all="ignore"):
+        values = dict(zip(names, np.concatenate(columns, axis=1).astype(dtype), strict=True))
+        row = substitute([scalar], {symbol(n): symbol(n, ("probes",)) for n in names})[0]
+        return values, np.broadcast_to(evaluate(row, values), next(iter(values.values())).shape)
+
+
+def _is_as_near(scalar: Term, values: dict[str, Any], k: int, plain: Any, made: Any, allowed: float) -> bool:
+    """Whether ``made`` is not much farther from the value of a formula than ``plain`` is."""
+    import mpmath
+
+    try:
+        exact = np.asarray(in_mpmath(scalar, {name: row[k] for name, row in values.items()}, n=30))[()]
+        exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
+        with mpmath.workdps(40):
+            one, two = (abs(mpmath.mpf(float(v)) - exact) for v in (plain, made))
+            return bool(two <= max(NEARLY * one, allowed * abs(exact)))
+    except (SymgradError, ArithmeticError, ValueError, TypeError):
+        return False
+
+
 def lost_ends(scalar: Term, better: Term) -> list[Term]:
     """The variables at whose infinities ``better`` is nan although the formula is not: √(1 + x²) - 1 as a quotient.
 
@@ -154,6 +218,24 @@ def lost_ends(scalar: Term, better: Term) -> list[Term]:
         if np.any(np.isnan(other) & ~np.isnan(plain)):
             found.append(mark)
     return found
+
+
+def has_gaps(scalar: Term, other: Term | None = None, bounds: Sequence[tuple[str, float, float]] = ()) -> bool:
+    """Whether a formula is nan where its variables are numbers, and where ``other`` is none if there is such.
+
+    So e^-x² (1 + x⁴) is at 1e200, by a product of 0 and infinity.
+    """
+    names = [str(t.name) for t in postorder([scalar]) if t.op is SYMBOL]
+    if not names:
+        return False
+    rows = substitute(
+        [scalar] if other is None else [scalar, other], {symbol(n): symbol(n, ("probes",)) for n in names}
+    )
+    far = [np.stack([probes(k) for k in range(len(names))]), _one_far(len(names), False)]
+    values = _inside(dict(zip(names, np.concatenate(far, axis=1), strict=True)), bounds)
+    with np.errstate(all="ignore"):
+        lost, *better = (np.isnan(evaluate(t, values)) for t in rows)
+    return bool(np.any(lost & ~better[0] if better else lost))
 
 
 def _has_holes(rows: Sequence[Term], names: Sequence[str]) -> bool:

@@ -79,9 +79,13 @@ class Generator:
 
 
 class Field:
-    """The generators of one formula, and arithmetic with ratios of polynomials in them."""
+    """The generators of one formula, and arithmetic with ratios of polynomials in them.
+
+    ``collects``: sums are multiplied out wherever they are added, for all like terms to be found.
+    """
 
     def __init__(self) -> None:
+        self.collects = False
         self.generators: list[Generator] = []
         self._known: dict[Any, int] = {}
 
@@ -139,7 +143,7 @@ class Field:
                 poly = multiplied(poly, _raised(dict(key), part.factors.get(key, 0) - n))
             rows.append(poly)
         whole = added(rows)
-        if self._worse(parts, keys, rows, whole):
+        if not self.collects and self._worse(parts, keys, rows, whole):
             return self.single(self.generator("sum", tuple(parts)))
         top = self.ratio(whole)
         for key, n in keys.items():

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from symgrad.formula.accurate.ratios import Field, Key, Ratio, key_of
+from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
 from symgrad.formula.term import Term, number
@@ -124,7 +125,11 @@ class Writer:
         return made.kind == "abs" and made.inner == g
 
     def product(self, value: Fraction, items: Items) -> Any:
-        """number · Π term^power, factors and divisors in turn."""
+        """number · Π term^power, factors and divisors in turn; what is both is divided out."""
+        powers: dict[Any, int] = {}
+        for t, n in items:
+            powers[t] = powers.get(t, 0) + n
+        items = list(powers.items())
         scales = [t for t, n in items for _ in range(n) if _is_scale(t)]
         above = [t for t, n in items for _ in range(n) if not _is_scale(t)]
         above = [t if s is None else s * t if t is not None else s for t, s in zip_longest(above, scales)]
@@ -497,3 +502,17 @@ class Writer:
     def _exponent(self, m: Monomial) -> Polynomial:
         """The polynomial in the exponent of the exponentials in a monomial."""
         return {self.field.generators[g].inner: p for g, p in m if self.field.generators[g].kind == "exp"}
+
+
+def rewritten(scalar: Term, expands: bool = True, collects: bool = False) -> tuple[Reader, Term | None]:
+    """A formula of scalars as what it is read as is written; None where it cannot be, or is the same.
+
+    ``collects``: sums are multiplied out, so that they can be scaled where their terms would overflow.
+    """
+    reader = Reader(expands)
+    reader.field.collects = collects
+    try:
+        found = Writer(reader.field)(reader(scalar))
+    except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
+        return reader, None
+    return reader, None if found is scalar else found
