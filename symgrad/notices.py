@@ -6,7 +6,6 @@ in any case.
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 import sys
@@ -66,15 +65,20 @@ def users_frames() -> Iterator[Any]:
         frame = frame.f_back
 
 
-@functools.cache
-def _is_ours(file: str) -> bool:
-    return file.startswith(_PACKAGE)
+_OURS: dict[str, bool] = {}
+"""Whether a file is the library's, for those that were met."""
 
 
 def users_line() -> tuple[Any, int] | None:
     """Code object and line number of the innermost of them; None where a thread runs nothing but this library."""
     frame: Any = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code.co_filename):
+    while frame is not None:
+        file = frame.f_code.co_filename
+        ours = _OURS.get(file)
+        if ours is None:
+            ours = _OURS[file] = file.startswith(_PACKAGE)
+        if not ours:
+            break
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lineno)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from symgrad.errors import ArgumentError
 from symgrad.tape.forward.dual import TensorType
+from symgrad.tape.memory.alone import PLAIN
 from symgrad.tape.overriding import answers
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
@@ -49,3 +50,6 @@ class Parameter(Tensor, metaclass=ParameterType):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"
+
+
+PLAIN.add(Parameter)

@@ -21,7 +21,7 @@ from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
-from symgrad.tape.memory.alone import written
+from symgrad.tape.memory.alone import PLAIN, swift, written
 from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
@@ -480,6 +480,7 @@ def _elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _bind_inplace(cls: Any) -> None:
     """The methods that change their tensor."""
+    PLAIN.add(cls)
     for name in (*_INPLACE, *INPLACE):
         own = f"{name}_" if f"{name}_" in LABELS else name
         call, op = FRONTS[name].call, FRONTS[name].op
@@ -491,7 +492,10 @@ def _bind_inplace(cls: Any) -> None:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
         if op is not None and (FRONTS[name].call is op or name in ARITHMETIC.values()):
             call.written = written(op)  # type: ignore[attr-defined]
+        into = getattr(call, "written", None)
         call = (_reshaping if name in _RESHAPE else _inplace)(labelling(own, call), f"{name}_")
+        if into is not None:
+            call = swift(into, call)
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
         call.__name__ = call.__qualname__ = f"{name}_"
@@ -538,8 +542,9 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
         setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
         if name != "matmul":
-            function.written = written(lookup(op_name))  # type: ignore[attr-defined]
-            setattr(cls, f"__i{name}__", _assigning(function, f"__i{name}__"))
+            into = function.written = written(lookup(op_name))  # type: ignore[attr-defined]
+            assign = _assigning(function, f"__i{name}__")
+            setattr(cls, f"__i{name}__", assign if into is None else swift(into, assign))
     for name in COMPARISONS:
         own = f"__{name}__"
         setattr(cls, own, _forward(cls, _fast(cls, lookup(name)), own, _SWAPPED.get(name, "")))

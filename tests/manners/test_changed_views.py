@@ -371,14 +371,14 @@ def test_leaves_that_were_not_detached_cost_changes_nothing():
     import symgrad as sg
     from symgrad.tape.memory import views
 
-    before = len(views._twins)
+    before = len(views.TWINS)
     leaves = [sg.ones(3, requires_grad=True), sg.ones(3).requires_grad_(), sg.tensor([1.0], requires_grad=True)]
     leaves[0].requires_grad_(False).requires_grad_()
-    assert len(views._twins) == before
+    assert len(views.TWINS) == before
     twin = leaves[0].detach().requires_grad_()
-    assert len(views._twins) == before + 1
+    assert len(views.TWINS) == before + 1
     del twin
-    assert len(views._twins) == before
+    assert len(views.TWINS) == before
 
 
 CUT = {"view": lambda v: v.view(-1), "unsqueeze": lambda v: v.unsqueeze(0), "reshape": lambda v: v.reshape(1, -1)}

@@ -342,3 +342,44 @@ def test_inplace_by_position(t, name, settings):
     assert made.tolist() == function(x, *settings).tolist() == function(x * 1, *settings, inplace=True).tolist()
     made.sum().backward()
     assert x.grad.tolist() == pytest.approx(t.autograd.grad(function(x, *settings).sum(), x)[0].tolist())
+
+
+@pytest.mark.parametrize("kind", ["tensor", "parameter", "data", "after_a_view", "under_no_grad"])
+@pytest.mark.parametrize("change", ["v.add_(g)", "v.mul_(2)", "v.sqrt_()", "v.sub_(g, alpha=2)", "v.__itruediv__(2.0)",
+                                    "v.add_(v)", "v.addcmul_(g, g)", "v.zero_()", "v.copy_(g)", "v.add_(g[:1])",
+                                    "v.add_(g[None].expand(2, 3))", "v.mul_(v.detach().flip(0))", "v.add_(1j)",
+                                    "v.add_(t.ones(3, dtype=t.float32))", "v.fill_(4)"])  # fmt: skip
+def test_changes_that_nothing_has_to_follow(t, change, kind):
+    """Values, versions and refusals of the shortest way are those of all others."""
+    leaf = t.tensor([1.0, 4.0, 9.0], dtype=t.float64, requires_grad=kind != "tensor")
+    g = t.tensor([0.5, 1.0, 2.0], dtype=t.float64)
+    v = {
+        "tensor": lambda: leaf,
+        "parameter": lambda: t.nn.Parameter(leaf.detach()),
+        "data": lambda: leaf.data,
+        "after_a_view": lambda: leaf.detach().clone()[:],
+        "under_no_grad": lambda: leaf,
+    }[kind]()
+    saved = v.detach() * t.ones(3, dtype=t.float64, requires_grad=True)
+    with t.no_grad():
+        try:
+            eval(change, {"v": v, "g": g, "t": t})
+        except RuntimeError:
+            seen = "refused"
+        else:
+            seen = "changed"
+    refused = change in ("v.add_(g[None].expand(2, 3))", "v.add_(1j)")
+    assert seen == ("refused" if refused else "changed")
+    assert v._version == (0 if refused else 1)
+    wanted = {
+        "v.add_(g)": [1.5, 5.0, 11.0], "v.mul_(2)": [2.0, 8.0, 18.0], "v.sqrt_()": [1.0, 2.0, 3.0],
+        "v.sub_(g, alpha=2)": [0.0, 2.0, 5.0], "v.__itruediv__(2.0)": [0.5, 2.0, 4.5], "v.add_(v)": [2.0, 8.0, 18.0],
+        "v.addcmul_(g, g)": [1.25, 5.0, 13.0], "v.zero_()": [0.0] * 3, "v.copy_(g)": [0.5, 1.0, 2.0],
+        "v.add_(g[:1])": [1.5, 4.5, 9.5], "v.mul_(v.detach().flip(0))": [9.0, 16.0, 9.0], "v.fill_(4)": [4.0] * 3,
+        "v.add_(t.ones(3, dtype=t.float32))": [2.0, 5.0, 10.0],
+    }.get(change, [1.0, 4.0, 9.0])  # fmt: skip
+    assert v.tolist() == wanted
+    assert leaf.tolist() == ([1.0, 4.0, 9.0] if kind == "after_a_view" else wanted)
+    if not refused:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            saved.sum().backward()

@@ -5,6 +5,7 @@ They are most of the changes that are ever made, and need none of what :mod:`sym
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,15 +14,100 @@ import numpy as np
 
 from symgrad.dtypes import float32, float64
 from symgrad.op import Op
-from symgrad.tape.memory.mirrors import mirrored
+from symgrad.tape.memory.mirrors import IMAGES, mirrored
 from symgrad.tape.memory.overlap import overlaps
-from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import inferred, shown, twins
+from symgrad.tape.memory.versions import Apart, note_change, storage
+from symgrad.tape.memory.views import TWINS, inferred, shown, twins
 from symgrad.tape.modes import MODE, recording
-from symgrad.tape.observers import NODES, stepped_aside
+from symgrad.tape.observers import NODES, may_step_aside, stepped_aside
 
 WATCHERS: list[Callable[[Any, Any, Any, bool], None]] = []
 """Called with the base, the tensor, its new value and whether it is recorded, before a tensor is changed."""
+
+GUARDS: list[Callable[[Any, Any], None]] = []
+"""What is asked before any tensor is changed, by an operation or its name, while somebody has to."""
+
+
+PLAIN: set[type] = set()
+"""The classes of tensors that say nothing themselves of what functions do with them; filled in from above."""
+
+
+def quiet(tensor: Any) -> Any:
+    """The memory of a tensor that has it to itself and whose change asks for nothing, which takes no call to see.
+
+    None where :func:`alone` has to look.  Whether the array may be written to is told by NumPy.
+    """
+    extra, array = tensor._extra, tensor._value
+    if (
+        tensor._node is not None
+        or array.__class__ is not np.ndarray
+        or (array.base is not None and not (array.base.__class__ is Apart and array.flags.c_contiguous))
+        or (tensor._requires_grad and not (MODE.exceptional and not MODE.local.enabled))
+        or (extra is not None and (extra.view is not None or extra.views or extra.origin or extra.detached))
+        or (extra is not None and extra.former)
+        or (WATCHERS or NODES or GUARDS or IMAGES or TWINS or MODE.inferred)
+    ):
+        return None
+    return array
+
+
+def quiet_beside(tensor: Any, others: tuple[Any, ...]) -> Any:
+    """:func:`quiet` of a change whose arguments are numbers, and tensors that have memory of their own."""
+    array = quiet(tensor)
+    if array is None:
+        return None
+    for other in others:
+        kind = other.__class__
+        if kind in PLAIN:
+            value = other._value
+            if value is array or (getattr(value, "base", None) is not None and storage(value) is storage(array)):
+                return None
+        elif kind is not float and kind is not int:
+            return None
+    return array
+
+
+def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The fast way of an operation in place that NumPy's function ``into`` does; what it does not take goes otherwise.
+
+    It takes tensors of one dtype and numbers, of which no gradient is asked.
+    """
+    (write, both), two = into, into[0].nin > 1
+    expected: Any = PLAIN
+
+    def switch(fast: bool) -> None:
+        nonlocal expected
+        expected = PLAIN if fast else set()
+
+    @functools.wraps(otherwise)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.__class__ in expected and not kwargs and len(args) == two and (array := quiet(self)) is not None:
+            dtype = array.dtype
+            if array.ndim and (dtype is float64 or (both and dtype is float32)):
+                try:
+                    if not two:
+                        write(array, out=array)
+                        note_change(array)
+                        return self
+                    other = args[0]
+                    if other.__class__ in expected:
+                        value = other._value
+                        free = not other._requires_grad or (MODE.exceptional and not MODE.local.enabled)
+                        apart = getattr(value, "base", None) is None or storage(value) is not storage(array)
+                        if free and value.dtype is dtype and apart:
+                            write(array, value, out=array)
+                            note_change(array)
+                            return self
+                    elif other.__class__ is float or other.__class__ is int:
+                        write(array, other, out=array)
+                        note_change(array)
+                        return self
+                except (ValueError, TypeError, OverflowError):
+                    pass  # nothing is written; the long way has the words for it
+        return otherwise(self, *args, **kwargs)
+
+    may_step_aside(switch)
+    return call
 
 
 def alone(tensor: Any, others: tuple[Any, ...], recorded: bool = False) -> Any:

@@ -26,7 +26,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, stands_apart, twins_follow
-from symgrad.tape.memory.alone import WATCHERS, alone, by_arrays
+from symgrad.tape.memory.alone import GUARDS, WATCHERS, alone, by_arrays, quiet_beside
 from symgrad.tape.memory.mirrors import memory, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
@@ -57,9 +57,11 @@ def inplace(
     ``even``: all entries of the result are equal, so that they may also share their memory.  ``table``: ``op`` is a
     function of the table, which takes arrays as it takes tensors.
     """
-    others = (*args, *kwargs.values())
-    refuse(tensor, others, op)
-    target = alone(tensor, others)
+    others = (*args, *kwargs.values()) if kwargs else args
+    target = quiet_beside(tensor, others)
+    if target is None:
+        refuse(tensor, others, op)
+        target = alone(tensor, others)
     unrecorded = target is not None
     if target is None and _goes_on(tensor):
         target = alone(tensor, others, recorded=True)
@@ -95,10 +97,12 @@ def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
         others, fits = (), tensor._value.dtype.kind == "f" and isinstance(value, (int, float, np.ndarray))
     if not fits:
         return False
-    refuse(tensor, others, "copy")
-    target = alone(tensor, others)
+    target = quiet_beside(tensor, others)
     if target is None:
-        return False
+        refuse(tensor, others, "copy")
+        target = alone(tensor, others)
+        if target is None:
+            return False
     try:
         target[index] = value._value if others else value
     except (IndexError, ValueError):
@@ -230,10 +234,6 @@ def called(change: Any) -> str:
     """What an operation is called that a tensor is changed by: of its name, or of itself."""
     name = change if isinstance(change, str) else str(getattr(change, "name", None) or getattr(change, "__name__", ""))
     return name.removesuffix("_scaled") if name.isidentifier() else "copy"
-
-
-GUARDS: list[Callable[[Any, Any], None]] = []
-"""What is asked before any tensor is changed, by an operation or its name (:func:`called`); filled in from above."""
 
 
 def refuse(tensor: Any, others: tuple[Any, ...], change: Any) -> None:

@@ -21,7 +21,7 @@ class Mirror(NamedTuple):
     image: weakref.ref[Any]
 
 
-_by_image: dict[int, Mirror] = {}
+IMAGES: dict[int, Mirror] = {}
 """By the identity of the image."""
 _by_source: dict[int, list[Mirror]] = {}
 """By the identity of the owner of what is shown, which its mirrors keep alive."""
@@ -32,26 +32,26 @@ def image_of(source: Any) -> Any:
     image = np.conj(source, out=np.empty_like(source))
     key, owner = id(image), id(storage(source))
     mirror = Mirror(source, weakref.ref(image, lambda _: _forget(key, owner)))
-    _by_image[key] = mirror
+    IMAGES[key] = mirror
     _by_source.setdefault(owner, []).append(mirror)
     return image
 
 
 def mirrored() -> bool:
     """Whether there are images at all."""
-    return bool(_by_image)
+    return bool(IMAGES)
 
 
 def memory(array: Any) -> Any:
     """The owner of the memory that an array is in the end made of: not an image, but what it shows."""
     owner = storage(array)
-    while id(owner) in _by_image:
-        owner = storage(_by_image[id(owner)].source)
+    while id(owner) in IMAGES:
+        owner = storage(IMAGES[id(owner)].source)
     return owner
 
 
 def _forget(key: int, owner: int) -> None:
-    gone = _by_image.pop(key)
+    gone = IMAGES.pop(key)
     left = [mirror for mirror in _by_source[owner] if mirror is not gone]
     if left:
         _by_source[owner] = left
@@ -68,8 +68,8 @@ def reflect(array: Any) -> None:
     while waiting:
         owner = waiting.pop()
         pairs = [(mirror.image(), mirror.source) for mirror in _by_source.get(id(owner), ())]
-        if id(owner) in _by_image:
-            pairs.append((_by_image[id(owner)].source, owner))
+        if id(owner) in IMAGES:
+            pairs.append((IMAGES[id(owner)].source, owner))
         for target, shown in pairs:
             if target is not None and id(storage(target)) not in seen:
                 target[...] = np.conj(shown)

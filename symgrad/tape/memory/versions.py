@@ -49,7 +49,7 @@ class Change:
     def __init__(self, owner: weakref.ref[Any]):
         self.owner = owner
         self.latest = self.version = 0
-        self.times: tuple[int, ...] = ()
+        self.times: list[int] = []
         self.site: tuple[Any, int] | None = None
         self.history: tuple[weakref.ref[Any], str] | None = None
 
@@ -142,10 +142,14 @@ def note_change(array: Any, seen: bool = True) -> None:
     owner, now = array if array.base is None else counter(array), next(sequence)
     _Latest.number = now
     if isinstance(owner, np.ndarray):
-        note = _open_note(owner)
+        note = _changed.get(id(owner))
+        if note is None or note.owner() is not owner:
+            note = _open_note(owner)
         note.latest = now
         note.version += 1
-        note.times = (*note.times[1 - _REMEMBERED :], now)
+        note.times.append(now)
+        if len(note.times) > _REMEMBERED:
+            del note.times[0]
         note.site = users_line() if seen else None
     while owner.base is not None and (beneath := _beneath(owner)) is not None:
         owner = counter(beneath)

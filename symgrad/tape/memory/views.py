@@ -192,7 +192,7 @@ def kept_out(node: Node, place: Any) -> Any:
     return other if node.sequence_nr < began else place
 
 
-_twins: dict[int, list[weakref.ref[Any]]] = {}
+TWINS: dict[int, list[weakref.ref[Any]]] = {}
 """By the identity of what counts their changes: tensors that were detached, and then told to require grad."""
 
 
@@ -202,26 +202,26 @@ def note_twin(tensor: Any, instead_of: Any = None) -> None:
     ``instead_of`` is a remembered one whose place it takes, where there is one; nothing is noted where it is not.
     """
     key = id(counter(tensor._array()))
-    known = _twins.get(key, [])
+    known = TWINS.get(key, [])
     place = next((k for k, ref in enumerate(known) if ref() is (tensor if instead_of is None else instead_of)), None)
 
     def forget(gone: weakref.ref[Any]) -> None:
-        left = [ref for ref in _twins.pop(key, ()) if ref is not gone]
+        left = [ref for ref in TWINS.pop(key, ()) if ref is not gone]
         if left:
-            _twins[key] = left
+            TWINS[key] = left
 
     if instead_of is None and place is None:
-        _twins.setdefault(key, []).append(weakref.ref(tensor, forget))
+        TWINS.setdefault(key, []).append(weakref.ref(tensor, forget))
     elif instead_of is not None and place is not None:
         known[place] = weakref.ref(tensor, forget)
 
 
 def twins(tensor: Any) -> list[Any]:
     """The other leaves, once detached, that count the changes of a tensor's memory as theirs, and have views."""
-    if not _twins:
+    if not TWINS:
         return []
     owner = counter(tensor._array())
-    alive = [ref() for ref in _twins.get(id(owner), ())]
+    alive = [ref() for ref in TWINS.get(id(owner), ())]
     return [t for t in alive if t is not None and t is not tensor and counter(t._array()) is owner and shown(t._extra)]
 
 

@@ -81,7 +81,7 @@ def fitted_to(x: Any, index: Any, value: Any) -> Any:
     arrays = index_steps(x.raw_shape, index)[-1:] == ["Index"]
     if arrays and shape[0] != 1:
         return value
-    wanted = () if arrays else np.broadcast_to(False, x.raw_shape)[index.value].shape
+    wanted = () if arrays else x._array()[index.value].shape
     if shape == wanted:
         return value
     first = next((k for k, size in enumerate(shape) if size != 1), len(shape))

@@ -19,7 +19,8 @@ from symgrad.errors import AutogradError
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.memory.inplace import GUARDS, called
+from symgrad.tape.memory.alone import GUARDS
+from symgrad.tape.memory.inplace import called
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded
@@ -54,9 +55,11 @@ def guarding(function: Callable[..., Any], args: Iterable[Any]) -> Iterator[None
     own = {id(leaf) for leaf in containers.flatten(tuple(args))[0]}
     outer = _CAPTURED.open
     _CAPTURED.open = (*outer, {id(x): x for t in captured(function) if id(t) not in own for x in (t, _memory(t))})
+    GUARDS.append(_refuse)
     try:
         yield
     finally:
+        GUARDS.remove(_refuse)
         _CAPTURED.open = outer
 
 
@@ -65,9 +68,11 @@ def sharing(mapped: Iterable[Any]) -> Iterator[Shared]:
     """Inside, examples of the ``mapped`` arguments run; what they have in common may not be changed by all of them."""
     shared, outer = Shared(mapped), (_CAPTURED.mapped, _CAPTURED.apart)
     _CAPTURED.mapped, _CAPTURED.apart = (*outer[0], shared), False
+    GUARDS.append(_refuse)
     try:
         yield shared
     finally:
+        GUARDS.remove(_refuse)
         _CAPTURED.mapped, _CAPTURED.apart = outer
 
 
@@ -130,7 +135,7 @@ def apart() -> Iterator[None]:
 
 
 def _refuse(tensor: Any, change: Any) -> None:
-    """Raise torch's errors for the change of a captured tensor, or of a view of one."""
+    """Raise torch's errors for the change of a captured tensor, or of a view of one; asked while there may be any."""
     for mapped in _CAPTURED.mapped:
         mapped.meet(tensor)
     if not _CAPTURED.open:
@@ -142,9 +147,6 @@ def _refuse(tensor: Any, change: Any) -> None:
             f"(aten::{called(change)}_) that would mutate a captured Tensor. This is not supported; please rewrite the "
             "function being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
-
-
-GUARDS.append(_refuse)
 
 
 def captured(function: Any) -> list[Any]:
