@@ -149,16 +149,13 @@ def centred(d: Any, dim: tuple[int, ...]) -> Any:
 
 def std(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     """The root of the variance; of smaller or larger deviations where squares have left the range of x."""
-    with np.errstate(over="ignore"):
-        total = var(x, dim, correction, keepdim)
-        root = np.sqrt(total)
-        least = 2.2250738585072014e-308 if total.dtype.itemsize == 8 else 1.1754943508222875e-38
-        if np.all((total >= least) & (total < np.inf)):
-            return root
-        left = math.prod(x.shape[k] for k in dim) - correction
-        if left <= 0:
-            return root
-        return norm(centred(x - mean_over(x, dim, True), dim), 2, dim, keepdim) / math.sqrt(left)
+    total = var(x, dim, correction, keepdim)
+    least = 2.2250738585072014e-308 if total.dtype.itemsize == 8 else 1.1754943508222875e-38
+    ends = (total, total) if total.ndim == 0 else (total.min(initial=1), total.max(initial=1))
+    left = math.prod(x.shape[k] for k in dim) - correction
+    if (least <= ends[0] and ends[1] < np.inf) or left <= 0:
+        return np.sqrt(total)
+    return norm(centred(x - mean_over(x, dim, True), dim), 2, dim, keepdim) / math.sqrt(left)
 
 
 def standardised(x: Any, dim: tuple[int, ...], eps: float) -> Any:
