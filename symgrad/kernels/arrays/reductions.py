@@ -176,13 +176,15 @@ def standardised_slope(g: Any, out: Any, x: Any, dim: tuple[int, ...], eps: floa
 
 def sum_inside(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The sum over axes; NumPy's in the same order, whose loops over a few neighbours cost more than adding them."""
+    if x.size < 8192 or x.dtype.char not in "fd":
+        return np.add.reduce(x, dim, keepdims=keepdim)  # type: ignore[call-overload]
     inside, steps = tuple(range(x.ndim - len(dim), x.ndim)), [abs(step) for step in x.strides]
     few = len(dim) in (1, 2) and tuple(dim) == inside and all(1 < x.shape[k] < 8 for k in inside)
     if few and len(dim) == 2:  # NumPy takes two axes for one but where another lies between them, as in windows
         between = (n > 1 and steps[-1] <= k < steps[-2] for n, k in zip(x.shape, steps[:-2], strict=False))
         few = steps[-1] == min(steps) and any(between)
-    if not few or x.size < 8192 or x.dtype.char not in "fd":
-        return np.sum(x, dim, keepdims=keepdim)
+    if not few:
+        return np.add.reduce(x, dim, keepdims=keepdim)  # type: ignore[call-overload]
     for _ in dim:
         first, second, *others = np.moveaxis(x, -1, 0)
         x = first + second
