@@ -274,3 +274,9 @@ def test_functions_written_for_arrays(f):
 def test_a_number_made_on_the_way_is_refused():
     with pytest.raises(sg.errors.NotFollowed, match="the result depends on it"):
         taylor(lambda x: np.sum(x**2) * float(x[0]), np.ones(2), np.ones(2), 2)
+
+
+def test_compiled_derivatives_have_no_products_with_zero():
+    source = sg.compile(nth_derivative(sg.tanh, 4), np.float64(0.3)).source
+    assert "0 *" not in source
+    assert "* 0" not in source

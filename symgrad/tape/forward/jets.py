@@ -77,8 +77,15 @@ class Jet(Carried):
             start = self.coefficient(1)
             if start is None:
                 start = np.zeros(shape_of(self.head), self.dtype)[()]
-            self._slope = Jet(self.tag, self.order - 1, [start], lambda k: _scaled(self.coefficient(k + 1), k + 1))
+            steady = self._rule is None and all(c is None for c in self.known[2:])
+            rule = None if steady else lambda k: _scaled(self.coefficient(k + 1), k + 1)
+            self._slope = Jet(self.tag, self.order - 1, [start], rule)
         return self._slope
+
+    @property
+    def still(self) -> bool:
+        """Whether it is known to stay where it starts."""
+        return self._rule is None and all(c is None for c in self.known[1:])
 
     @property
     def raw_shape(self) -> Any:
@@ -286,7 +293,7 @@ def _by_rule(op: Op, args: tuple[Any, ...], params: dict[str, Any], mine: Sequen
                 rates.extend(
                     _rate(op, i, arg, made, args, params)
                     for i, (arg, own) in enumerate(zip(args, mine, strict=True))
-                    if own and op.differentiable(i)
+                    if own and op.differentiable(i) and not arg.still
                 )
             finally:
                 _INSIDE.depth -= 1
