@@ -26,6 +26,8 @@ LEAST = 12
 """Parts of fewer terms are left as they are."""
 LARGEST = 20_000
 """So are those of more."""
+WIDEST = 40
+"""And those of more numbers, arrays and functions."""
 CHEAPER = 0.75
 """What costs no less than so much of what it was is not worth other roundings."""
 
@@ -49,15 +51,21 @@ def collected(roots: Sequence[Term], order: Sequence[Term], given: Sequence[Term
     >>> len(postorder([grown])), len(postorder(found))
     (18, 10)
     """
-    inside = {t for t in order if _in_ring(t)}
-    if len(inside) < LEAST:
+    inside: dict[Term, int] = {}  # how many terms those of the ring have below them, one for every way, up to the least
+    for term in order:
+        if _in_ring(term):
+            inside[term] = min(LEAST, 1 + sum(inside.get(a, 0) for a in term.args))
+    if LEAST not in inside.values():
         return list(roots)
     readers = readers_of(order)
-    ends = {t for t in inside if any(r not in inside for r in readers.get(t, ()))} | inside.intersection(roots)
+    ends = {t for t in inside if any(r not in inside for r in readers.get(t, ()))}.union(inside.keys() & set(roots))
     found: dict[Term, tuple[Part, Term]] = {}
-    for term in sorted(ends.difference(postorder(given)), key={t: k for k, t in enumerate(order)}.__getitem__):
-        part = Part(term, inside, LARGEST)
-        own = _own(part, readers, ends) if LEAST <= len(part.terms) <= LARGEST else ()
+    theirs = set(postorder(given))
+    for term in order if ends else ():
+        if inside.get(term) != LEAST or term not in ends or term in theirs:
+            continue
+        part = Part(term, inside, LARGEST, WIDEST)
+        own = _own(part, readers, ends) if part.whole else ()
         if len(own) >= LEAST:
             scalar = part.scalar()
             written = _written(scalar, len(own), _meanings(part), term.dtype)

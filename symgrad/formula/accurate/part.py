@@ -17,16 +17,20 @@ VARIABLES = 6
 
 
 class Part:
-    """The elementwise part of a formula that ends in ``end``: its terms, what it is a function of, and its guards."""
+    """The elementwise part of a formula that ends in ``end``: its terms, what it is a function of, and its guards.
 
-    def __init__(self, end: Term, inside: Container[Term], largest: int = LARGEST):
+    Parts of more terms than ``largest``, and of more arrays than ``widest``, are not known to their end.
+    """
+
+    def __init__(self, end: Term, inside: Container[Term], largest: int = LARGEST, widest: int = LARGEST):
         self.end = end
         self.largest = largest
+        self.widest = widest
         self.terms: set[Term] = set()
         self.leaves: dict[Term, Term] = {}
         self.kept: dict[Term, None] = {}
         stack = [end]
-        while stack and len(self.terms) <= largest:
+        while stack and len(self.terms) <= largest and len(self.leaves) <= widest:
             term = stack.pop()
             if term in self.terms:
                 continue
@@ -41,10 +45,15 @@ class Part:
                     self.leaves[a] = symbol(f"_{len(self.leaves)}") if constant is None else constant
 
     @property
+    def whole(self) -> bool:
+        """Whether it is small enough to be known to its end."""
+        return len(self.terms) <= self.largest and len(self.leaves) <= self.widest
+
+    @property
     def known(self) -> bool:
         """Whether it is small enough, and a function of something."""
         variables = sum(mark.op is not NUMBER for mark in self.leaves.values())
-        return len(self.terms) <= self.largest and 0 < variables <= VARIABLES
+        return self.whole and 0 < variables <= VARIABLES
 
     def scalar(self) -> Term:
         """The same formula of scalars; guards are taken off."""
