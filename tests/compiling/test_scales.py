@@ -30,7 +30,7 @@ HOMOGENEOUS = {
 }
 """Functions with f(s·x) = sᵏ f(x), and k, so that the slope at s·x is sᵏ⁻¹ times that at x."""
 SCALES = {np.float32: (1e-24, 1e-12, 1e12, 1e24), np.float64: (1e-160, 1e-80, 1e80, 1e152)}
-SQUARED = {"z-score", "correlation", "angle"}
+SQUARED = {"z-score", "correlation"}
 """Functions that square numbers themselves, which the program does, too."""
 
 

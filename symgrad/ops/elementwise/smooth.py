@@ -297,7 +297,7 @@ def _turning(i: int, arm: Any) -> Any:
         from symgrad.ops.elementwise.select import excepted, ne
 
         scale, far = _atan2_scale(x, y), hypot(x, y)
-        return at_kink("atan2", i, g * arm(y, x) * excepted(1 / scale, ne(far, 0)), far, 0, g)
+        return at_kink("atan2", i, excepted(g * arm(y, x) * (1 / scale), ne(far, 0)), far, 0, g)
 
     return rule
 
