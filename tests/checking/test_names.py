@@ -285,21 +285,22 @@ def test_factors_that_are_exponentials_of_a_number():
 
 
 VALUES = {
-    "a norm": (lambda x, y: np.linalg.norm(x - y), lambda x, y: x - y, "norm(x - y) (= "),
-    "a square": (lambda x, y: 1 / (1 + x @ x), lambda x, y: -2 * x, "(x @ x + 1)**2 (= "),
-    "a value left out": (lambda x, y: np.exp(-(x @ x)), lambda x, y: -2 * x, "1/(exp(-(x @ x))) (= "),
+    "a norm": (lambda x, y: np.linalg.norm(x - y), lambda x, y: x - y, "norm(x - y) (= ", "a division"),
+    "a square": (lambda x, y: 1 / (1 + x @ x), lambda x, y: -2 * x, "(x @ x + 1)**2 (= ", "a division"),
+    "a value left out": (lambda x, y: np.exp(-(x @ x)), lambda x, y: -2 * x, "1/(exp(-(x @ x))) (= ", "a factor"),
+    "degrees": (
+        lambda x, y: np.sin(np.deg2rad(x)).sum(), lambda x, y: np.cos(np.deg2rad(x)), "180/pi ", "a constant"),
     "Bessel's correction": (
-        lambda x, y: np.std(x),
-        lambda x, y: (x - x.mean()) / (np.std(x, ddof=1) * len(x)),
-        "sqrt((5 - 1)/5) (= sqrt((x.shape[0] - 1)/x.shape[0])) ",
-    ),
-}
+        lambda x, y: np.std(x), lambda x, y: (x - x.mean()) / (np.std(x, ddof=1) * len(x)),
+        "sqrt((5 - 1)/5) (= sqrt((x.shape[0] - 1)/x.shape[0])) ", "a constant"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_factors_that_the_function_computes_are_named(name):
-    """A division by the norm left out was "2.74868867 times the exact one"."""
-    f, g, factor = VALUES[name]
-    found = check(f, g, RNG.normal(size=5), RNG.normal(size=5), argnums=0).diagnosis.sentence
-    assert found.startswith(f"Every entry is {factor}")
-    assert found.endswith(" times the exact one.")
+    """A division by the norm left out was "2.74868867 times the exact one", and a constant to look for."""
+    f, g, factor, hint = VALUES[name]
+    found = check(f, g, RNG.normal(size=5), RNG.normal(size=5), argnums=0).diagnosis
+    assert found.sentence.startswith(f"Every entry is {factor}")
+    assert found.sentence.endswith("times the exact one.")
+    assert found.hint.startswith(hint)

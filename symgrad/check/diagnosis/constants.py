@@ -44,10 +44,17 @@ def constant_name(value: Any, case: Case) -> str | None:
     if named or plain:
         return sign + named if named else plain
     for name, known in {**_KNOWN, **_norm(case)}.items():
-        for text, candidate in ((name, known), (f"1/{name}" if name.isidentifier() else f"1/({name})", 1 / known)):
+        for text, candidate in ((name, known), (_inverse(name), 1 / known)):
             if _near(size, candidate):
                 return sign + text
     return None
+
+
+def _inverse(name: str) -> str:
+    top, _, below = name.partition("/")
+    if below:
+        return f"{below}/{top}"
+    return f"1/{name}" if name.isidentifier() else f"1/({name})"
 
 
 def value_name(factor: Any, case: Case) -> str | None:

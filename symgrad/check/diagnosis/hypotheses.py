@@ -135,11 +135,15 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
         return None
     if name is None and case.g.size == 1 and len(case.exact.gradients) > 1:
         return None  # other arguments tell more of the place
-    text = name or (value_name(k, case) if case.g.size > 2 else None) or number_text(k)
+    value = value_name(k, case) if name is None and case.g.size > 2 else None
+    text = name or value or number_text(k)
     whole = f"The {case.what} is" if case.g.size == 1 else "Every entry is"
     hint = {
         "2": "a factor 2 too many", "1/2": "the 2 from differentiating a square",
     }.get(text, "a constant lost or added: a mean for a sum, a factor from the chain rule")  # fmt: skip
+    if value is not None:
+        left = ("factor", "division") if value.lstrip("-").startswith("1/(") else ("division", "factor")
+        hint = f"a {left[0]} that is left out, or a {left[1]} too many"
     return Diagnosis("factor", f"{whole} {text} times the exact one.", hint)
 
 
