@@ -10,14 +10,18 @@ __all__ = ["ANEW", "COMPUTING", "KEPT", "SCALING"]
 
 _READ_AGAIN: dict[tuple[int | None, ...], str] = {
     (-2,): "take_along_dim",
-    (0,): "nan_to_num nansum nanmean gather cummax cummin masked_select triangular_solve",
-    (0, 1): "take dist cdist complex",
+    (0,): "nan_to_num nansum nanmean gather cummax cummin triangular_solve",
+    (0, 1): "take dist cdist complex masked_select",
     (1, -1): "ldexp",
     (2,): "scatter_add index_fill index_select put",
     (0, -1): "prod cumprod logcumsumexp",
     (0, 3, -1): "scatter_reduce index_reduce",
+    (1,): "masked_scatter",
+    (1, 2): "nn.functional.nll_loss",
+    (1, 2, -1): "lu_solve",
+    (0, 1, -1): "linalg.lu_solve",
     (None,): "sort topk kthvalue mode msort",
-    (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax polar cholesky lu_solve ormqr",
+    (-1,): "softmax log_softmax nn.functional.softmax nn.functional.log_softmax polar cholesky ormqr",
 }
 _PIECEWISE = "gelu relu6 hardtanh hardsigmoid elu celu selu leaky_relu softshrink hardshrink threshold softplus"
 _BOTH = """
@@ -25,7 +29,7 @@ _BOTH = """
     prelu
 """
 _DECOMPOSED = (
-    "cholesky cholesky_ex solve solve_ex lu lu_factor lu_factor_ex lu_solve lstsq householder_product solve_triangular"
+    "cholesky cholesky_ex solve solve_ex lu lu_factor lu_factor_ex lstsq householder_product solve_triangular"
 )
 _TAILS = "i1 log_ndtr erfcx"
 
