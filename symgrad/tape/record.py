@@ -24,6 +24,7 @@ from symgrad.dtypes import (
 from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
 from symgrad.op import Op, lookup, shape_of
+from symgrad.ops.indexing.getitem import INTO
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
@@ -337,7 +338,7 @@ def finished(op: Op, out: Any, values: Any, cuts: bool) -> tuple[Any, bool]:
 
     ``cuts``: it is the part of the first operand that the op shows.
     """
-    if out.__class__ is not np.ndarray:
+    if out.__class__ is not np.ndarray or out is INTO.array:
         return out, False
     if out.ndim > 1 and not cuts:
         kept = values if op.entrywise else values[:1] if op.layout == "kept" else None

@@ -380,7 +380,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
                 return
             # Of an index with arrays it is torch's index_put_ or masked_fill_.
             op = lambda x: put(x, in_dtype_of(x, value), chosen, name, places, source=value)  # noqa: E731
-            inplace(self, op, (), {}, even=chosen.fancy)
+            inplace(self, op, (), {}, even=chosen.fancy, put=value)
         except AutogradError as error:
             raise refused(self, chosen.filled([place._value for place in places]), name, error) from None
 

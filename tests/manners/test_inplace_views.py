@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -441,3 +442,65 @@ def test_a_view_told_to_require_grad_becomes_a_view_again(t):
         assert view.grad_fn.name() == "AsStridedBackward0"
         (view * 2).sum().backward()
         assert (base.grad.tolist(), view.is_leaf) == ([2.0, 2.0], False)
+
+
+def written_in_turn(write, z, p):
+    for k in (0, 2, 1):
+        exec(write, {"z": z, "p": p, "k": k})
+    return z
+
+
+@pytest.mark.parametrize("write", ["z[k] = p", "z[k].mul_(p)", "z[:, k] = p", "z[k, 1:3] = 2.0", "z[1:][k] = p",
+                                   "z.t()[k] = p", "z[k] = z[k - 1]", "z[1:] = z[:-1].clone() * p", "z[[k, 3]] = p",
+                                   "z[k].copy_(p).add_(p)"])  # fmt: skip
+def test_parts_that_are_written_one_after_the_other(t, write):
+    """The whole is not copied for every part: values and gradients are those of one function of the parts."""
+    p = t.tensor([0.5, 1.5, -2.0, 3.0], dtype=t.float64, requires_grad=True)
+
+    def run(p):
+        return written_in_turn(write, p.detach()[0] * t.ones(4, 4, dtype=t.float64) + 0 * p, p)
+
+    z = run(p)
+    before = z.tolist()
+    z.pow(2).sum().backward()
+    assert z.tolist() == before
+    step = 1e-6
+    for k in range(4):
+        moved = [run_with(t, write, p.detach(), k, sign * step).pow(2).sum().item() for sign in (1, -1)]
+        assert abs(p.grad[k].item() - (moved[0] - moved[1]) / (2 * step)) < 1e-5
+
+
+def run_with(t, write, p, k, step):
+    first = p[0].item()
+    p = p.clone()
+    p[k] += step
+    return written_in_turn(write, first * t.ones(4, 4, dtype=t.float64), p)
+
+
+def test_a_part_that_does_not_fit_leaves_the_whole_as_it_is(t):
+    """Of a tensor with a history, too."""
+    p = t.ones(3, requires_grad=True)
+    z = t.zeros(2, 3)
+    z[0] = p
+    for wrong in ("z[1] = t.ones(2)", "z[[0, 5]] = p", "z[3] = p"):
+        with pytest.raises((RuntimeError, IndexError)):
+            exec(wrong, {"z": z, "t": t, "p": p})
+    assert z.tolist() == [[1.0] * 3, [0.0] * 3]
+    z.sum().backward()
+    assert p.grad.tolist() == [1.0] * 3
+
+
+def test_the_memory_that_writing_a_part_takes(t):
+    """That of the part, not of the whole."""
+    p = t.ones(300, requires_grad=True)
+    z = t.zeros(300, 300)
+    z[0] = p
+    z[3].mul_(2)
+    tracemalloc.start()
+    z[1] = p
+    z[2].mul_(2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 90_000
+    z.sum().backward()
+    assert p.grad.sum() == 600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -562,9 +563,24 @@ def _written_shape(
     return shape
 
 
+class _Into(threading.local):
+    array: Any = None
+
+
+INTO = _Into()
+"""The array that a part is put into on the spot, in this thread: its old contents are nobody's any more."""
+
+
+def _put(x: Any, value: Any, *places: Any, index: Index) -> Any:
+    if x is INTO.array:
+        x[index.filled(places)] = value
+        return x
+    return kernels.index_put(x, value, index.filled(places))
+
+
 index_put_op: Op = primitive(
     "index_put",
-    lambda x, value, *places, index: kernels.index_put(x, value, index.filled(places)),
+    _put,
     (
         lambda g, out, likex, likev, *places, index: (
             zeros_like(g) if index.value is Ellipsis else index_put_op(g, 0, *places, index=index)

@@ -28,9 +28,7 @@ _BOTH = """
     smooth_l1_loss huber_loss soft_margin_loss multi_margin_loss binary_cross_entropy binary_cross_entropy_with_logits
     prelu
 """
-_DECOMPOSED = (
-    "cholesky cholesky_ex solve solve_ex lu lu_factor lu_factor_ex lstsq householder_product solve_triangular"
-)
+_DECOMPOSED = "cholesky cholesky_ex solve solve_ex lu lu_factor lu_factor_ex lstsq householder_product solve_triangular"
 _TAILS = "i1 log_ndtr erfcx"
 
 

@@ -45,7 +45,8 @@ def quiet(tensor: Any) -> Any:
         or (tensor._requires_grad and not (MODE.exceptional and not MODE.local.enabled))
         or (extra is not None and (extra.view is not None or extra.views or extra.origin or extra.detached))
         or (extra is not None and extra.former)
-        or (WATCHERS or NODES or GUARDS or IMAGES or TWINS or MODE.inferred)
+        or (WATCHERS or NODES or GUARDS or IMAGES or TWINS)
+        or (MODE.inferred and (MODE.local.inference or inferred(tensor)))
     ):
         return None
     return array
@@ -60,7 +61,11 @@ def quiet_beside(tensor: Any, others: tuple[Any, ...]) -> Any:
         kind = other.__class__
         if kind in PLAIN:
             value = other._value
-            if value is array or (getattr(value, "base", None) is not None and storage(value) is storage(array)):
+            if (
+                (MODE.inferred and inferred(other))
+                or value is array
+                or (getattr(value, "base", None) is not None and storage(value) is storage(array))
+            ):
                 return None
         elif kind is not float and kind is not int:
             return None
@@ -93,6 +98,7 @@ def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callabl
                     if other.__class__ in expected:
                         value = other._value
                         free = not other._requires_grad or (MODE.exceptional and not MODE.local.enabled)
+                        free = free and not (MODE.inferred and inferred(other))
                         apart = getattr(value, "base", None) is None or storage(value) is not storage(array)
                         if free and value.dtype is dtype and apart:
                             write(array, value, out=array)

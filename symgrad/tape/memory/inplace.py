@@ -21,13 +21,14 @@ from numpy.lib.stride_tricks import as_strided
 from symgrad.dtypes import is_floating, kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
+from symgrad.ops.indexing.getitem import INTO
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, stands_apart, twins_follow
-from symgrad.tape.memory.alone import GUARDS, WATCHERS, alone, by_arrays, quiet_beside
-from symgrad.tape.memory.mirrors import memory, reflect
+from symgrad.tape.memory.alone import GUARDS, PLAIN, WATCHERS, alone, by_arrays, quiet_beside
+from symgrad.tape.memory.mirrors import memory, mirrored, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
 from symgrad.tape.memory.versions import Foreign, changes, counter, note_change, note_formed, note_history, storage
@@ -50,12 +51,19 @@ _SMALL = 4096
 
 
 def inplace(
-    tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any, even: bool = False, table: bool = False
+    tensor: Any,
+    op: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    even: bool = False,
+    table: bool = False,
+    put: Any = None,
 ) -> Any:
     """``op(tensor, …)`` with the result put into ``tensor``: its memory, its history and that of its aliases.
 
     ``even``: all entries of the result are equal, so that they may also share their memory.  ``table``: ``op`` is a
-    function of the table, which takes arrays as it takes tensors.
+    function of the table, which takes arrays as it takes tensors.  ``put``: a value, if to put it into the tensor is
+    all that ``op`` does.
     """
     others = (*args, *kwargs.values()) if kwargs else args
     target = quiet_beside(tensor, others)
@@ -70,7 +78,8 @@ def inplace(
     value = by_arrays(tensor, op, args, kwargs, target) if table and unrecorded else None
     if value is None:
         began, before = next(sequence), tensor._value
-        new = op(tensor, *args, **kwargs)
+        spot = put is not None and not unrecorded and _elsewhere(put, target)
+        new = _on_the_spot(target, op, tensor) if spot else op(tensor, *args, **kwargs)
         if new.__class__ is Dual:
             return MOVED[0](tensor, new)
         value = _fitting(tensor, new)
@@ -80,6 +89,23 @@ def inplace(
         target[...] = value
     note_change(target)
     return tensor
+
+
+def _elsewhere(value: Any, array: Any) -> bool:
+    """Whether a tensor that is put into an array has memory of its own."""
+    own = getattr(value, "_value", None)
+    if MODE.inferred and inferred(value):
+        return False
+    return value.__class__ in PLAIN and (not isinstance(own, np.ndarray) or storage(own) is not storage(array))
+
+
+def _on_the_spot(array: Any, op: Callable[..., Any], *args: Any) -> Any:
+    """``op(*args)``, which puts a part into an array: the array is changed at once, where others would be a copy."""
+    INTO.array = array
+    try:
+        return op(*args)
+    finally:
+        INTO.array = None
 
 
 def _goes_on(tensor: Any) -> bool:
@@ -176,8 +202,13 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
             observed(node)
         return tensor
     fresh = _separate(new._node, change, value, target)
-    whole = new if view is None else put_back(root, new, view.chain())
+    whole = new
     if view is not None:
+        spot = root._node.__class__ is Node and not (WATCHERS or NODES or mirrored())
+        if spot and new.__class__ in PLAIN and _elsewhere(new, root._array()) and not overlaps(root._array()):
+            whole = _on_the_spot(root._array(), put_back, root, new, view.chain())
+        else:
+            whole = put_back(root, new, view.chain())
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
@@ -299,7 +330,7 @@ def _write(target: Any, value: Any) -> None:
     note_change(target)
     if overlaps(target):
         np.copyto(target, value, where=np.not_equal(target.copy(), value))  # what one entry gets the others show
-    else:
+    elif value is not target:
         target[...] = value
     reflect(target)
 
