@@ -77,6 +77,9 @@ def pull_back(out: Any, variables: Sequence[Any], seed: Any, create: bool) -> li
     if isinstance(out, Recorded) and out._requires_grad:
         seeds = None if seed is None else [as_tensor(seed, "the cotangent")]
         found = autograd.grad([out], variables, seeds, retain_graph=True, create_graph=create, allow_unused=True)
+        for g in found:
+            if g is not None and g._extra is not None:
+                g._extra.given = True  # torch unwraps it, whatever its engine did on the way
     return [
         zeros(v._value.shape, dtype=v._value.dtype) if g is None else g for g, v in zip(found, variables, strict=True)
     ]

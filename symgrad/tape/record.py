@@ -24,7 +24,7 @@ from symgrad.dtypes import (
 from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
 from symgrad.op import Op, lookup, shape_of
-from symgrad.ops.indexing.getitem import INTO
+from symgrad.ops.indexing.places import INTO
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
 from symgrad.tape.formulas.constants import SMALL, noted
@@ -63,7 +63,7 @@ class Extra:
     came       the pass, and the place, that a gradient without history came from, where ``origin`` does not say
     formed     when it got another shape or dtype, by ``.data`` or in place without grad, and those until then
     former     references to the arrays that the tensor had before ``.data`` was set
-    given      a ``.grad`` that no pass made, though passes were added to it
+    given      a ``.grad`` that no pass made, though passes were added to it, and what a transform of a function gave
     grad_dtype ``(dtype,)`` that gradients of this leaf are cast to, ``(None,)`` for any; None for the leaf's own
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     inner      the creation number since which it is a leaf that a transformed function made, by which nobody outside

@@ -498,3 +498,23 @@ def test_rows_of_a_jacobian_go_through_products_at_once_in_every_precision(dtype
     for found in (sg.func.jacrev(f)(sg.tensor(x)), sg.autograd.functional.jacobian(f, sg.tensor(x))):
         assert found.dtype == dtype
         np.testing.assert_allclose(found.numpy(), W[:, 1:].T @ (slope[:, None] * W), rtol=1e-5)
+
+
+@pytest.mark.peer
+@pytest.mark.filterwarnings("ignore")
+def test_versions_of_what_transforms_give():
+    """They are torch's unwrapped tensors, at version 0, whatever was added up on the way."""
+    torch = pytest.importorskip("torch")
+    for t in (torch, sg):
+        x = t.tensor([0.1, 0.2, 0.3])
+
+        def f(v):
+            return (v[1:] * v[:-1]).sum() + v[2] ** 2
+
+        found = [
+            t.func.grad(f)(x), t.func.grad_and_value(f)(x)[0], t.func.vjp(lambda v: v[1:] * v[:-1], x)[1](x[:2])[0],
+            t.func.jvp(t.func.grad(f), (x,), (x,))[1], t.func.grad(lambda v: t.func.grad(f)(v).pow(2).sum())(x),
+        ]  # fmt: skip
+        assert [g._version for g in found] == [0] * 5
+        found[0].mul_(2)
+        assert found[0]._version == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
-from symgrad.ops.indexing.places import check_integers, check_mask, check_places
+from symgrad.ops.indexing.places import INTO, check_integers, check_mask, check_places
 from symgrad.ops.shapes.joining import narrow_op
 from symgrad.ops.shapes.shaping import axis_of, reshape, shape_text, spread, zeros_like
 from symgrad.ops.shapes.sizes import total_size
@@ -561,14 +560,6 @@ def _written_shape(
     """The shape of the array; refused where a value fits its place at some sizes only."""
     broadcast_shapes(indexed_shape(shape, *places, index=index), value)
     return shape
-
-
-class _Into(threading.local):
-    array: Any = None
-
-
-INTO = _Into()
-"""The array that a part is put into on the spot, in this thread: its old contents are nobody's any more."""
 
 
 def _put(x: Any, value: Any, *places: Any, index: Index) -> Any:

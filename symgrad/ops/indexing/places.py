@@ -6,6 +6,7 @@ NumPy counts negative places from the end and casts what is written; torch refus
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,14 @@ from symgrad.ops.calls.still import still, values_of
 from symgrad.ops.elementwise.select import ge, logical_or, lt
 from symgrad.ops.reductions.predicates import all_, any_
 from symgrad.ops.reductions.sums import size
+
+
+class _Into(threading.local):
+    array: Any = None
+
+
+INTO = _Into()
+"""The array that a part is put into on the spot, in this thread: its old contents are nobody's any more."""
 
 
 def array_of(x: Any) -> np.ndarray[Any, Any] | None:

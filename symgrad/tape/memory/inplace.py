@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 from symgrad.dtypes import is_floating, kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
-from symgrad.ops.indexing.getitem import INTO
+from symgrad.ops.indexing.places import INTO
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
