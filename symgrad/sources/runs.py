@@ -16,13 +16,14 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.joined import joined
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, evaluate
 from symgrad.interop.array_calls import called as called_with_arrays
 from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.modes import enable_grad
-from symgrad.tape.record import Recorded
+from symgrad.tape.record import Recorded, value_of
+from symgrad.tape.watching.conditions import looks_before
 from symgrad.tensor.creation import tensor
 
 SIZES = (3, 4, 5, 6, 7, 2, 8, 9, 10, 11, 12)
@@ -99,8 +100,10 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
     try:
         found = at_other_sizes(term, first)
     except Exception:  # noqa: BLE001  (whatever the function does with arrays of other sizes)
-        multiples = _at_multiples(shapes, first, functools.partial(run, shapes))
-        if multiples is not None:
+        # Others may go another way through a function that looks at values, and have other constants.
+        alike = not (looks_before(reading) or reading.taken)
+        multiples = _at_multiples(shapes, first, functools.partial(run, shapes)) if alike else None
+        if multiples is not None and _agree(multiples[1], term, reading):
             return multiples
         if reading.taken or reading.composed or reading.met:
             return reading, term  # the sizes are those of arrays from elsewhere, or n + 1, which examples do not keep
@@ -126,6 +129,17 @@ def _at_multiples(
             return None
     found = joined([term for *_, term in runs], [sizes for sizes, *_ in runs])
     return None if found is None else (runs[0][1], found)
+
+
+def _agree(found: Term, term: Term, reading: Reading) -> bool:
+    """Whether a formula of other runs gives the value of this one, too."""
+    values = {name: value_of(leaf) for name, leaf in reading.sources.items()}
+    sizes = {letter: n for n, letter in reading.letters.items()}
+    try:
+        with np.errstate(all="ignore"):
+            return np.allclose(evaluate(found, values, sizes), evaluate(term, values, sizes), rtol=1e-6, equal_nan=True)
+    except Exception:  # noqa: BLE001  (a formula of arrays that this run does not have)
+        return False
 
 
 def _alike(a: Any, example: Any, definite: Any) -> Any:

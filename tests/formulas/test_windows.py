@@ -87,3 +87,24 @@ def test_sizes_that_go_with_each_other_are_not_those_of_the_pool(name):
     for text in (found.latex(), found.unicode()):
         assert text.count("reshape") <= 6
         assert "unsqueeze" not in text
+
+
+def test_runs_at_multiples_of_sizes_go_the_way_of_the_given_arrays():
+    """They are run on other numbers, all above 0; the sizes that a formula knows are the given ones."""
+
+    def f(X, G):
+        pool = F.max_pool2d if X.sum() > 0 else F.avg_pool2d
+        return (G * pool(X, 2)).sum()
+
+    X, G = RNG.normal(size=(1, 4, 6)), RNG.normal(size=(1, 2, 3))
+    for given in (abs(X), -abs(X)):
+        found = sg.formula(f, given, G, wrt="X")
+        np.testing.assert_allclose(found.evaluate(X=given, G=G), sg.func.grad(f)(given, G).numpy())
+
+
+def test_a_batch_of_half_as_many_signals_as_they_are_long_has_a_gradient():
+    """Two signals of four entries, in pools of two: their number is taken for a half of their length."""
+    X, G = RNG.normal(size=(2, 4)), RNG.normal(size=(2, 2))
+    f = lambda X, G: (G * F.avg_pool1d(X, 2)).sum()  # noqa: E731
+    found = sg.formula(f, X, G, wrt="X")
+    np.testing.assert_allclose(found.evaluate(X=X, G=G), sg.func.grad(f)(X, G).numpy())
