@@ -187,8 +187,8 @@ def number(value: Any, dtype: Any = None) -> Term:
     if isinstance(value, float):
         if value.is_integer() and abs(value) < 2**53 and math.copysign(1, value) > 0:
             value = int(value)
-    elif isinstance(value, Fraction) and value.denominator == 1:
-        value = int(value)
+    elif isinstance(value, Fraction) and (value.denominator == 1 or value.__class__ is not Fraction):
+        value = int(value) if value.denominator == 1 else Fraction(value)
     return make(NUMBER, (), {"value": value}, (), dtype)
 
 

@@ -7,6 +7,7 @@ squared exactly; so a difference that is lost in floating point, such as (x + 1)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -52,7 +53,23 @@ class Ratio:
 
 def key_of(poly: Polynomial) -> Key:
     """A polynomial as something to look up."""
-    return tuple(sorted(poly.items()))
+    return _key(tuple(sorted(poly.items())))
+
+
+class _Key(tuple[tuple[Monomial, Fraction], ...]):
+    """A key that knows its hash: products look up those of all their factors."""
+
+    _hash: int
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@functools.lru_cache(maxsize=4096)
+def _key(rows: Key) -> Key:
+    made = _Key(rows)
+    made._hash = hash(rows)
+    return made
 
 
 def _raised(poly: Polynomial, n: int) -> Polynomial:
@@ -140,7 +157,8 @@ class Field:
         for part in parts:
             poly: Polynomial = {monomial((*part.monomial, *outside)): part.number}
             for key, n in keys.items():
-                poly = multiplied(poly, _raised(dict(key), part.factors.get(key, 0) - n))
+                if more := part.factors.get(key, 0) - n:
+                    poly = multiplied(poly, _raised(dict(key), more))
             rows.append(poly)
         whole = added(rows)
         if not self.collects and self._worse(parts, keys, rows, whole):

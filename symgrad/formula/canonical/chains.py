@@ -215,7 +215,7 @@ def _whole_and_half(base: Term, power: Power) -> tuple[Power, ...]:
 
 def _one_root(parts: list[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
     """√2·√π as √(2π), for positive constants."""
-    halves = [x for x in parts if x[1].__class__ is Fraction and x[1] in _HALVES]
+    halves = [x for x in parts if isinstance(x[1], Fraction) and x[1] in _HALVES]
     roots = [x for x in halves if x[0].op is NUMBER or x[0].name == "pi"]
     found = parts
     for power in _HALVES if len(roots) > 1 else ():

@@ -6,6 +6,7 @@ what grows beyond :data:`LONGEST` monomials raises :class:`TooLong`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -24,12 +25,30 @@ class TooLong(Exception):
     """A polynomial outgrew its bound."""
 
 
+class _Exponent(Fraction):
+    """A fraction that knows its hash: monomials are looked up far more often than they are made."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return self._hash
+
+
+@functools.lru_cache(maxsize=4096)
+def _exponent(numerator: int, denominator: int) -> Fraction:
+    """The one object for an exponent, so that equal monomials are found without comparing fractions."""
+    made = _Exponent(numerator, denominator)
+    made._hash = hash(Fraction(numerator, denominator))
+    return made
+
+
 def monomial(powers: Iterable[tuple[int, Fraction]]) -> Monomial:
     """The monomial of a product of powers of atoms."""
     found: dict[int, Fraction] = {}
     for atom, power in powers:
         found[atom] = found[atom] + power if atom in found else power
-    return tuple(sorted([(a, p) for a, p in found.items() if p]))
+    return tuple(sorted([(a, _exponent(p.numerator, p.denominator)) for a, p in found.items() if p]))
 
 
 def added(polys: Iterable[Polynomial]) -> Polynomial:
