@@ -231,6 +231,8 @@ class Formula:
     def evaluate(self, stable: bool | str = True, /, **values: Any) -> Any:
         """The number for other values of the symbols, of any fitting sizes; constants of the program have theirs.
 
+        Sizes that no value tells are those of the run.
+
         Parts that overflow or cancel as they are written, such as ``exp(x) / (1 + exp(x))``, are computed so that they
         keep their digits; with ``stable`` False (by position), and under the conventions of other libraries, which keep
         the nan there, they are computed as they are written, to the bit.
@@ -251,25 +253,31 @@ class Formula:
             raise ArgumentError(f'evaluate({stable!r}, …): True, False or "exact" says how; symbols go by name.')
         given = {name: np.asarray(value)[()] for name, value in values.items()}
         term = accurate([self.term])[0] if stable and not keeps_nan("composed") else self.term
-        sizes = _sizes_of(self.symbols, given)
-        self._check_sizes(sizes)
+        sizes = self._sizes(given)
         known = {**self.constants, **given}
         found = evaluate(term, known, sizes)
         if stable != "exact":
             return found
         return rounded([self.term, term], found, known, sizes)
 
-    def _check_sizes(self, sizes: dict[str, int]) -> None:
-        """Refuse other sizes where the program that was run would have gone another way, or made other numbers."""
-        here = {} if self._reading is None else {letter: n for n, letter in self._reading.letters.items()}
-        if self._reading is None or all(here.get(letter, n) == n for letter, n in sizes.items()):
-            return
-        for term in asked(self._reading):
-            if has_sizes(term) and not evaluate(term, {}, {**here, **sizes}):
-                raise FormulaError(
-                    f"the formula holds where {Formula(term).unicode()}, which the program asked of its sizes, or took "
-                    "for a number; run it at the sizes that are meant, or take the formula of the function."
-                )
+    def _sizes(self, given: dict[str, Any]) -> dict[str, int]:
+        """The sizes that values have, and those of the run for letters that nothing given tells.
+
+        Refused are others where the program that was run would have gone another way, or made other numbers.
+        """
+        sizes = _sizes_of(self.symbols, given)
+        if self._reading is None:
+            return sizes
+        here = {letter: n for n, letter in self._reading.letters.items() if letter.isidentifier()}
+        whole = {**here, **sizes}
+        if whole != here:
+            for term in asked(self._reading):
+                if has_sizes(term) and not evaluate(term, {}, whole):
+                    raise FormulaError(
+                        f"the formula holds where {Formula(term).unicode()}, which the program asked of its sizes, or "
+                        "took for a number; run it at the sizes that are meant, or take the formula of the function."
+                    )
+        return whole
 
     def evalf(self, n: int = 15, /, **values: Any) -> Any:
         """The same to ``n`` digits: a SymPy number, or a NumPy array of them.
@@ -279,7 +287,7 @@ class Formula:
         1.41421356237309504880168872421
         """
         given = {name: np.asarray(value)[()] for name, value in values.items()}
-        return evalf(self.term, {**self.constants, **given}, n=n)
+        return evalf(self.term, {**self.constants, **given}, self._sizes(given), n=n)
 
     def __str__(self) -> str:
         try:

@@ -158,3 +158,11 @@ def test_a_branch_on_sizes_is_a_condition_of_the_recorded_gradient():
         program(np.ones(3))
     with pytest.raises(ValueError, match="holds where n > 4"):
         sg.formula(slope).evaluate(x=np.ones(3))
+
+
+def test_sizes_that_no_value_tells_are_those_of_the_run():
+    """The formula of a constant gradient could not be evaluated: KeyError 'n'."""
+    X = sg.tensor(np.ones((3, 2)), requires_grad=True, name="X")
+    formula = sg.formula(sg.autograd.grad(X[:, 1].sum(), X)[0])
+    assert formula.evaluate().tolist() == formula.evalf(3).astype(float).tolist() == [[0, 1]] * 3
+    assert formula.evaluate(X=np.ones((2, 2))).tolist() == [[0, 1]] * 2

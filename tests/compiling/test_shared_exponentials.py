@@ -53,3 +53,13 @@ def test_sums_along_other_axes_stay_alone():
     both = sg.func.value_and_grad(function)
     for got, want in zip(sg.compile(both)(ROWS), both(sg.tensor(ROWS)), strict=True):
         np.testing.assert_allclose(got, want.numpy(), rtol=1e-12)
+
+
+def test_differences_of_exponentials_inside_of_others_have_programs():
+    """The gradient had none: an exponential was read as the ratio in it."""
+
+    def function(x):
+        return (((x.exp() + x.exp().triu(1)) * 0.3).exp()).exp().sum()
+
+    slope, rows = sg.func.grad(function), np.tanh(ROWS)
+    np.testing.assert_allclose(sg.compile(slope, rows)(rows), slope(sg.tensor(rows)).numpy(), rtol=1e-12)

@@ -321,8 +321,9 @@ def test_entries_stand_with_unit_vectors(make, wrt, text):
     read = from_latex(text, known, shape=g.term.shape)
     used = {t.params["name"]: values[t.params["name"]] for t in known}
     plain = from_unicode(spelled(text, "unicode"), known, shape=g.term.shape)
+    sizes = {} if used else {"n": 3}
     for found in (read, plain):
-        assert np.allclose(evaluate(found, used), evaluate(g.term, used))
+        assert np.allclose(evaluate(found, used, sizes), evaluate(g.term, used, sizes))
 
 
 def test_texts_and_functions_without_examples():

@@ -169,6 +169,8 @@ class Writer:
         made = self.field.generators[g]
         if made.kind in ("variable", "constant"):
             return made.term
+        if made.kind == "exp":
+            return call("exp", self.polynomial({made.inner: Fraction(1)}))
         if made.kind == "abs":
             return call("abs", self._generator(made.inner))
         if made.kind == "sqrt":

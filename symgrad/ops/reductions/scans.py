@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, fixed_length, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone, static_number
 from symgrad.ops.elementwise.complex import conj
@@ -329,7 +329,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if len({len(shape_of(x)) for x in parts}) > 1:
         raise ShapeError(f"diff expects prepend or append to be the same dimension as input: {[*map(shape_of, parts)]}")
     out = cat(parts, axis) if len(parts) > 1 else input
-    for _ in range(min(n, shape_of(out)[axis])):
+    length = shape_of(out)[axis]
+    for _ in range(n if n <= length else min(n, fixed_length(out, axis))):
         later, sooner = _neighbours(out, axis)
         out = later != sooner if out.dtype.kind == "b" else later - sooner
     return out

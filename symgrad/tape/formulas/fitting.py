@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from symgrad.formula.term import SIZE, Term, postorder
+from symgrad.formula.term import SIZE, Term, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
@@ -33,7 +33,9 @@ def asked(reading: Reading) -> list[Term]:
         return reading.compared
     arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
     told = asked_of(reading.nodes, [a for a in arrays if a is not None])
-    return compared(reading, [*told, *taken_apart(reading.nodes)])
+    found = compared(reading, [*told, *taken_apart(reading.nodes)])
+    # Sizes of leaves, each of which was found to be made of the others.
+    return found + [lookup("eq")(size_letter(reading.letters[n]), size_letter(s)) for n, s in reading.joint.items()]
 
 
 def has_sizes(term: Term) -> bool:

@@ -20,7 +20,7 @@ from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
-from symgrad.ops.shapes.sizes import letters_of, product_size
+from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
 from symgrad.tape.formulas.below import NO_ENDS, nodes_below
 from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds, plain_recipe, sources_of
 from symgrad.tape.formulas.hooked import marked
@@ -41,7 +41,8 @@ class Reading:
 
     ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
     letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones; those of arrays in
-    indices only with ``counts``, for programs keep such arrays as they are.  ``ends`` as in :func:`nodes_below`.
+    indices only with ``counts``: programs keep such arrays as they are, and take no size for another one that is as
+    long here.  ``ends`` as in :func:`nodes_below`.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Reading:
         ends: Mapping[int, Any] = NO_ENDS,
     ):
         self.local = local
+        self.strict = not counts
         self.terms: dict[int, Term] = {}
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.compared: list[Term] = []  # what the run asked of sizes; or its opposite: it is true
@@ -80,7 +82,7 @@ class Reading:
         self.told: set[int] = set()
         """Composed sizes that were told by their values alone."""
         self.plain: set[int] = set()
-        """Sizes that are numbers: of leaves, and of what the program makes."""
+        """Sizes that are numbers: of leaves, and of what the program makes; and one, where n - 1 is one here."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._counted: dict[str, int] = {}
@@ -241,11 +243,10 @@ class Reading:
     def _size(self, n: int) -> Any:
         """A size that is known by its value alone, as a letter or as what the program composed, or the number."""
         size = self._letter(n) or self.composed.get(n)
-        if size is None:
-            return n
-        self.told.add(n)
-        self._check_plain()
-        return size
+        if size is not None or n == 1:
+            self.told.add(n)
+            self._check_plain()
+        return n if size is None else size
 
     def _check_plain(self) -> None:
         """A size told by its value alone is a number where something else is so long at any size, such as a kernel."""
@@ -392,13 +393,8 @@ class Reading:
         self._note_plain(shape)
         if _composed(shape):
             for s, n in zip(shape, node.shape, strict=True):
-                if isinstance(s, str) and n not in self.letters and n != 1:
-                    self.composed.setdefault(n, s)
-                elif isinstance(s, str) and not s.isalnum() and self.letters.get(n, "+").isalnum():
-                    self.met.add(n)
-                    self._check_met()
-                    if self.by_value:
-                        self.joint.setdefault(n, s)
+                if isinstance(s, str):
+                    self._note_composed(s, n)
             shape = tuple(
                 self.letters.get(n, s) if isinstance(s, str) and (self.by_value or s.isalnum()) else s
                 for s, n in zip(shape, node.shape, strict=True)
@@ -407,6 +403,26 @@ class Reading:
         if shape is term.shape and dtype is term.dtype:
             return term
         return make(term.op, term.args, term.params, shape, dtype)
+
+    def _note_composed(self, size: str, n: int) -> None:
+        """A size of a term that is a letter or composed of letters, and its number."""
+        if self.strict and (n == 1 or not self._same_size(self.composed.get(n, size), size)):
+            self.plain.add(n)  # which nobody can tell by its value
+            self._check_plain()
+        if n not in self.letters and n != 1:
+            self.composed.setdefault(n, size)
+        elif not size.isalnum() and self.letters.get(n, "+").isalnum():
+            self.met.add(n)
+            self._check_met()
+            if self.by_value:
+                self.joint.setdefault(n, size)
+
+    def _same_size(self, size: str, other: str) -> bool:
+        """Whether sizes that are equal here are so at all sizes, as m+m and 2*m are."""
+        apart = dict(zip(self.letters.values(), (1009, 2003, 4001, 8009, 16001, 32003, 64007), strict=False))
+        if size == other or not letters_of(size) | letters_of(other) <= apart.keys():
+            return size == other
+        return size_value(size, apart) == size_value(other, apart)
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
@@ -420,7 +436,7 @@ class Reading:
         for key in node.op.size_params:
             value = out[key]
             if not isinstance(value, tuple):
-                out[key] = self._letter(value) or value
+                out[key] = self._letter(value) or (self._size(value) if value != 1 else 1)
             elif node.op.name == "reshape":
                 (arg,) = node.args
                 out[key] = self._reshaped(arg.raw_shape, self[arg].shape, value)

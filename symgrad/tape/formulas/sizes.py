@@ -446,8 +446,7 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         if other.__class__ is Size and not self.steps:
             if other.steps:
                 return other * self
-            kept = tuple(f for f in self.factors + other.factors if f != 1)
-            return Size(int(self) * int(other), kept)
+            return Size(int(self) * int(other), self.factors + other.factors)
         return super().__mul__(other)
 
 
