@@ -706,6 +706,8 @@ def lgamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
 from symgrad import linalg as linalg
 from symgrad.tensor.ranges import linspace as linspace
 from symgrad.tensor.storing import load as load
+def lobpcg(A: Operand, k: _int | None = None, B: Operand | None = None, X: Operand | None = None, n: _int | None = None, iK: Operand | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """The ``k`` largest (or smallest) λ with A x = λ B x of symmetric matrices, and such x in columns, with xᵀB x = 1."""
 def log(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm."""
 def log10(input: Operand, *, out: Tensor | None = None) -> Tensor:

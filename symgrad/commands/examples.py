@@ -100,6 +100,7 @@ _CALLS = """
 [[2.0, 1.0], [1.0, 3.0]] : t adjoint mT fliplr flipud rot90 cov corrcoef nuclear_norm cond trace triu tril logdet
 [[2.0, 1.0], [1.0, 3.0]] : matrix_norm matrix_rank slogdet lu lu_factor lu_factor_ex ldl_factor ldl_factor_ex pinverse
 [[2.0, 1.0], [1.0, 3.0]] : msort diag_embed pdist svd_lowrank pca_lowrank argwhere diagonal diagonal_copy svd qr
+[[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]] : lobpcg
 [[2.0, 1.0], [1.0, 3.0]] : cholesky fft2 ifft2 rfft2 irfft2 hfft2 ihfft2
 [2.0, 1.0, 3.0] : linalg.vander
 [[2.0, 1.0], [1.0, 3.0]], 2 : matrix_power vsplit

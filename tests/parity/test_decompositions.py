@@ -163,3 +163,34 @@ def test_reflections_of_qr_have_no_derivative() -> None:
             assert not t.geqrf(x).a.requires_grad
         with pytest.raises(RuntimeError, match=r"torch.geqrf: input must have at least 2 dimensions"):
             t.geqrf(t.ones(3))
+
+
+def of_extremes(t, settings):
+    generator = np.random.default_rng(0)
+    rows, weights = generator.standard_normal((9, 9)), generator.standard_normal((9, 1))
+    a = t.tensor(rows @ rows.T, requires_grad=True)
+    e, x = t.lobpcg(a, **({"niter": -1, "tol": 1e-14} if t is torch else {}), **settings)
+    (e.sum() + (x.abs() * t.tensor(weights)).sum()).backward()
+    return [e.detach().numpy(), x.abs().detach().numpy(), a.grad.numpy()], [e.grad_fn.name(), x.grad_fn.name()]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("settings", [{}, {"k": 2}, {"k": 3, "largest": False}], ids=str)
+def test_extreme_eigenvalues(settings):
+    (found, names), (wanted, theirs) = of_extremes(sg, settings), of_extremes(torch, settings)
+    assert names == theirs
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+
+
+def test_extreme_eigenvalues_of_two_matrices():
+    """A x = λ B x, by which torch does not differentiate."""
+    generator = np.random.default_rng(1)
+    a, b = (m @ m.T + 9 * np.eye(9) for m in generator.standard_normal((2, 9, 9)))
+    e, x = sg.lobpcg(sg.tensor(a), 2, sg.tensor(b))
+    np.testing.assert_allclose(a @ x.numpy(), b @ x.numpy() * e.numpy(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(x.numpy().T @ b @ x.numpy(), np.eye(2), atol=1e-12)
+    leaves = sg.tensor(a, requires_grad=True), sg.tensor(b, requires_grad=True)
+    assert sg.autograd.gradcheck(lambda a, b: sg.lobpcg(a, 2, b)[0], leaves)
+    with pytest.raises(ValueError, match=r"smaller than 3 x the number of requested eigenpairs \(=2\)"):
+        sg.lobpcg(sg.eye(5), k=2)

@@ -23,7 +23,7 @@ from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.gaps import heed_choice, heed_conditions, heed_zeros, over_gaps
-from symgrad.ops.linalg.inverse import check_square, solve, solve_triangular_op
+from symgrad.ops.linalg.inverse import check_square, cholesky, solve, solve_triangular_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.spectral import (
     eigh_vectors_op,
@@ -323,6 +323,52 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     if not 0 <= count <= smaller:
         raise ArgumentError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={smaller}")
     return svd_lowrank(A - mean(A, -2, True) if center else A, count, niter)
+
+
+@front("lobpcg", method=False)
+def lobpcg(
+    A: Any,
+    k: int | None = None,
+    B: Any = None,
+    X: Any = None,
+    n: int | None = None,
+    iK: Any = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+) -> tuple[Any, ...]:
+    """The ``k`` largest (or smallest) λ with A x = λ B x of symmetric matrices, and such x in columns, with xᵀB x = 1.
+
+    torch iterates from ``X`` or from random columns; here all eigenvalues are computed, to all digits, so that ``X``
+    says only how many are asked for, and ``iK``, ``niter``, ``tol`` and ``method`` nothing.
+
+    >>> import symgrad as sg
+    >>> sg.lobpcg(sg.diag(sg.arange(1.0, 10.0)), 2)[0]
+    tensor([9., 8.])
+    """
+    check_square(A, "lobpcg")
+    rows = shape_of(A)[-1]
+    count = shape_of(X)[-1] if X is not None else 1 if k is None else k
+    tried = count if n is None else n
+    if rows < 3 * tried:
+        raise ArgumentError(
+            f"LPBPCG algorithm is not applicable when the number of A rows (={rows}) is smaller than 3 x the number of "
+            f"requested eigenpairs (={tried})"
+        )
+    count = count if k is None else k
+    matrix, root = (A + mT(A)) / 2, None
+    if B is not None:
+        root = cholesky((B + mT(B)) / 2)
+        half = solve_triangular_op(root, matrix, upper=False, unit=False)
+        matrix = solve_triangular_op(root, mT(half), upper=False, unit=False)
+    values, vectors = eigh(matrix)
+    if largest is None or largest:
+        values, vectors = flip(values, (-1,)), flip(vectors, (-1,))
+    vectors = narrow(vectors, -1, 0, count)
+    if root is not None:
+        vectors = solve_triangular_op(mT(root), vectors, upper=True, unit=False)
+    return narrow(values, -1, 0, count), vectors
 
 
 in_linalg(matrix_exp)

@@ -314,6 +314,7 @@ _OTHERWISE: dict[str, Any] = {
     "norm": _norm,
     "prod": _prod,
     "qr": "LinalgQrBackward0",
+    "lobpcg": "LOBPCGAutogradFunctionBackward",
     "lu_solve": "LinalgLuSolveBackward0",
     "orgqr": "LinalgHouseholderProductBackward0",
     "special.i0": "I0Backward0",
