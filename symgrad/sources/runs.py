@@ -33,6 +33,8 @@ THIRD_SIZES = (8, 10, 6, 12, 4, 14, 2, 16, 18, 20, 22)
 
 MULTIPLES = (7, 11, 13)
 """By what sizes are multiplied where arrays fit each other only as they were given; programs hold few such numbers."""
+ALONE = (17, 19, 23, 29, 31, 37, 41, 43, 47)
+"""By what a size is multiplied that fits the others whatever it is: in other proportions to them in each run."""
 _LARGEST = 10**6
 """Arrays with more entries are not made for that."""
 _FLOAT = np.dtype(float)
@@ -114,21 +116,29 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
 def _at_multiples(
     shapes: Shapes, first: dict[str, int], run: Callable[[dict[Any, int]], tuple[Reading, Term]]
 ) -> tuple[Reading, Term] | None:
-    """The formula of three runs whose sizes are multiples of the given ones: halves of these stay their halves."""
-    entries = [
-        np.prod([first.get(str(s), 1) for s in shape]) * max(MULTIPLES) ** len(shape) for shape in shapes.values()
-    ]
-    if not first or max(entries) > _LARGEST:
-        return None
-    runs = []
-    for k in MULTIPLES:
-        sizes = {letter: k * n for letter, n in first.items()}
+    """The formula of three runs whose sizes are multiples of the given ones: halves of these stay their halves.
+
+    A size that fits the others whatever it is, is another multiple: it is not taken for twice another one by chance.
+    """
+    runs: list[tuple[dict[str, int], Reading, Term]] = []
+
+    def at(by: dict[str, int]) -> tuple[dict[str, int], Reading, Term] | None:
+        sizes = {letter: by[letter] * n for letter, n in first.items()}
+        entries = [np.prod([sizes.get(str(s), 1) for s in shape]) for shape in shapes.values()]
         try:
-            runs.append((sizes, *run(sizes)))
+            return None if max(entries) > _LARGEST else (sizes, *run(sizes))
         except Exception:  # noqa: BLE001  (as in run_on)
             return None
-    found = joined([term for *_, term in runs], [sizes for sizes, *_ in runs])
-    return None if found is None else (runs[0][1], found)
+
+    alone = [x for x in first if len(first) > 1 and at({letter: ALONE[0] if letter == x else 1 for letter in first})]
+    for k, multiple in enumerate(MULTIPLES):
+        own = {x: ALONE[(len(MULTIPLES) * j + k) % len(ALONE)] for j, x in enumerate(alone)}
+        found = at({**dict.fromkeys(first, multiple), **own})
+        if found is None:
+            return None
+        runs.append(found)
+    term = joined([term for *_, term in runs], [sizes for sizes, *_ in runs]) if first else None
+    return None if term is None else (runs[0][1], term)
 
 
 def _agree(found: Term, term: Term, reading: Reading) -> bool:

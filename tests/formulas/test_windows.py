@@ -108,3 +108,24 @@ def test_a_batch_of_half_as_many_signals_as_they_are_long_has_a_gradient():
     f = lambda X, G: (G * F.avg_pool1d(X, 2)).sum()  # noqa: E731
     found = sg.formula(f, X, G, wrt="X")
     np.testing.assert_allclose(found.evaluate(X=X, G=G), sg.func.grad(f)(X, G).numpy())
+
+
+def test_sizes_that_fit_anyway_are_not_taken_for_multiples_of_others():
+    """Of three gates of two entries and an x of four, the third began at the length of x."""
+
+    def f(W, x, c):
+        first, second, third = (W @ x).chunk(3)
+        return (first * c + second * third).sum()
+
+    args = [RNG.normal(size=s) for s in ((6, 4), (4,), (2,))]
+    found = sg.formula(f, *args, wrt="W")
+    for W, x, c in (
+        [RNG.normal(size=s) for s in ((6, 4), (4,), (2,))],
+        [RNG.normal(size=s) for s in ((9, 5), (5,), (3,))],
+    ):
+        try:
+            value = found.evaluate(W=W, x=x, c=c)
+        except sg.errors.FormulaError:
+            assert W.shape == (9, 5)
+        else:
+            np.testing.assert_allclose(value, sg.func.grad(f)(W, x, c).numpy())
