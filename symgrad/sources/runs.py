@@ -105,7 +105,7 @@ def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]
         # Others may go another way through a function that looks at values, and have other constants.
         alike = not (looks_before(reading) or reading.taken)
         multiples = _at_multiples(shapes, first, functools.partial(run, shapes)) if alike else None
-        if multiples is not None and _agree(multiples[1], term, reading):
+        if multiples is not None and _agree(multiples[1], term, reading) and not _agree(term, *multiples[::-1]):
             return multiples
         if reading.taken or reading.composed or reading.met:
             return reading, term  # the sizes are those of arrays from elsewhere, or n + 1, which examples do not keep
@@ -142,7 +142,7 @@ def _at_multiples(
 
 
 def _agree(found: Term, term: Term, reading: Reading) -> bool:
-    """Whether a formula of other runs gives the value of this one, too."""
+    """Whether a formula of other runs gives the value of the one that was read, too."""
     values = {name: value_of(leaf) for name, leaf in reading.sources.items()}
     sizes = {letter: n for n, letter in reading.letters.items()}
     try:
