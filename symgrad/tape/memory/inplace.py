@@ -205,6 +205,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     whole = new
     if view is not None:
         spot = root._node.__class__ is Node and not (WATCHERS or NODES or mirrored())
+        spot = spot and storage(root._array()) is storage(target)  # not where ``.data`` of one was set
         if spot and new.__class__ in PLAIN and _elsewhere(new, root._array()) and not overlaps(root._array()):
             whole = _on_the_spot(root._array(), put_back, root, new, view.chain())
         else:
