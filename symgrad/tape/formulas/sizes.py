@@ -15,6 +15,7 @@ import operator
 import sys
 import threading
 import weakref
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -121,16 +122,17 @@ def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
 
 def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[Read]]:
     """What was asked, and which shapes were read, while nodes with these numbers were made, and directly before."""
-    moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0), reverse=True)
+    moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0))
+    numbers = [number for number, _ in moments]
     asked: list[Comparison] = []
     reads: set[Read] = set()
-    for first, last in spans:
-        for number, moment in moments:
-            if number < first - 1:
-                break
-            if number < last:
-                first = min(first, number)
-                asked.append(moment) if isinstance(moment, Comparison) else reads.add(moment)
+    end = 0
+    for first, last in sorted(spans):
+        low = bisect_left(numbers, first)
+        while low > end and numbers[low - 1] == first - 1:
+            low, first = low - 1, first - 1
+        for _, moment in moments[max(low, end) : (end := max(end, bisect_left(numbers, last)))]:
+            asked.append(moment) if isinstance(moment, Comparison) else reads.add(moment)
     return asked, reads
 
 
