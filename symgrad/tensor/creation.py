@@ -106,9 +106,9 @@ def value_of_data(data: Any, dtype: Any) -> Any:
             raise ArgumentError(f"too many dimensions '{type(data).__name__}': does it contain itself?") from None
         if dtype is None:
             dtype = functools.reduce(dtypes.result_type, found) if found else dtypes.get_default_dtype()
-    elif dtype is None and isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
+    elif isinstance(data, (bool, int, float, complex)) and not isinstance(data, np.generic):
         data = as_number(data)
-        dtype = dtypes.for_python_number(data)
+        dtype = dtypes.for_python_number(data) if dtype is None else dtype
     elif hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
         data = np.from_dlpack(data)
     wanted = None if dtype is None else dtypes.as_dtype(dtype)

@@ -34,6 +34,18 @@ STEPS = {
     "over rows but one": "{x} / ({x}.shape[0] - 1)",
     "times root": "{x} * {x}.shape[-1] ** 0.5",
     "over entries": "2 * {x} / {x}.numel()",
+    "first half": "{x}.chunk(2, 0)[0]",
+    "a half and one": "{x}[: {x}.shape[0] // 2 + 1]",
+    "rolled by half": "{x}.roll({x}.shape[0] // 2, 0) * {x}",
+    "ends": "{x}[[0, -1]]",
+    "off the median": "{x} - {x}.median(-1, keepdim=True).values",
+    "off the largest": "{x} - {x}.amax(-1, keepdim=True)",
+    "in order": "{x}.sort(-1).values * {x}",
+    "log of a mean": "{x}.logsumexp(-1, keepdim=True) - sg.log(sg.tensor({x}.shape[-1] * 1.0, dtype=sg.float64)) + {x}",
+    "weighed": "{x} * sg.linspace(0, 1, {x}.shape[-1], dtype=sg.float64)",
+    "normalised": "F.layer_norm({x}, {x}.shape[-1:])",
+    "beside sums": "sg.cat([{x}, {x}.sum(0, keepdim=True)], 0)",
+    "after zeros": "sg.cat([sg.zeros_like({x}[:1]), {x}], 0)",
 }
 """What is made of one array ``{x}`` of any shape."""
 
@@ -42,6 +54,8 @@ OF_MATRICES = {
     "sum of rows": "{x}.sum(0)",
     "upper triangle": "{x}.triu(1) + {x}",
     "gram": "{x} @ {x}.T / {x}.shape[1]",
+    "solved": "sg.linalg.solve({x} @ {x}.T + 2 * sg.eye({x}.shape[0], dtype=sg.float64), {x})",
+    "attention": "F.scaled_dot_product_attention({x}[None], {x}[None], {x}[None])[0]",
 }
 
 ENDS = [

@@ -425,3 +425,18 @@ def test_gradients_that_depend_on_nothing_have_the_sizes_of_their_tensors(record
     x = sg.tensor(np.ones(5), requires_grad=True, name="x")
     (slope,) = sg.autograd.grad((x * 2).sum(), x, create_graph=recorded)
     assert sg.compile(slope, ["x"])(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_medians_of_rows_and_tensors_of_sizes_hold_for_the_length_of_the_run():
+    """The middle of four was taken of seven, and the logarithm of four stood for that of any length."""
+    rng = np.random.default_rng(0)
+    for f in (
+        lambda A: A.median(1).values.sum(),
+        lambda A: A.sum() * sg.log(sg.tensor(A.shape[1] * 1.0, dtype=sg.float64)),
+        lambda A: A.sum() * sg.tensor(A.shape[1], dtype=sg.float64),
+    ):
+        program = sg.compile(f(sg.tensor(rng.random((5, 4)), requires_grad=True, name="A")), ["A"])
+        same = rng.random((5, 4))
+        assert np.isclose(program(same), f(sg.tensor(same)).item())
+        with pytest.raises(ValueError, match="holds where|compiled for"):
+            program(rng.random((5, 7)))

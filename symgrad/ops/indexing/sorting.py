@@ -219,9 +219,9 @@ def _middle(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
         return named(name)(sort(input))
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
-    missing = isnan(input)
-    count = shape_of(input)[axis] - values_of(missing).sum(axis, keepdims=True)
-    last = np.full_like(count, shape_of(input)[axis] - 1)
+    missing, length = isnan(input), fixed_length(input, axis)
+    count = length - values_of(missing).sum(axis, keepdims=True)
+    last = np.full_like(count, length - 1)
     rank = (np.maximum(count, 1) - 1) // 2
     if not skip_nan:
         # Without skipping, a nan is the median; the first of them in the row, which the stable order keeps.

@@ -427,14 +427,16 @@ class Reading:
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
         params = node.params or {}
-        if any(value.__class__ is Size and value.steps for value in params.values()):
-            # What was made of sizes is a number in formulas; who compiles them asks the node.
-            params = {key: int.__int__(v) if v.__class__ is Size and v.steps else v for key, v in params.items()}
+        made = {key for key, value in params.items() if value.__class__ is Size and value.steps}
+        if made:  # what was made of sizes is a number in formulas; who compiles them asks the node
+            params = {key: int.__int__(v) if key in made else v for key, v in params.items()}
         if not node.op.size_params:
             return params
         out = dict(params)
         for key in node.op.size_params:
             value = out[key]
+            if key in made and self.strict:
+                continue
             if not isinstance(value, tuple):
                 out[key] = self._letter(value) or (self._size(value) if value != 1 else 1)
             elif node.op.name == "reshape":
