@@ -244,3 +244,18 @@ def test_a_function_that_draws_or_leaves_traces_has_no_program():
     assert weight.grad is None
     y.backward()
     assert weight.grad.tolist() == [1.0, 1.0]
+
+
+def test_identity_matrices_are_as_large_as_what_they_are_added_to():
+    """Of n - 1 rows, the identity had the number of the trace at other sizes, and no program was found."""
+
+    def f(A, v):
+        rows = (A * v[:, None]).diff(dim=0)
+        return sg.linalg.solve(rows @ rows.T + 2 * sg.eye(rows.shape[0], dtype=sg.float64), rows).softmax(1).var()
+
+    rng = np.random.default_rng(0)
+    slope = sg.func.grad(f, 1)
+    program = sg.compile(slope, sg.tensor(rng.random((6, 5))), sg.tensor(rng.random(6))).program
+    for n, m in ((6, 5), (4, 3), (9, 9)):
+        A, v = rng.random((n, m)), rng.random(n)
+        assert np.allclose(program(A, v), slope(sg.tensor(A), sg.tensor(v)).numpy(), rtol=1e-9)

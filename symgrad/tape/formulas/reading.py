@@ -341,7 +341,7 @@ class Reading:
         op, args = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
         given = params["params"] if name == "made" else params
         sizes = {
-            k: self.shape(v) if isinstance(v, tuple) else self._letter(v) or v
+            k: self.shape(v) if isinstance(v, tuple) else self._size(v)
             for k, v in given.items()
             if k in (op.size_params or ())
         }
