@@ -20,7 +20,7 @@ from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
-from symgrad.ops.elementwise.select import where
+from symgrad.ops.elementwise.select import isfinite, where
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.below import nodes_below
@@ -181,8 +181,13 @@ class _Program:
             if not recorded:
                 return evaluate(accurate([found])[0], values, self._sizes())
             sizes = self._sizes()
-            known = evaluate(found, values, sizes, _constants(found, sizes) if _read_as_formula() else {})
-            return evaluate(accurate([found])[0], values, sizes) if is_lost(value_of(known)) else known
+            read = _read_as_formula()
+            known = evaluate(found, values, sizes, _constants(found, sizes) if read else {})
+            if not is_lost(value_of(known)):
+                return known
+            spelled = evaluate(accurate([found])[0], values, sizes)
+            # A formula is derived once more, where the seams of the other spelling may lie: x > 0, |x|.
+            return where(isfinite(known), known, spelled) if read else spelled
         except SymgradError:
             return None
 

@@ -92,6 +92,8 @@ def _inside(values: dict[str, Any], bounds: Sequence[tuple[str, float, float]]) 
     """The values, those beyond the bounds of their variable mirrored at these, and at the other end at last."""
     found = dict(values)
     for name, low, high in bounds:
+        if name not in found:  # a variable that cancels
+            continue
         v = found[name]
         for end, beyond in ((low, v < low), (high, v > high)):
             v = np.where(beyond, 2 * end - v, v) if np.isfinite(end) else v
