@@ -109,8 +109,13 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     """
     symgrad: Any = sys.modules["symgrad"]
     rooms: list[ModuleType] = [symgrad, symgrad.nn.functional, symgrad.linalg, symgrad.fft, symgrad.special]
+    ignored = get_ignored_functions()
     found: dict[Any, list[Any]] = {
-        room: [f for name in dir(room) if name[0] != "_" and isinstance(f := getattr(room, name), FunctionType)]
+        room: [
+            f
+            for name in dir(room)
+            if name[0] != "_" and isinstance(f := getattr(room, name), FunctionType) and f not in ignored
+        ]
         for room in rooms
     }
     found[Tensor] = list(METHODS)
@@ -118,10 +123,29 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
 
 
 def get_ignored_functions() -> set[Any]:
-    """What classes cannot override: questions and settings, for which no tensor is asked."""
+    """What classes cannot override: what makes tensors of none, questions and settings.
+
+    >>> import symgrad as sg
+    >>> sg.zeros in get_ignored_functions(), sg.zeros_like in get_ignored_functions()
+    (True, False)
+    """
     symgrad: Any = sys.modules["symgrad"]
-    names = ("is_tensor", "is_storage", "set_default_dtype", "manual_seed", "get_default_dtype", "no_grad", "as_tensor")
-    return {getattr(symgrad, name) for name in names}
+    return {getattr(symgrad, name) for name in _IGNORED.split()}
+
+
+_IGNORED = """
+    arange are_deterministic_algorithms_enabled as_strided as_tensor asarray bartlett_window blackman_window
+    broadcast_shapes can_cast compile empty empty_permuted empty_strided enable_grad eye fill from_numpy frombuffer full
+    get_default_device get_default_dtype get_float32_matmul_precision get_num_threads get_rng_state hamming_window
+    hann_window inference_mode initial_seed is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
+    is_grad_enabled is_inference_mode_enabled is_storage is_tensor is_warn_always_enabled kaiser_window linspace load
+    logspace manual_seed no_grad normal ones promote_types rand rand_like randint randint_like randn randn_like randperm
+    range result_type save scalar_tensor seed set_anomaly_enabled set_default_device
+    set_default_tensor_type set_float32_matmul_precision set_grad_enabled set_num_threads set_printoptions set_rng_state
+    set_warn_always sparse_coo_tensor tensor tril_indices triu_indices typename use_deterministic_algorithms vander vmap
+    zeros
+"""
+"""Those of torch's that there are here."""
 
 
 class TorchFunctionMode:

@@ -338,7 +338,10 @@ def test_functions_of_ones_own(t, overrides):
     assert overrides.is_tensor_method_or_property(t.Tensor.add)
     assert not overrides.is_tensor_method_or_property(t.add)
     assert t.add in overrides.get_overridable_functions()[t]
-    assert t.is_tensor in overrides.get_ignored_functions()
+    for ignored in (t.zeros, t.is_tensor, t.vmap, t.manual_seed):
+        assert ignored in overrides.get_ignored_functions()
+        assert ignored not in overrides.get_overridable_functions()[t]
+    assert t.zeros_like not in overrides.get_ignored_functions()
 
 
 def test_modes_see_every_call(t, overrides):
