@@ -96,6 +96,28 @@ def test_as_run_reads_back(term, rng):
         np.testing.assert_allclose(evaluate(again, known), evaluate(term, known), rtol=1e-12)
 
 
+def test_numbers_beside_square_matrices_are_no_multiples_of_the_identity(rng):
+    """The Jacobian of Ax - 3(1ᵀx) printed as A - 3, which papers write for A - 3I."""
+    every = r"\mathbf{1} \mathbf{1}^{\top}"
+    texts = [
+        (A - 3, f"A - 3 {every}"),
+        (2 * (B - a), rf"2 \left(B - a {every}\right)"),
+        ((A + B - 1) @ v, rf"\left(A + B - {every}\right) v"),
+        (op("det", A + 1), rf"\det\left(A + {every}\right)"),
+        ((1 - A) * B, r"\left(1 - A\right) \odot B"),
+        (1 - op("tanh", A), r"1 - \tanh\left(A\right)"),
+        (X - 1, "X - 1"),
+    ]
+    values = {"X": rng.normal(size=(5, 3)), "v": rng.normal(size=5), "a": 1.7}
+    values |= {"A": rng.normal(size=(5, 5)), "B": rng.normal(size=(5, 5))}
+    for term, text in texts:
+        assert latex(term, canonical=False) == text
+        again = from_latex(latex(term), [X, A, B, v, a], shape=term.shape)
+        np.testing.assert_allclose(evaluate(again, values), evaluate(term, values), rtol=1e-12)
+    x, C = sg.tensor([1.0, 2.0, 3.0], requires_grad=True, name="x"), sg.tensor(np.ones((3, 3)), name="A")
+    assert sg.autograd.jacobian(C @ x.double() - 3 * x.sum(), x).latex() == f"A - 3 {every}"
+
+
 def test_index_notation(rng):
     P, Q = symbol("P", ("p", "n", "m")), symbol("Q", ("p", "m", "q"))
     term = op("matmul", P, Q)

@@ -281,7 +281,7 @@ def form_term(form: Form, layout: Layout, present: Callable[[Product], Product])
         if p.covered():
             pieces.append((negative, product_term(shown, form.shape, layout)))
         elif beside_matrices:
-            pieces.append((negative, _everywhere(product_term(shown.with_out(()), (), layout), form.shape)))
+            pieces.append((negative, everywhere(product_term(shown.with_out(()), (), layout), form.shape)))
         else:
             # A number next to arrays broadcasts.
             pieces.append((negative, product_term(shown.with_out(()), (), layout)))
@@ -301,7 +301,7 @@ def _is_matrix(p: Product) -> bool:
     return len(arrays) == 1 and arrays[0].power == 1 and _holds_matrices(arrays[0].base)
 
 
-_MATRICES = frozenset({"eye", "matmul", "outer", "permute", "inv", "matrix_power", "matrix_exp"})
+MATRICES = frozenset({"eye", "matmul", "outer", "permute", "inv", "matrix_power", "matrix_exp"})
 """Ops whose values are matrices rather than arrays of numbers."""
 
 
@@ -309,10 +309,10 @@ def _holds_matrices(term: Term) -> bool:
     if term.ndim != 2:
         return False
     inside = term.op.name in ("add", "sub", "neg", "mul")
-    return term.op.name in _MATRICES or (inside and any(map(_holds_matrices, term.args)))
+    return term.op.name in MATRICES or (inside and any(map(_holds_matrices, term.args)))
 
 
-def _everywhere(scalar: Term, shape: tuple[Any, ...]) -> Term:
+def everywhere(scalar: Term, shape: tuple[Any, ...]) -> Term:
     """A matrix with the same number at all places, as an outer product."""
     every = call_op("outer", ones(shape[0]), ones(shape[1]))
     return every if scalar.number == 1 else call_op("mul", scalar, every)

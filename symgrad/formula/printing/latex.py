@@ -16,6 +16,7 @@ from symgrad.errors import FormulaError, FormulaTooDeep
 from symgrad.formula.canonical.budget import WRITTEN_OUT, exceeds, outgrows
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.decompositions import decomposed, line, names_of
+from symgrad.formula.printing.everywhere import numbers_everywhere
 from symgrad.formula.printing.kronecker import kronecker_latex
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.naming import named_parts
@@ -405,6 +406,7 @@ def _begun(environment: str, rows: list[str]) -> str:
 
 def written(term: Term, names: dict[str, str], bold: bool = False, exact: bool = False) -> str:
     """The text of one term; ``exact`` makes it tell its own size too."""
+    term = numbers_everywhere(term)
     writer = Writer(names, bold)
     piece = writer.write(term)
     if writer.needs_sizes or (exact and writer.open[term]):
