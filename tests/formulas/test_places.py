@@ -142,3 +142,23 @@ def test_places_that_all_rows_share_are_one_list(name):
     want = np.asarray(f(*map(sg.tensor, values.values())))
     for reading in readings(found.term, symbols(found.term)).values():
         assert np.allclose(evaluate(reading, values, {"n": 4}), want, rtol=1e-9)
+
+
+def springs(U, a):
+    return a * ((U[1:, :] - U[:-1]) ** 2).sum() / 2 + ((U[1:, ...] - U[:-1, :]) ** 4).sum()
+
+
+def test_what_stands_at_one_place_among_zeros_is_one_block():
+    """a[0; r] - a[r; 0] + 4[0; r³] - 4[r³; 0], of which X[1:] and X[1:, :] were two parts, is [0; t] - [t; 0]."""
+    U = RNG.normal(size=(5, 4))
+    found = sg.formula(springs, U, 0.7, wrt="U")
+    assert found.latex() == (
+        "\\begin{aligned}\nt_{1} &= U_{[1:]} - U_{[:-1]} \\\\\n"
+        "t_{2} &= \\left(a + 4 t_{1}^{\\odot 2}\\right) \\odot t_{1} \\\\\n"
+        "& \\begin{bmatrix} 0 \\\\ t_{2} \\end{bmatrix} - \\begin{bmatrix} t_{2} \\\\ 0 \\end{bmatrix}\n\\end{aligned}"
+    )
+    for n in (2, 3, 6):
+        U = RNG.normal(size=(n, 4))
+        np.testing.assert_allclose(found.evaluate(U=U, a=0.7), sg.func.grad(springs)(U, 0.7).numpy(), rtol=1e-12)
+    back = sg.formula(lambda x, a, b: a * (x[1:] ** 3).sum() - b * (x[1:-1] ** 2).sum(), RNG.normal(size=5), 1.5, 2.5)
+    assert back.latex().count("bmatrix") == 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.canonical.entries.rows import reaches, row_of
 from symgrad.formula.canonical.entries.slices import unit_place
+from symgrad.formula.canonical.entries.stacks import common, without
 from symgrad.formula.canonical.normal import Form, Product
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term, full
@@ -35,6 +36,9 @@ def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonica
     arrays = [_array(p) for p in terms]
     if all(t is None for t in arrays) or len(terms) > MOST:
         return None
+    alike = _at_one_place(terms, arrays, run)
+    if alike is not None:
+        return alike
     for axis in range(len(shape)):
         found = [_ranges(k, p, arrays[k], axis, shape, run) for k, p in enumerate(terms)]
         if sum(map(len, found)) > MOST:
@@ -54,6 +58,53 @@ def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonica
         rest = [p for k, p in enumerate(terms) if k not in gone]
         return [*rest[:at], *run.opaque(made).terms, *rest[at:]]
     return None
+
+
+def _at_one_place(terms: Sequence[Product], arrays: Sequence[Term | None], run: Canonicaliser) -> list[Product] | None:
+    """The terms with those added up that stand at one place among zeros: a[0; x] + b[0; y] is [0; ax + by], always.
+
+    Multiples of one array stay, of which (a + b)[0; x] is made.
+    """
+    groups: dict[Any, dict[Term, int]] = {}
+    for k, base in enumerate(arrays):
+        found = None if base is None else _place(base)
+        if base is not None and found is not None:
+            groups.setdefault((found[0], base.shape), {}).setdefault(base, k)
+    alike = next((group for group in groups.values() if len(group) > 1), None)
+    if alike is None:
+        return None
+    first, *gone = alike.values()
+    made = _added([terms[k] for k in alike.values()], list(alike), run)
+    return [q for k, p in enumerate(terms) if k not in gone for q in (made if k == first else [p])]
+
+
+def _place(base: Term) -> tuple[tuple[Any, ...], Term] | None:
+    """Between which zeros of which axes an argument of an op stands, and that argument; None for other arrays."""
+    value, places = base, list[Any]()
+    for axis in range(base.ndim):
+        row = row_of(value, axis)
+        blocks = [block.value for block in row or () if block.value is not None]
+        if row is not None and len(blocks) != 1:
+            return None
+        value = blocks[0] if blocks else value
+        places.append(row and tuple((block.size, block.value is None) for block in row if block.size != 0))
+    return (tuple(places), value) if value in base.args else None
+
+
+def _added(terms: Sequence[Product], arrays: Sequence[Term], run: Canonicaliser) -> Sequence[Product]:
+    """The sum of terms that stand at one place, with what all of them have in front of it."""
+    front, values = common(terms), [found[1] for base in arrays if (found := _place(base))]
+    parts = []
+    for p, value in zip(terms, values, strict=True):
+        own = without(p, front)
+        scalars = Form([Product(own.coef, [f for f in own.factors if not f.labels], (), own.decimal)], ())
+        parts.append(run.times(scalars, run.form_of(value)))
+    total = run.plus(parts, [1] * len(parts), values[0].shape)
+    if not total.terms:
+        return ()
+    base = arrays[0]
+    made = base.op(*(_block(total, run) if a is values[0] else a for a in base.args), **base.params)
+    return run.times(Form([front], ()), run.opaque(made)).terms
 
 
 def _array(p: Product) -> Term | None:

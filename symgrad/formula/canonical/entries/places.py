@@ -83,6 +83,12 @@ def _within_range(run: Canonicaliser, term: Term, form: Form, parts: Sequence[An
     return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), made)
 
 
+def _named(parts: Sequence[Any]) -> Index:
+    """The shortest index that says the same of each axis: X[1:] for X[1:, :] and X[1:, ...]."""
+    last = max(k for k, p in enumerate(parts) if p != _ALL)
+    return Index(tuple(parts[: last + 1]) if last else parts[0])
+
+
 def _is_whole(parts: Sequence[Any], shape: tuple[Any, ...]) -> bool:
     """Whether an index names all places of all axes, in order, as ``x[0:]`` does."""
     return all(
@@ -124,6 +130,9 @@ def read_getitem(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         return None
     if _is_whole(parts, form.shape):
         return form
+    named = _named(parts)
+    if named != index:
+        return run.form_of(lookup("getitem")(term.args[0], index=named))
     if back := turned_around(parts):
         return run.form_of(lookup("flip")(run.like(term.args[0], form), dims=back))
     written = placed_at(term.args[0], index, term.shape)

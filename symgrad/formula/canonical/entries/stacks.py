@@ -82,7 +82,7 @@ def _stacked(form: Form, axes: tuple[int, ...], run: Canonicaliser) -> Form | No
     ranges = _ranges(groups)
     if ranges is None:
         return None
-    scalars = _common([p for group in groups.values() for p in group])
+    scalars = common([p for group in groups.values() for p in group])
     left = tuple(size for k, size in enumerate(form.shape) if k not in axes)
     array = _array(groups, ranges, scalars, left, axes, run)
     if array is None:
@@ -178,7 +178,7 @@ def _ranges(groups: Groups) -> list[tuple[int, int]] | None:
     return ranges if area <= SPARSEST * len(groups) else None
 
 
-def _common(terms: Sequence[Product]) -> Product:
+def common(terms: Sequence[Product]) -> Product:
     """The number and the scalars that all terms have, in front of the array."""
     first, *others = ([f for f in p.factors if not f.labels] for p in terms)
     shared = [f for f in first if all(f in other for other in others)]
@@ -186,7 +186,7 @@ def _common(terms: Sequence[Product]) -> Product:
     if all(p.coef < 0 for p in terms) != (by < 0):
         by = -by
     decimal = any(p.decimal for p in terms)
-    return Product(1 if decimal else by, shared, (), decimal)
+    return Product((1 if by > 0 else -1) if decimal else by, shared, (), decimal)
 
 
 def _array(
@@ -201,7 +201,7 @@ def _array(
     zero = number(0)
 
     def entry(*places: int) -> Term | None:
-        terms = [_without(p, scalars) for p in groups.get(places, ())]
+        terms = [without(p, scalars) for p in groups.get(places, ())]
         if not terms:
             return zero if not shape else None
         found = run.term(run.sum_of(terms, shape))
@@ -222,7 +222,8 @@ def _grid(ranges: Sequence[tuple[int, int]]) -> list[list[tuple[int, ...]]]:
     return [[(k,) for k in last]] if len(ranges) == 1 else [[(i, k) for k in last] for i in range(*ranges[0])]
 
 
-def _without(p: Product, scalars: Product) -> Product:
+def without(p: Product, scalars: Product) -> Product:
+    """A product without scalars that it has in front, and so many times less."""
     factors: list[Factor] = list(p.factors)
     for f in scalars.factors:
         factors.remove(f)
