@@ -26,6 +26,7 @@ from symgrad.func.bound import (
     results,
     run,
     settled,
+    watched,
 )
 from symgrad.func.transforms import JVP, pull_back, vjp
 from symgrad.op import Op, shape_of
@@ -38,7 +39,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.histories import histories_kept, were_chosen
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.modes import enable_grad
+from symgrad.tape.modes import enable_grad, recording
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
@@ -109,11 +110,9 @@ def jvp(
         )
     if any(map(_astray, pairs)):
         pairs = _found_again(func, primals, tangents, has_aux, pairs)
-    out = containers.unflatten(out_structure, iter([released(as_result(p), since) for p, _ in pairs]))
-    moved = [
-        plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else released(as_result(t), since)
-        for p, t in pairs
-    ]
+    let_go: Callable[[Any], Any] = functools.partial(released, since=since) if watched() else settled
+    out = containers.unflatten(out_structure, iter([let_go(as_result(p)) for p, _ in pairs]))
+    moved = [plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if t is None else let_go(as_result(t)) for p, t in pairs]
     pushed = containers.unflatten(out_structure, iter(moved))
     return (out, pushed, aux) if has_aux else (out, pushed)
 
@@ -272,8 +271,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         found: Sequence[Any] = [None] * len(probes)
         if pairs:
             seeds = [t for _, t in pairs]
+            followed = outer or (recording() and any(getattr(t, "requires_grad", False) for t in seeds))
             found = autograd.grad(
-                [g for g, _ in pairs], probes, seeds, retain_graph=True, create_graph=outer, allow_unused=True
+                [g for g, _ in pairs], probes, seeds, retain_graph=True, create_graph=followed, allow_unused=True
             )
         rows = [
             plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if g is None else g

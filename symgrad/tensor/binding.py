@@ -29,7 +29,7 @@ from symgrad.tape.misuse import FAILED, misused
 from symgrad.tape.overriding import WITHIN, answers, dispatched, overriding
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
-from symgrad.tensor.calls import explained, method, of_two, with_out
+from symgrad.tensor.calls import comparing, explained, method, of_two, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.labelling import labelling, rewriting
 from symgrad.tensor.plain import OF_NUMBERS, of_numbers, plain_losses, writing
@@ -343,10 +343,18 @@ def _striding(function: Callable[..., Any]) -> Callable[..., Any]:
             start = input.storage_offset() if storage_offset is None else storage_offset
             rest = np.asarray(input.storage()).view(made._value.dtype)[start:]
             memory = np.lib.stride_tricks.as_strided(rest, size, [n * rest.itemsize for n in stride])
-            show_memory(input, made, lambda base: function(base, size, stride, start), memory)
+            kind = made._value.dtype.kind
+            show_memory(input, made, lambda base: function(_seen_as(kind, base), size, stride, start), memory)
         return made
 
     return call
+
+
+def _seen_as(kind: str, base: Any) -> Any:
+    """A tensor, with its complex numbers as pairs or its pairs as complex numbers where a view of it has them so."""
+    if base._value.dtype.kind == kind:
+        return base
+    return lookup("view_as_real")(base) if kind == "f" else lookup("view_as_complex")(base.view(-1, 2))
 
 
 _SHARING = {"conj": _conjugating, "adjoint": _adjoining, "as_strided": _striding, "clone": _copying_as}
@@ -488,6 +496,8 @@ def _bind_inplace(cls: Any) -> None:
             call = of_operands(name, call)
         if name in _SHARING:
             call = _SHARING[name](call)
+        elif op is not None and op.name in COMPARISONS:
+            call = comparing(call)
         if words := FRONTS[name].words:
             call = with_words(_of_two(call) if isinstance(call, Op) else call, words)
         if op is not None and (FRONTS[name].call is op or name in ARITHMETIC.values()):

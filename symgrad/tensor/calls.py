@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from symgrad.ops.elementwise.select import where_op
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, misused, reworded
 from symgrad.tape.overriding import dispatched, looking, unasked, when_used
@@ -185,3 +186,16 @@ def of_two(function: Callable[..., Any]) -> Callable[..., Any]:
     when_used(look)
     call.asks = True  # type: ignore[attr-defined]
     return call
+
+
+def comparing(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A comparison that is put in place of what it compares: of floats it is recorded, with gradients of zeros."""
+
+    def compared(input: Any, other: Any) -> Any:
+        made = call(input, other)
+        for operand in (other, input):
+            if getattr(operand, "_requires_grad", False):
+                made = where_op(False, operand, made)
+        return made
+
+    return compared

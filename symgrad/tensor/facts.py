@@ -402,9 +402,9 @@ class Facts(Recorded):
         """
         return self.to(other.dtype)  # type: ignore[attr-defined]
 
-    def to_dense(self) -> Any:
-        """The tensor itself: it is dense."""
-        return self
+    def to_dense(self, dtype: Any = None) -> Any:
+        """The tensor itself, which is dense, or in another dtype."""
+        return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined]
 
     # -------------------------------------------------------------------------------------- other libraries
 

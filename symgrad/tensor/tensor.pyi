@@ -1241,8 +1241,8 @@ class Tensor(Recorded):
         """NumPy's tile: like ``repeat``, with missing counts taken as 1."""
     def to(self, *args: Any, dtype: DType | None = None, copy: _bool = False, device: Device | None = None, non_blocking: _bool = False, memory_format: Format = ...) -> Tensor:
         """In another dtype, or in that of another tensor; the one device there is, is the CPU."""
-    def to_dense(self) -> Tensor:
-        """The tensor itself: it is dense."""
+    def to_dense(self, dtype: DType | None = None) -> Tensor:
+        """The tensor itself, which is dense, or in another dtype."""
     def to_sparse(self, sparse_dim: _int | None = None) -> SparseTensor:
         """The entries that are not zero, as a sparse tensor; see :mod:`symgrad.sparse`."""
     def tolist(self) -> Any:

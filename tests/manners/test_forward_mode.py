@@ -264,3 +264,61 @@ def test_results_written_into_a_new_tensor(t):
     (second,) = t.autograd.grad(slope, weight)
     (want,) = t.autograd.grad(t.func.jvp(lambda x: plain(x).sum(), (weight,), (one,))[1], weight)
     assert t.allclose(second, want)
+
+
+@pytest.mark.parametrize(
+    "cast", ["type(t.float64)", "type(t.bfloat16)", "type('torch.FloatTensor')", "bfloat16()", "to_dense()", "half()"]
+)
+def test_casts_keep_the_tangent(t, cast):
+    x, v = t.tensor([0.5, 1.5], dtype=t.float64), t.tensor([1.0, 2.0], dtype=t.float64)
+    out, tangent = t.func.jvp(lambda a: eval(f"a.{cast}", {"a": a, "t": t}), (x,), (v,))  # noqa: S307
+    assert out.dtype == tangent.dtype == eval(f"x.{cast}", {"x": x, "t": t}).dtype  # noqa: S307
+    assert tangent.tolist() == [1, 2]
+    with t.autograd.forward_ad.dual_level():
+        moved = eval(f"a.{cast}", {"a": t.autograd.forward_ad.make_dual(x, v), "t": t})  # noqa: S307
+        assert t.autograd.forward_ad.unpack_dual(moved).tangent.tolist() == [1, 2]
+
+
+def test_gradients_of_values_that_were_cast(t):
+    """The inner derivative depends on the outer one through both."""
+
+    def f(a):
+        return t.func.grad(lambda q: (q * a).sin().sum())(t.sin(a).type(t.float64)).sum()
+
+    x = t.tensor([0.5, -1.0], dtype=t.float64)
+    expected = t.func.jvp(lambda a: (a * (a * a.sin()).cos()).sum(), (x,), (t.ones_like(x),))[1]
+    assert abs(t.func.jvp(f, (x,), (t.ones_like(x),))[1].item() - expected.item()) < 1e-12
+
+
+def test_questions_about_moving_values(t):
+    def f(a):
+        assert a.type().endswith("FloatTensor")
+        assert a.is_same_size(a * 2)
+        assert tuple(a.dim_order()) == (0,)
+        return a * 2
+
+    assert t.func.jvp(f, (t.ones(2),), (t.ones(2),))[1].tolist() == [2, 2]
+
+
+def test_products_without_grad_require_none(t):
+    x, c = t.tensor([0.5, 1.0], requires_grad=True), t.ones(2, requires_grad=True)
+    with t.no_grad():
+        pairs = [
+            t.func.jvp(t.sin, (x,), (x,)),
+            t.func.jvp(lambda a: a * c, (x.detach(),), (c,)),
+            t.func.jvp(t.func.grad(lambda a: (a**4).sum()), (x,), (x,)),
+        ]
+    assert not any(part.requires_grad for pair in pairs for part in pair)
+    assert all(part.requires_grad for part in t.func.jvp(t.sin, (x,), (x,)))
+
+
+def test_linear_maps_are_differentiated_by_what_they_take(t):
+    x = t.tensor([0.5, 1.0], requires_grad=True)
+    push = t.func.linearize(t.sin, x.detach())[1]
+    moved = push(x)
+    assert moved.requires_grad
+    moved.sum().backward()
+    assert (x.grad - x.detach().cos()).abs().max() < 1e-6
+    assert not push(x.detach()).requires_grad
+    with t.no_grad():
+        assert not push(x).requires_grad

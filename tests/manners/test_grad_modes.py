@@ -292,3 +292,15 @@ def test_set_grad_coroutines_exit(t, outer):
 def test_a_switch_says_what_it_switched_to(t):
     with t.enable_grad():
         assert repr(t.set_grad_enabled(True)).endswith("autograd.grad_mode.set_grad_enabled(mode=True)")
+
+
+def test_running_extremes_of_a_number_are_no_views_of_it(t):
+    """What is made without grad requires none; a view of a leaf would."""
+    x = t.tensor(0.5, requires_grad=True)
+    for name in ("cummax", "cummin"):
+        with t.no_grad():
+            found = getattr(x, name)(0)[0]
+        assert not found.requires_grad
+        recorded = getattr(x, name)(0)[0]
+        assert type(recorded.grad_fn).__name__ == f"{name.title()}Backward0"
+        assert not recorded._is_view()

@@ -152,3 +152,36 @@ def test_sums_of_single_precision_lie_in_memory_of_their_own(shape: tuple[int, .
         return made.stride(), made.storage_offset(), made.is_contiguous()
 
     assert answer(sg) == answer(torch)
+
+
+COMPLEX_PARTS = [
+    "x.real",
+    "x.imag",
+    "x.real[1:]",
+    "x.T.real",
+    "t.view_as_real(x)",
+    "t.view_as_real(x)[..., 1]",
+    "x[0].imag",
+]
+
+
+@pytest.mark.parametrize("reading", [((1,), (1,), 1), ((2,), (2,), None), ((2, 2), (2, 1), 1), ((2,), (3,), 0)])
+@pytest.mark.parametrize("part", COMPLEX_PARTS)
+def test_parts_of_complex_numbers(part: str, reading: Any) -> None:
+    """The places are those of the real numbers, of which a complex one has two."""
+
+    def facts(t: Any) -> Any:
+        row = []
+        for recorded in (True, False):
+            x = t.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]], dtype=t.complex128, requires_grad=recorded)
+            v = eval(part, {"x": x, "t": t}).as_strided(*reading)  # noqa: S307
+            row.append((v.shape, v.tolist(), v.stride(), v.storage_offset(), v.element_size()))
+            if recorded:
+                v.sum().backward()
+                row.append(x.grad.tolist())
+            else:
+                row.append(v.mul_(10).tolist())
+                row.append(x.tolist())
+        return row
+
+    assert facts(sg) == facts(torch)

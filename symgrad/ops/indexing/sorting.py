@@ -357,7 +357,7 @@ def _running(name: str, op: Any) -> Any:
         if not shape_of(input):
             if is_complex(input) and getattr(input, "requires_grad", False):
                 raise DtypeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
-            return named(name)((reshape(input, ()), np.int64(0) * isnan(input)))
+            return named(name)((clone(input), np.int64(0) * isnan(input)))
         indices = op(input, dim=axis)
         return named(name)((gather_op(input, indices, dim=axis), indices))
 

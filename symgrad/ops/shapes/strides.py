@@ -63,13 +63,13 @@ def _checked(x: Any, size: Sequence[int], stride: Sequence[int], offset: int) ->
     if offset < 0:
         raise ArgumentError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    memory = np.asarray(x.untyped_storage()) if hasattr(x, "untyped_storage") else x
-    if 0 not in size and last >= math.prod(shape_of(memory)):
-        width = x.dtype.itemsize
+    memory, width = np.asarray(x.untyped_storage()) if hasattr(x, "untyped_storage") else x, x.dtype.itemsize
+    room = memory.nbytes // width if isinstance(memory, np.ndarray) else math.prod(shape_of(memory))
+    if 0 not in size and last >= room:
         raise ShapeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {width} "
             f"requiring a storage size of {(last + 1) * width} are out of bounds for storage of size "
-            f"{math.prod(shape_of(memory)) * width}"
+            f"{room * width}"
         )
 
 
@@ -109,7 +109,7 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     found = getitem(reshape(input, -1), places)
     if inside.all():
         return found
-    return where_op(inside, found, np.asarray(input.storage())[wanted])
+    return where_op(inside, found, np.asarray(input.storage()).view(found.dtype)[wanted])
 
 
 @front("as_strided_scatter")

@@ -393,6 +393,11 @@ _OTHERWISE: dict[str, Any] = {
     "hardshrink": "HardshrinkBackward0",
 }
 
+_COMPARISONS = {
+    "Eq": "eq", "Ge": "ge greater_equal", "Gt": "gt greater", "Le": "le less_equal", "Lt": "lt less",
+    "Ne": "ne not_equal",
+}  # fmt: skip
+"""In place they are recorded, as changes with gradients of zeros."""
 _CHANGING = "hardsigmoid hardswish hardtanh mish relu6 silu"
 _COPIES = """
     alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold
@@ -405,6 +410,9 @@ LABELS: dict[str, Any] = {
     for name in names.split()
 } | {**_OTHERWISE, **OF_SEVERAL}
 LABELS |= {f"{name}_copy": f"{title(name)}Backward0_copy" for name in _COPIES.split()}
+LABELS |= {
+    f"{name}_": _overload(whole, 1, "other", (0, 1)) for whole, names in _COMPARISONS.items() for name in names.split()
+}
 LABELS |= {f"nn.functional.{name}_": LABELS[f"nn.functional.{name}"] for name in _CHANGING.split()}
 LABELS |= {f"nn.functional.{name}_": f"{title(name)}Backward1" for name in ("celu", "elu", "leaky_relu", "threshold")}
 LABELS["squeeze_copy"] = _squeeze(0, "_copy")

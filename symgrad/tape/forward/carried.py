@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import complex64, complex128, float16, float32, float64
-from symgrad.op import FRONTS, Op, lookup
+from symgrad.dtypes import complex64, complex128, float16, float32, float64, from_type_name, type_name
+from symgrad.op import FRONTS, Op, lookup, shape_of
 from symgrad.op.operators import Operand, bind_operators
 
 
@@ -79,6 +79,22 @@ class Carried(Operand):
     def imag(self) -> Any:
         """Imaginary part."""
         return lookup("imag")(self)
+
+    def bfloat16(self) -> Any:
+        """In half precision with a wide range."""
+        return self.to("bfloat16")
+
+    def is_same_size(self, other: Any) -> bool:
+        """Whether another tensor has the same shape."""
+        return self.raw_shape == tuple(shape_of(other))
+
+    def type(self, dtype: Any = None) -> Any:
+        """torch's name of the type, or the value as another type."""
+        return type_name(self.dtype) if dtype is None else self.to(from_type_name(dtype))
+
+    def to_dense(self, dtype: Any = None) -> Any:
+        """The same, which is dense, or in another dtype."""
+        return self if dtype is None else self.to(dtype)
 
     def type_as(self, other: Any) -> Any:
         """The dtype of another tensor."""

@@ -19,10 +19,10 @@ from symgrad.tape.memory.putting import put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cpu is_cuda is_meta is_inference
 is_mps is_xpu
-is_quantized is_sparse is_pinned is_shared is_nonzero is_same_size device layout itemsize nbytes nelement ndimension
+is_quantized is_sparse is_pinned is_shared is_nonzero dim_order device layout itemsize nbytes nelement ndimension
 element_size stride storage_offset data_ptr get_device data grad grad_fn backward register_hook retain_grad retains_grad
 output_nr name _version _is_view _base new new_empty new_empty_strided
-new_full new_ones new_tensor new_zeros numpy storage type untyped_storage bool byte char short int long"""
+new_full new_ones new_tensor new_zeros numpy storage untyped_storage bool byte char short int long"""
 FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
 
