@@ -463,7 +463,7 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     ``results`` is a tensor, or a container of them.
     """
     tensors, structure = containers.flatten(results)
-    reading, terms = read_all(tensors, counts=False)
+    reading, terms = read_all(tensors, recorded=True)
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}

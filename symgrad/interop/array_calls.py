@@ -258,10 +258,16 @@ def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: An
 def _same_for_arrays(function: Callable[..., Any], args: Any, kwargs: Any, out: Any) -> bool:
     """Whether a function gives for arrays what it gave for tensors of them."""
     ours = [bare(leaf) for leaf in flatten(out)[0]]
-    theirs = flatten(function(*tree_map(bare, list(args)), **tree_map(bare, dict(kwargs))))[0]
+    theirs = flatten(function(*tree_map(_copied, list(args)), **tree_map(_copied, dict(kwargs))))[0]
     return len(ours) == len(theirs) and all(
         np.shape(b) == np.shape(a) and np.allclose(a, b, 1e-6, 1e-9, True) for a, b in zip(ours, theirs, strict=True)
     )
+
+
+def _copied(leaf: Any) -> Any:
+    """The array of an argument, which methods of arrays may change in place, ``x.sort(0)``."""
+    value = bare(leaf)
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _moved(leaf: Any) -> Any:

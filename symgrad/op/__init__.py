@@ -12,11 +12,15 @@ an argument it never reads is not saved, and one whose name starts with ``like``
 """
 
 from symgrad.op.carriers import (
+    Length,
+    Rest,
+    as_size,
     carrier_of,
     fixed,
     fixed_length,
     is_complex,
     length_of,
+    lengths,
     of_this_length,
     register_carrier,
     shape_of,
@@ -29,8 +33,8 @@ from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, s
 from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 
 __all__ = [
-    "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Op", "Rule", "Spec", "broadcast_shapes", "by_kind",
-    "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded", "front", "inexact", "is_complex",
-    "length_of", "lookup", "multilinear", "of_this_length", "primitive", "publish", "refusal", "refusing", "register",
-    "register_carrier", "scales", "shape_of", "title", "with_numpy_names",
+    "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Length", "Op", "Rest", "Rule", "Spec", "as_size",
+    "broadcast_shapes", "by_kind", "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded", "front",
+    "inexact", "is_complex", "length_of", "lengths", "lookup", "multilinear", "of_this_length", "primitive", "publish",
+    "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title", "with_numpy_names",
 ]  # fmt: skip

@@ -54,6 +54,39 @@ def is_complex(*values: Any) -> bool:
     return False
 
 
+class Length(int):
+    """A length of a tensor on its way through this library: an int that programs of graphs know from a user's number.
+
+    What is computed of it is a plain int.
+    """
+
+    __slots__ = ()
+
+
+class Rest(Length):
+    """The size that -1 stands for in a shape: what the others, which may be a user's numbers, leave."""
+
+    __slots__ = ()
+
+
+_LENGTHS: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+"""Shapes as they were asked for, and with marks."""
+
+
+def lengths(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A shape with its plain ints as lengths."""
+    if len(_LENGTHS) > 4096:
+        _LENGTHS.clear()
+    made = tuple(Length(n) if n.__class__ is int else n for n in shape)
+    _LENGTHS[shape] = made
+    return made
+
+
+def as_size(size: Any) -> Any:
+    """A size as an int: with its mark, if it is a length or one that a user took from a tensor as it is."""
+    return size if size.__class__ is Length or not getattr(size, "steps", True) else int(size)
+
+
 def length_of(x: Any, axis: int) -> Any:
     """The length of an axis for arithmetic; that of a tensor remembers its steps, as the numbers of users do.
 
@@ -84,8 +117,9 @@ def shape_of(x: Any) -> tuple[Any, ...]:
     Carriers may offer ``raw_shape`` where ``shape`` is made for users; NumPy's own function would look for an override.
     """
     shape = getattr(x, "raw_shape", None)
-    if shape is None:
-        shape = getattr(x, "shape", None)
+    if shape is not None:
+        return _LENGTHS.get(shape) or lengths(shape)
+    shape = getattr(x, "shape", None)
     if shape is not None:
         return shape  # type: ignore[no-any-return]
     if isinstance(x, (list, tuple)):

@@ -20,7 +20,7 @@ from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
 from symgrad.notices import notice
-from symgrad.op import shape_of
+from symgrad.op import as_size, shape_of
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
@@ -225,7 +225,7 @@ def legacy(data: tuple[Any, ...], dtype: Any) -> Tensor:
 
 def whole_sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes of a tensor to make; raises torch's errors for others than numbers from 0 on."""
-    shape = tuple(int(s) if isinstance(s, int) else operator.index(s) for s in size_args(size))
+    shape = tuple(as_size(s) if isinstance(s, int) else operator.index(s) for s in size_args(size))
     for s in shape:
         if s < 0:
             raise ShapeError(f"Trying to create tensor with negative dimension {s}: {list(shape)}")
@@ -245,7 +245,7 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
     ) -> Tensor:
         shape = whole_sizes((options.pop("size"),) if "size" in options else size)
         array = fill(shape, made_in(dtype, options))
-        recipe = _constant(array, value)
+        recipe = _constant(array, value, shape)
         return finished(called, array, requires_grad, name, options, recipe, _depth, dtype is None)
 
     called = make.__name__ = make.__qualname__ = name
@@ -269,15 +269,11 @@ def made_in(dtype: Any, options: Options | dict[str, Any], default: Any = None) 
     return kind
 
 
-def _constant(array: Any, value: Any) -> Any:
-    """How formulas make a constant array; None for values that are data."""
+def _constant(array: Any, value: Any, shape: tuple[int, ...]) -> Any:
+    """How formulas make a constant array of these sizes; None for values that are data."""
     if value.__class__ is int and value < 0 and array.dtype.kind == "u":
         value += 1 << 8 * array.dtype.itemsize
-    return (
-        None
-        if value is None
-        else ("full", {"shape": array.shape, "value": value, "dtype": dtypes.name_of(array.dtype)})
-    )
+    return None if value is None else ("full", {"shape": shape, "value": value, "dtype": dtypes.name_of(array.dtype)})
 
 
 _IN_ITS_SHAPE = ("arange", "linspace", "logspace", "range")
@@ -369,7 +365,7 @@ def full(
     fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = _full(shape, fill_value, made_in(dtype, options, kind))
-    return finished("full", array, requires_grad, name, options, _constant(array, fill_value), 2, dtype is None)
+    return finished("full", array, requires_grad, name, options, _constant(array, fill_value, shape), 2, dtype is None)
 
 
 def eye(
@@ -392,7 +388,7 @@ def eye(
         if count < 0:
             raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
     array = np.eye(n, m, dtype=made_in(dtype, options))
-    recipe = ("eye", {"n": int(n), "dtype": array.dtype.name}) if m is None or m == n else None
+    recipe = ("eye", {"n": as_size(n), "dtype": array.dtype.name}) if m is None or m == n else None
     return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
 
 
@@ -499,4 +495,4 @@ def full_like(
     array = laid_like(
         _full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), model_of(input, options)
     )
-    return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value))
+    return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value, shape_of(input)))

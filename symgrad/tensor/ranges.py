@@ -13,6 +13,7 @@ import numpy as np
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from symgrad.op import as_size
 from symgrad.tape.formulas.constants import counted
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished, made_in
@@ -66,14 +67,16 @@ def arange(
     if (end - start) * step < 0:
         raise ArgumentError(f"upper bound and lower bound inconsistent with step sign: arange({start}, {end}, {step})")
     if whole:  # torch counts in the dtype's own numbers
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = int(start), as_size(end), int(step)
         if max(abs(start), abs(end), abs(step)) >= 2**63:
             raise DtypeError("value cannot be converted to type int64_t without overflow")
     value = np.arange(start, end, step)
     if kind.kind in "ui" and value.dtype.kind == "f":  # torch rounds the ends, and not every number
         value = int(start) + int(step) * np.arange(len(value))
     value = value.astype(kind)
-    recipe = counted(start, len(value), kind) if step == 1 and start == int(start) and len(value) > 1 else None
+    recipe = None
+    if step == 1 and start == int(start) and len(value) > 1:
+        recipe = counted(start, as_size(end) if not start and end == len(value) else len(value), kind)
     return finished("arange", value, requires_grad, name, options, recipe)
 
 

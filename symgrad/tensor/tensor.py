@@ -12,7 +12,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.devices import arranged, contiguous_format, is_device_name, on_cpu, preserve_format
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
-from symgrad.op import lookup
+from symgrad.op import lookup, shape_of
 from symgrad.ops.indexing.getitem import getitem, static_index
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.reductions.sums import cast
@@ -472,7 +472,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     def full_like(self, value: Any) -> Tensor:
         """A constant tensor of this shape and dtype, which formulas show as its number."""
         made = plain(type(self), np.full_like(self._value, value)[()])
-        shape, dtype = self._value.shape, self._value.dtype.name
+        shape, dtype = shape_of(self), self._value.dtype.name
         made.more().recipe = ("full", {"shape": shape, "value": value, "dtype": dtype})
         return made  # type: ignore[no-any-return]
 

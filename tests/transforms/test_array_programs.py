@@ -495,3 +495,10 @@ def test_arrays_that_no_graph_has_any_more_are_forgotten():
     del y, large, small
     gc.collect()
     assert (len(arrays._copies), len(arrays._marked)) == had
+
+
+def test_the_arrays_of_a_function_of_two_meanings_are_not_sorted_by_it() -> None:
+    """x.sort(0) gives a sorted tensor, and sorts an array in place: to see what is meant, copies are sorted."""
+    x = np.array([3.0, 1.0, 2.0])
+    assert sg.func.grad(lambda x: x.sort(0)[0][:2].sum())(x).tolist() == [0, 1, 1]
+    assert x.tolist() == [3, 1, 2]

@@ -27,7 +27,7 @@ from symgrad.autograd.sweeps.moved import moved_gradients
 from symgrad.autograd.sweeps.rescue import Rescue
 from symgrad.autograd.sweeps.stochastic import awaits_reward, reinforced
 from symgrad.errors import ArgumentError, AutogradError
-from symgrad.op import lookup, shape_of
+from symgrad.op import lengths, lookup, shape_of
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules.kinks import turned
 from symgrad.tape.backward.engine import Sweep, passed
@@ -126,7 +126,7 @@ def _ones(value: Any) -> Any:
     """The implicit cotangent as a tensor that formulas show as the constant 1."""
     made = plain(Tensor, value)
     extra = made.more()
-    extra.recipe = ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name})
+    extra.recipe = ("full", {"shape": lengths(value.shape), "value": 1, "dtype": value.dtype.name})
     extra.structure = "ones"  # a structure makes what is computed from it part of the graph
     return made
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, front, lookup, multilinear, primitive, sampling, shape_of
+from symgrad.op import Length, Op, Rest, Spec, as_size, front, lookup, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.sizes import product_size
@@ -38,7 +38,7 @@ def size_args(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:
-        if size.__class__ is not int:
+        if size.__class__ is not int and size.__class__ is not Length:
             fits.whole(sizes)
             break
     return sizes
@@ -98,19 +98,21 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
         return tuple(_left_over(old, sizes) if s == -1 else s for s in sizes)
     if sizes.__class__ is tuple and _settled(sizes) and math.prod(sizes) == total:
         return sizes
-    new = [int(s) for s in sizes]
+    made = [as_size(s) for s in sizes]
+    new = [int(s) for s in made]
     if new.count(-1) == 1:
         rest = -math.prod(new)
         if rest and total % rest == 0:
-            new[new.index(-1)] = total // rest
+            k = new.index(-1)
+            made[k] = new[k] = Rest(total // rest)
     fits.reshaped(sizes, new, total)
-    return tuple(new)
+    return tuple(made)
 
 
 def _settled(sizes: tuple[Any, ...]) -> bool:
     """Whether sizes are plain whole numbers as they stand."""
     for size in sizes:  # noqa: SIM110  (of every view; in a generator it would take three times as long)
-        if size.__class__ is not int or size < 0:
+        if (size.__class__ is not int and size.__class__ is not Length) or size < 0:
             return False
     return True
 
@@ -488,4 +490,4 @@ def repeat(input: Any, *repeats: Any) -> Any:
     old = (1,) * (len(counts) - len(old)) + tuple(old)
     pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
     wide = spread(reshape(input, *(s for n in old for s in (1, n))), pairs)
-    return reshape(wide, *(c * n for c, n in zip(counts, old, strict=True)))
+    return reshape(wide, *(n if c == 1 else c * n for c, n in zip(counts, old, strict=True)))

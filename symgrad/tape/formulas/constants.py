@@ -14,10 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.op import Op, lookup
+from symgrad.op import Length, Op, lookup
 from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.watching.watch import WATCH
+
+
+class Guess(Length):
+    """A length of an array of NumPy's, of which nobody knows how it was made: by its value it may be a size."""
+
+    __slots__ = ()
+
 
 Recipe = tuple[str, dict[str, Any]]
 """The name of an op and its parameters; ``("made", {"op": …, "args": …, "params": …})`` for what an op made.
@@ -124,7 +131,7 @@ def filled(source: Any) -> Recipe | None:
         return None
     if value.tobytes() != np.full_like(value, value.flat[0]).tobytes():
         return None
-    return ("full", {"shape": value.shape, "value": int(value.flat[0]), "dtype": value.dtype.name})
+    return ("full", {"shape": tuple(map(Guess, value.shape)), "value": int(value.flat[0]), "dtype": value.dtype.name})
 
 
 def counted(start: int, count: int, dtype: Any) -> Recipe:
@@ -150,7 +157,7 @@ def plain_recipe(value: Any) -> Recipe | None:
         return None
     if not np.array_equal(value, number * np.eye(len(value))):
         return None
-    eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
+    eye = ("eye", {"n": Guess(len(value)), "dtype": value.dtype.name})
     return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
 
 
@@ -237,14 +244,18 @@ def _centring(value: Any) -> Recipe | None:
     if n != value.shape[1] or n < 3 or value.dtype.kind != "f":
         return None
     size = Size(n)
-    mean = _recipe("div", ("full", {"shape": value.shape, "value": 1, "dtype": dtype}), ("number", {"value": size}))
-    made = _recipe("sub", ("eye", {"n": n, "dtype": dtype}), mean)
+    mean = _recipe(
+        "div",
+        ("full", {"shape": tuple(map(Guess, value.shape)), "value": 1, "dtype": dtype}),
+        ("number", {"value": size}),
+    )
+    made = _recipe("sub", ("eye", {"n": Guess(n), "dtype": dtype}), mean)
     return made if np.array_equal(value, _value(made)) else None
 
 
 def _beside_the_diagonal(value: Any) -> Recipe | None:
     """1 - I, by its values; None for all else."""
-    eye = ("eye", {"n": len(value), "dtype": value.dtype.name})
+    eye = ("eye", {"n": Guess(len(value)), "dtype": value.dtype.name})
     made = _recipe("sub", ("number", {"value": 1}), eye)
     return made if value.shape[0] == value.shape[1] > 2 and np.array_equal(value, _value(made)) else None
 
@@ -255,7 +266,9 @@ def _triangle(value: Any) -> Recipe | None:
         return None
     name = "tril" if value[-1, 0] else "triu"
     k = int(not value[0, 0]) * (1 if name == "triu" else -1)
-    made = _recipe(name, ("full", {"shape": value.shape, "value": 1, "dtype": value.dtype.name}), k=k)
+    made = _recipe(
+        name, ("full", {"shape": tuple(map(Guess, value.shape)), "value": 1, "dtype": value.dtype.name}), k=k
+    )
     return made if np.array_equal(value, _value(made)) else None
 
 

@@ -67,6 +67,12 @@ def note_read(frame: Any, shape: Any) -> Read:
     return made
 
 
+def sizes_read() -> set[int]:
+    """The sizes that programs of users have read of tensors; what is made of others is made of numbers."""
+    reads = [read for read in list(READ.values()) if is_of_user(read.code.co_filename)]
+    return {int(n) for read in reads for n in read.shape}
+
+
 def lost(sizes: Collection[int], numbers: Collection[float], reads: Collection[Read]) -> set[int]:
     """The ``sizes`` that a program took for plain numbers, where these may be among the ``numbers`` of a graph.
 

@@ -10,7 +10,7 @@ import copy
 import functools
 import itertools
 import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
-from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape.formulas.below import NO_ENDS, nodes_below
 from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds, plain_recipe, sources_of
 from symgrad.tape.formulas.hooked import marked
+from symgrad.tape.formulas.lettering import Lettering
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
 from symgrad.tape.formulas.pulled import gradient_of, roots_of, told_by_passes
@@ -36,13 +37,14 @@ from symgrad.timing import timed
 LETTERS = ("n", "m", "p", "q", "r", "s", "d", "h", "l", "u", "v")
 
 
-class Reading:
+class Reading(Lettering):
     """One reading of a graph as formulas: names, letters, and the term of every node.
 
     ``names`` gives names to leaves by identity, before those they have of their own; ``letters`` says which sizes are
     letters (no others are then), else all sizes of leaves are that are not among the ``fixed`` ones; those of arrays in
     indices only with ``counts``: programs keep such arrays as they are, and take no size for another one that is as
-    long here.  ``ends`` as in :func:`nodes_below`.
+    long here; nor a user's number for a size, where all that is known is one ``recorded`` run.  ``ends`` as in
+    :func:`nodes_below`.
     """
 
     def __init__(
@@ -54,9 +56,10 @@ class Reading:
         local: bool = False,
         counts: bool = True,
         ends: Mapping[int, Any] = NO_ENDS,
+        recorded: bool = False,
     ):
+        super().__init__(strict=not counts, recorded=recorded)
         self.local = local
-        self.strict = not counts
         self.terms: dict[int, Term] = {}
         self.span: tuple[int, int] | None = None  # creation numbers of a run, where the graph is that of a run
         self.compared: list[Term] = []  # what the run asked of sizes; or its opposite: it is true
@@ -71,18 +74,8 @@ class Reading:
             self.again.update({node: tensor for node, tensor in ends.items() if id(tensor) in reached})
         # Arrays without a name here.
         self.taken = any(leaf.raw_shape and not _given(leaf, names or {}) for leaf in unmade)
-        self.letters: dict[int, str] = dict(letters or {})
-        self.composed: dict[int, str] = {}
+        self.letters = dict(letters or {})
         self.lettered = True
-        self.by_value = False
-        self.asked: set[int] = set()
-        """Sizes that were told by their values alone, such as those of ``reshape``."""
-        self.met: set[int] = set()
-        """Values of letters that are values of composed sizes, too."""
-        self.told: set[int] = set()
-        """Composed sizes that were told by their values alone."""
-        self.plain: set[int] = set()
-        """Sizes that are numbers: of leaves, and of what the program makes; and one, where n - 1 is one here."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._counted: dict[str, int] = {}
@@ -117,8 +110,8 @@ class Reading:
         """
         before = self.letters
         for self.by_value in (False, True):
-            self.letters, self.composed, self.terms = dict(letters), {}, {}
-            self.asked, self.met, self.told, self.plain = set(), set(), set(), set()
+            self.terms = {}
+            self.begin(letters)
             try:
                 self._read(chosen)
             except ShapeError:
@@ -236,33 +229,6 @@ class Reading:
             if part.__class__ is int and 0 < part == n - 1:
                 self.letters.pop(n, None)
 
-    def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
-        """Sizes as letters where a leaf has that size."""
-        return tuple(map(self._size, sizes))
-
-    def _size(self, n: int) -> Any:
-        """A size that is known by its value alone, as a letter or as what the program composed, or the number."""
-        size = self._letter(n) or self.composed.get(n)
-        if size is not None or n == 1:
-            self.told.add(n)
-            self._check_plain()
-        return n if size is None else size
-
-    def _check_plain(self) -> None:
-        """A size told by its value alone is a number where something else is so long at any size, such as a kernel."""
-        if not self.told.isdisjoint(self.plain):
-            raise ShapeError(f"{sorted(self.told & self.plain)} may be a number or a size that is composed")
-
-    def _letter(self, n: int) -> str | None:
-        """The letter of a size that is known by its value alone; refused where the program composes that value, too."""
-        self.asked.add(n)
-        self._check_met()
-        return self.letters.get(n)
-
-    def _check_met(self) -> None:
-        if not self.by_value and not self.asked.isdisjoint(self.met):
-            raise ShapeError(f"{sorted(self.asked & self.met)} may be a size of a leaf or one that is composed")
-
     def _name_leaves(self, given: dict[int, str]) -> dict[int, str]:
         """Given names first, then assigned ones, then x1, x2 … and c1, c2 …; a name belongs to one leaf."""
         chosen: dict[int, str] = {}
@@ -287,13 +253,9 @@ class Reading:
             name = chosen[id(leaf)]
             structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
             shape = tuple(self.letters.get(n) or self.composed.get(n, n) for n in leaf.raw_shape)
-            self._note_plain(shape)
+            self.note_plain(shape)
             self.terms[id(leaf)] = symbol(name, shape, leaf.dtype, structure)
             self.sources[name] = leaf
-
-    def _note_plain(self, shape: tuple[Any, ...]) -> None:
-        self.plain.update(n for n in shape if n.__class__ is int and n > 1)
-        self._check_plain()
 
     def _own_name(self, leaf: Any, given: dict[int, str]) -> tuple[str | None, bool]:
         if _given(leaf, given):
@@ -337,15 +299,14 @@ class Reading:
             self._make([id(params["source"])])
             return self.terms[id(params["source"])]
         if name == "full":
-            return full(self.shape(params["shape"]), params["value"], np.dtype(params["dtype"]))
-        op, args = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
+            return full(tuple(map(self.given_size, params["shape"])), params["value"], np.dtype(params["dtype"]))
+        op, parts = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
         given = params["params"] if name == "made" else params
-        sizes = {
-            k: self.shape(v) if isinstance(v, tuple) else self._size(v)
-            for k, v in given.items()
-            if k in (op.size_params or ())
-        }
-        return as_term(apply(op, tuple(map(self._made, args)), given | sizes))
+        args = tuple(map(self._made, parts))
+        values = {letter: n for n, letter in self.letters.items()}
+        known = [(tuple(size_value(size, values) for size in a.shape), a.shape) for a in args[:1]]
+        sizes = {key: self.sizes_given(op.name, known, given[key]) for key in op.size_params or ()}
+        return as_term(apply(op, args, given | sizes))
 
     @property
     def symbols(self) -> list[Term]:
@@ -359,7 +320,7 @@ class Reading:
         if not isinstance(value, (Size, Measure)):
             return as_term(value)
         if known is None:
-            known = {n: size for n in factors_of(value) if isinstance(size := self._size(n), str)}
+            known = {n: size for n in factors_of(value) if isinstance(size := self.size(n), str)}
         if known.keys().isdisjoint(factors_of(value)):
             return number(int(value) if isinstance(value, Size) else float(value))
         made = size_product([known.get(f, f) for f in value.factors])
@@ -390,11 +351,11 @@ class Reading:
         if term.op.kind == "leaf" or term.op.name == "full":
             return term
         shape = term.shape
-        self._note_plain(shape)
+        self.note_plain(shape)
         if _composed(shape):
             for s, n in zip(shape, node.shape, strict=True):
                 if isinstance(s, str):
-                    self._note_composed(s, n)
+                    self.note_composed(s, n)
             shape = tuple(
                 self.letters.get(n, s) if isinstance(s, str) and (self.by_value or s.isalnum()) else s
                 for s, n in zip(shape, node.shape, strict=True)
@@ -403,26 +364,6 @@ class Reading:
         if shape is term.shape and dtype is term.dtype:
             return term
         return make(term.op, term.args, term.params, shape, dtype)
-
-    def _note_composed(self, size: str, n: int) -> None:
-        """A size of a term that is a letter or composed of letters, and its number."""
-        if self.strict and (n == 1 or not self._same_size(self.composed.get(n, size), size)):
-            self.plain.add(n)  # which nobody can tell by its value
-            self._check_plain()
-        if n not in self.letters and n != 1:
-            self.composed.setdefault(n, size)
-        elif not size.isalnum() and self.letters.get(n, "+").isalnum():
-            self.met.add(n)
-            self._check_met()
-            if self.by_value:
-                self.joint.setdefault(n, size)
-
-    def _same_size(self, size: str, other: str) -> bool:
-        """Whether sizes that are equal here are so at all sizes, as m+m and 2*m are."""
-        apart = dict(zip(self.letters.values(), (1009, 2003, 4001, 8009, 16001, 32003, 64007), strict=False))
-        if size == other or not letters_of(size) | letters_of(other) <= apart.keys():
-            return size == other
-        return size_value(size, apart) == size_value(other, apart)
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
@@ -433,49 +374,11 @@ class Reading:
         if not node.op.size_params:
             return params
         out = dict(params)
+        arrays = [(arg.raw_shape, self[arg].shape) for arg in node.args[:1]]
         for key in node.op.size_params:
-            value = out[key]
-            if key in made and self.strict:
-                continue
-            if not isinstance(value, tuple):
-                out[key] = self._letter(value) or (self._size(value) if value != 1 else 1)
-            elif node.op.name == "reshape":
-                (arg,) = node.args
-                out[key] = self._reshaped(arg.raw_shape, self[arg].shape, value)
-            else:
-                out[key] = self.shape(value)
+            if key not in made or not self.strict:
+                out[key] = self.sizes_given(node.op.name, arrays, out[key])
         return out
-
-    def _reshaped(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
-        """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number."""
-        out: list[Any] = []
-        for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
-            letters = any(isinstance(size, str) for size in sizes)
-            if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
-                out.append(functools.reduce(product_size, sizes))
-            else:
-                out += [self._letter(n) or n for n in targets]
-        return tuple(out)
-
-
-def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> Iterator[tuple[list[Any], list[int]]]:
-    """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers."""
-    rest = iter(old)
-    sizes: list[Any] = []
-    targets: list[int] = []
-    entries = wanted = 1
-    for n in new:
-        targets.append(n)
-        wanted *= n
-        while entries < wanted:
-            size, letter = next(rest, (wanted, None))
-            entries *= size
-            sizes += [letter] * (size != 1)
-        if entries == wanted:
-            yield sizes, targets
-            sizes, targets, entries, wanted = [], [], 1, 1
-    if targets:
-        yield [], targets
 
 
 @functools.lru_cache(maxsize=1024)
@@ -535,16 +438,16 @@ def read(tensor: Any, names: dict[int, str] | None = None) -> tuple[Reading, Ter
 
 
 def read_all(
-    tensors: Sequence[Any], names: dict[int, str] | None = None, counts: bool = True
+    tensors: Sequence[Any], names: dict[int, str] | None = None, recorded: bool = False
 ) -> tuple[Reading, list[Term]]:
-    """One reading of the graphs of several tensors, and their terms in it; ``counts`` as for :class:`Reading`."""
+    """One reading of the graphs of several tensors, and their terms in it; for a program of what was ``recorded``."""
     origins = [told_by_passes(tensor) for tensor in tensors]
     roots = []
     for tensor, origin in zip(tensors, origins, strict=True):
         roots += [tensor.edge()] if origin is None else roots_of(origin)
     letters: dict[int, str] | None
     for letters in (None, {}):  # with numbers for sizes where a derivative does not fit their letters
-        reading = Reading(roots, names, letters, counts=counts)
+        reading = Reading(roots, names, letters, counts=not recorded, recorded=recorded)
         try:
             terms = [
                 reading[tensor.edge()] if origin is None else gradient_of(reading, origin)

@@ -1,0 +1,169 @@
+"""Sizes of a reading: which are letters, which are made of letters, and which are numbers of the program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from symgrad.errors import ShapeError
+from symgrad.op import Rest
+from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
+from symgrad.tape.formulas.constants import Guess
+from symgrad.tape.formulas.lost_sizes import sizes_read
+
+
+class Lettering:
+    """The letters of a reading, and what it notes of sizes while it goes through a graph.
+
+    ``strict``: of sizes that are equal by chance none is taken for the other; ``recorded``: nor a user's number for a
+    size, as all that is known is one run.
+    """
+
+    def __init__(self, strict: bool, recorded: bool):
+        self.strict = strict
+        self.recorded = recorded
+        self.by_value = False
+        self.joint: dict[int, str] = {}
+        """Sizes of leaves that the program composes, too."""
+        self.begin({})
+
+    def begin(self, letters: Mapping[int, str]) -> None:
+        """Begin an attempt with these letters."""
+        self.letters: dict[int, str] = dict(letters)
+        self.composed: dict[int, str] = {}
+        self.asked: set[int] = set()
+        """Sizes that were told by their values alone, such as those of ``reshape``."""
+        self.met: set[int] = set()
+        """Values of letters that are values of composed sizes, too."""
+        self.told: set[int] = set()
+        """Composed sizes that were told by their values alone."""
+        self.plain: set[int] = set()
+        """Sizes that are numbers: of leaves, and of what the program makes; and one, where n - 1 is one here."""
+
+    def shape(self, sizes: Sequence[int]) -> tuple[Any, ...]:
+        """Sizes as letters where a leaf has that size."""
+        return tuple(map(self.size, sizes))
+
+    def size(self, n: int) -> Any:
+        """A size that is known by its value alone, as a letter or as what the program composed, or the number."""
+        size = self._letter(n) or self.composed.get(n)
+        if size is not None or n == 1:
+            self.told.add(n)
+            self._check_plain()
+        return n if size is None else size
+
+    def given_size(self, n: int) -> Any:
+        """A size that an op is given, by its value; or the number that it is."""
+        number = self._number_of(n)
+        return self.size(n) if number is None else number
+
+    def _number_of(self, n: int) -> int | None:
+        """A plain int that the program of a recorded graph is given is a number, whatever axis is as long by chance."""
+        if self.recorded and (n.__class__ is int or (n.__class__ is Guess and n not in sizes_read())):
+            self.note_plain((int(n),))
+            return int(n)
+        return None
+
+    def _check_plain(self) -> None:
+        """A size told by its value alone is a number where something else is so long at any size, such as a kernel."""
+        if not self.told.isdisjoint(self.plain):
+            raise ShapeError(f"{sorted(self.told & self.plain)} may be a number or a size that is composed")
+
+    def _letter(self, n: int) -> str | None:
+        """The letter of a size that is known by its value alone; refused where the program composes that value, too."""
+        self.asked.add(n)
+        self._check_met()
+        return self.letters.get(n)
+
+    def _check_met(self) -> None:
+        if not self.by_value and not self.asked.isdisjoint(self.met):
+            raise ShapeError(f"{sorted(self.asked & self.met)} may be a size of a leaf or one that is composed")
+
+    def note_plain(self, shape: tuple[Any, ...]) -> None:
+        """Sizes of which some are numbers, whatever the sizes of leaves are."""
+        self.plain.update(n for n in shape if n.__class__ is int and n > 1)
+        self._check_plain()
+
+    def note_composed(self, size: str, n: int) -> None:
+        """A size of a term that is a letter or composed of letters, and its number."""
+        if self.strict and (n == 1 or not self._same_size(self.composed.get(n, size), size)):
+            self.plain.add(n)  # which nobody can tell by its value
+            self._check_plain()
+        if n not in self.letters and n != 1:
+            self.composed.setdefault(n, size)
+        elif not size.isalnum() and self.letters.get(n, "+").isalnum():
+            self.met.add(n)
+            self._check_met()
+            if self.by_value:
+                self.joint.setdefault(n, size)
+
+    def _same_size(self, size: str, other: str) -> bool:
+        """Whether sizes that are equal here are so at all sizes, as m+m and 2*m are."""
+        apart = dict(zip(self.letters.values(), (1009, 2003, 4001, 8009, 16001, 32003, 64007), strict=False))
+        if size == other or not letters_of(size) | letters_of(other) <= apart.keys():
+            return size == other
+        return size_value(size, apart) == size_value(other, apart)
+
+    # ---------------------------------------------------------------------------------------- sizes that ops are given
+
+    def sizes_given(self, name: str, arrays: Sequence[tuple[Any, Any]], sizes: Any) -> Any:
+        """A size or sizes that an op is given, as letters where they are; of its first array both numbers and sizes."""
+        if not isinstance(sizes, tuple):
+            return self.given_size(sizes)
+        if name == "reshape":
+            return self._reshaped(*arrays[0], sizes)
+        if name == "expand":
+            return self._expanded(*arrays[0], sizes)
+        return tuple(map(self.given_size, sizes))
+
+    def _expanded(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
+        """Target sizes of an expansion: those of the axes that it keeps, and those that it is given."""
+        added = len(new) - len(old)
+        row = zip((1,) * added + old, (1,) * added + known, new, strict=True)
+        return tuple(size if n == wide and n != 1 else self.given_size(wide) for n, size, wide in row)
+
+    def _reshaped(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
+        """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number.
+
+        In programs of recorded graphs a plain int beside what -1 stood for is a number, and so is one for a letter.
+        """
+        out: list[Any] = []
+        open_shape = any(n.__class__ is Rest for n in new)
+        for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
+            letters = any(isinstance(size, str) for size in sizes)
+            if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
+                if self.recorded and targets[0].__class__ is int and (open_shape or len(sizes) == 1):
+                    raise ShapeError(f"{targets[0]} is a number of the program")
+                out.append(functools.reduce(product_size, sizes))
+                continue
+            made = [self._number_of(n) or self._letter(n) or n for n in targets]
+            if self.recorded and letters and not self._fill(made, [size for size in sizes if size is not None]):
+                raise ShapeError(f"entries of {sizes} are no longer those of {made} at other sizes")
+            out += made
+        return tuple(out)
+
+    def _fill(self, made: Sequence[Any], sizes: Sequence[Any]) -> bool:
+        """Whether axes have as many entries as others at all sizes."""
+        products = [str(functools.reduce(product_size, row, 1)) for row in (made, sizes)]
+        return self._same_size(*products)
+
+
+def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> Iterator[tuple[list[Any], list[int]]]:
+    """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers."""
+    rest = iter(old)
+    sizes: list[Any] = []
+    targets: list[int] = []
+    entries = wanted = 1
+    for n in new:
+        targets.append(n)
+        wanted *= n
+        while entries < wanted:
+            size, letter = next(rest, (wanted, None))
+            entries *= size
+            sizes += [letter] * (size != 1)
+        if entries == wanted:
+            yield sizes, targets
+            sizes, targets, entries, wanted = [], [], 1, 1
+    if targets:
+        yield [], targets
