@@ -249,7 +249,10 @@ class _Text:
             case ast.Assign(targets=targets):
                 for target in targets:
                     yield from self._taken(place, target)
-            case ast.AnnAssign(target=target) | ast.NamedExpr(target=target):
+            case ast.AnnAssign(target=target):
+                yield from self._taken(place, target)
+            case ast.NamedExpr(target=target):
+                yield place._replace(node=above)
                 yield from self._taken(place, target)
             case ast.Tuple(elts=row):
                 yield from self._beside(place, above, row.index(node))
