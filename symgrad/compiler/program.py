@@ -239,7 +239,8 @@ class Compiled:
                         f"{self.name}(): {a.name} of shape {shape_words(shape)} has size {size} in axis {axis}, but "
                         f"was compiled for size {letter} there. (A size is fixed where the steps of the "
                         "function depend on it, by a loop over rows or a condition, and where a number that it makes "
-                        "of it follows no simple rule.)"
+                        "of it follows no simple rule; in a graph that was recorded, also where a number that is as "
+                        "large was given as a size or count: x.shape[0] is known to be a size.)"
                     )
         sizes = {letter: size for letter, (size, _) in letters.items()}
         for a, axis, letter, size in made:

@@ -18,12 +18,12 @@ from symgrad.tape.graph import Source
 def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
     """What a program asked of sizes, once each; numbers are kept, too, which may be others at other sizes."""
     found: dict[Term, None] = {}
-    known = _known_sizes(reading) if asked else {}
-    for name, left, right, answer in asked:
-        sides = reading.number(left, known), reading.number(right, known)
-        if sides[0] is not sides[1]:
-            op = lookup(name)
-            found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
+    for known in _known_sizes(reading) if asked else ():
+        for name, left, right, answer in asked:
+            sides = reading.number(left, known), reading.number(right, known)
+            if sides[0] is not sides[1]:
+                op = lookup(name)
+                found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
     return list(found)
 
 
@@ -43,15 +43,18 @@ def has_sizes(term: Term) -> bool:
     return any(t.op is SIZE for t in postorder([term]))
 
 
-def _known_sizes(reading: Reading) -> dict[int, str]:
-    """The letters, and what is made of them for the sizes of arrays on the way."""
-    made = {
-        n: size
-        for node in reading.nodes
-        for n, size in zip(node.shape, reading.terms[id(node)].shape, strict=False)
-        if isinstance(size, str)
-    }
-    return {**made, **reading.letters}
+def _known_sizes(reading: Reading) -> list[dict[int, str]]:
+    """The letters, and what is made of them for the sizes of arrays on the way.
+
+    By its value a size may be any of those that are as long, so that all are told.
+    """
+    known = dict(reading.letters)
+    others: dict[tuple[int, str], None] = {}
+    for node in reading.nodes:
+        for n, size in zip(node.shape, reading.terms[id(node)].shape, strict=False):
+            if isinstance(size, str) and known.setdefault(n, size) != size:
+                others[n, size] = None
+    return [known, *({**known, n: size} for n, size in others)]
 
 
 def misfits(reading: Reading) -> set[int]:

@@ -1,0 +1,200 @@
+"""Numbers that are as large as an axis by chance: programs of recorded graphs are right at other sizes, or refuse."""
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+import symgrad.nn.functional as F
+
+GIVEN = [
+    ("x.tile(3).sum(-1)", (3, 4), (5, 4)),
+    ("x.tile(3, 1).cumsum(0)", (3, 4), (5, 4)),
+    ("x.tile(1, 3)", (3, 4), (5, 4)),
+    ("x.repeat(3, 1)", (3, 4), (5, 4)),
+    ("x.repeat(3, 1, 1)", (3, 4), (5, 4)),
+    ("x.repeat(x.shape[0], 1)", (3, 4), (5, 4)),
+    ("x.tile(x.shape[0], 1)", (3, 4), (5, 4)),
+    ("x.unsqueeze(0).expand(3, -1, -1)", (3, 4), (5, 4)),
+    ("x.unsqueeze(0).expand(x.shape[0], -1, -1)", (3, 4), (5, 4)),
+    ("x.unsqueeze(0).expand(3, x.shape[0], 4).cumsum(0)", (3, 4), (5, 4)),
+    ("x.unsqueeze(2).expand(x.shape[0], x.shape[1], 3)", (3, 4), (5, 4)),
+    ("sg.broadcast_to(x, (3,)+x.shape)", (3, 4), (5, 4)),
+    ("x.repeat_interleave(3, dim=0)", (3, 4), (5, 4)),
+    ("x.repeat_interleave(3, dim=1)", (3, 4), (5, 4)),
+    ("x.repeat_interleave(x.shape[0], dim=1)", (3, 4), (5, 4)),
+    ("x.unfold(0, 3, 1)", (3, 4), (5, 4)),
+    ("x.unfold(0, 3, 1).prod(-1)", (3, 4), (5, 4)),
+    ("x.unfold(1, 2, 1)*2", (2, 4), (3, 6)),
+    ("x*x.unfold(0, 3, 1).sum()", (3, 4), (5, 4)),
+    ("F.avg_pool1d(x, 3)", (3, 6), (5, 9)),
+    ("F.max_pool1d(x, 3)", (3, 6), (5, 9)),
+    ("F.avg_pool1d(x, 2)", (2, 6), (5, 8)),
+    ("F.pad(x, (3, 0))", (3, 4), (5, 4)),
+    ("F.pad(x, (3, 3)).cumsum(1)", (3, 4), (5, 4)),
+    ("x.sum()*sg.ones(3)", (3, 4), (5, 4)),
+    ("x.sum()*sg.ones(x.shape[0])", (3, 4), (5, 4)),
+    ("x.sum()*sg.zeros(3, 3) + 1.", (3, 4), (5, 4)),
+    ("x.sum()*sg.arange(3.)", (3, 4), (5, 4)),
+    ("x.sum()*sg.arange(x.shape[0])", (3, 4), (5, 4)),
+    ("x.sum()*sg.eye(3)", (3, 4), (5, 4)),
+    ("x.sum()*sg.eye(x.shape[0])", (3, 4), (5, 4)),
+    ("x.sum()*sg.linspace(0, 1, 3)", (3, 4), (5, 4)),
+    ("x.sum()*sg.full((3,), 2.)", (3, 4), (5, 4)),
+    ("x.sum()*sg.full((x.shape[0],), 2.)", (3, 4), (5, 4)),
+    ("x.sum()*sg.ones_like(x)", (3, 4), (5, 4)),
+    ("x.sum()*x.new_ones(3)", (3, 4), (5, 4)),
+    ("x.sum()*x.new_ones(x.shape[0])", (3, 4), (5, 4)),
+    ("x.sum()*x.new_zeros((3,))", (3, 4), (5, 4)),
+    ("x.sum()*sg.zeros_like(x).add(1.)", (3, 4), (5, 4)),
+    ("x[:3]", (3, 4), (5, 4)),
+    ("x[:3].cumsum(0)", (3, 4), (5, 4)),
+    ("x.narrow(0, 0, 3)", (3, 4), (5, 4)),
+    ("x.narrow(0, 0, x.shape[0])", (3, 4), (5, 4)),
+    ("x.narrow(1, 1, 3)", (3, 4), (5, 6)),
+    ("x[:, :3]", (3, 4), (5, 6)),
+    ("x[:, 1:4]", (3, 4), (5, 6)),
+    ("x.topk(3, dim=1)[0]", (3, 4), (5, 6)),
+    ("x.topk(3, dim=0)[0]", (3, 4), (5, 6)),
+    ("x.sort(0)[0][:3]", (3, 4), (5, 6)),
+    ("x.roll(3, 1)", (3, 4), (5, 6)),
+    ("x.roll(1, 0)", (3, 4), (5, 6)),
+    ("x.reshape(3, 4).cumsum(1)", (3, 4), (3, 4)),
+    ("x.reshape(3, -1)", (3, 4), (6, 4)),
+    ("x.reshape(3, -1).cumsum(1)", (3, 4), (6, 4)),
+    ("x.reshape(-1, 4)", (3, 4), (3, 8)),
+    ("x.reshape(-1, 3)", (3, 4), (6, 4)),
+    ("x.reshape(-1, 2)", (3, 4), (6, 4)),
+    ("x.reshape(-1, 2, 2)", (2, 4), (6, 4)),
+    ("x.reshape(-1, 2, 2).cumsum(0)", (2, 4), (6, 4)),
+    ("x.reshape(2, -1)", (2, 4), (6, 4)),
+    ("x.reshape(2, -1).cumsum(1)", (2, 4), (6, 4)),
+    ("x.unflatten(1, (2, 2))", (2, 4), (3, 4)),
+    ("x.unflatten(1, (2, -1))", (2, 4), (3, 6)),
+    ("x.unflatten(1, (-1, 2)).sum(1)", (2, 4), (3, 6)),
+    ("x.view(2, -1, 2)", (2, 4), (4, 4)),
+    ("x.T.reshape(-1, 3)", (3, 4), (6, 4)),
+    ("x.flatten()[:3]", (3, 4), (5, 4)),
+    ("x.flatten()[:12]", (3, 4), (5, 4)),
+    ("x.flatten()[3:]", (3, 4), (5, 4)),
+    ("x.mean(0)[:3]", (3, 4), (5, 6)),
+    ("x.diagonal()[:3]", (3, 4), (5, 6)),
+    ("x.kthvalue(3, dim=0)[0]", (3, 4), (5, 6)),
+    ("x.chunk(3, dim=0)[0]", (3, 4), (6, 4)),
+    ("x.chunk(2, dim=0)[1]", (2, 4), (6, 4)),
+    ("x.split(3, dim=1)[0]", (3, 4), (6, 6)),
+    ("x.split(2, dim=0)[0]", (2, 4), (6, 6)),
+    ("x.sum(0)/3", (3, 4), (6, 6)),
+    ("x**3", (3, 4), (6, 6)),
+    ("sg.stack([x, x, x]).sum(0)", (3, 4), (6, 6)),
+    ("sg.stack([x, 2*x, x]).cumsum(0)", (3, 4), (6, 6)),
+    ("sg.cat([x, x, x]).cumsum(0)", (3, 4), (6, 6)),
+    ("sg.einsum('ij, k->ijk', x, sg.ones(3))", (3, 4), (6, 6)),
+    ("sg.outer(x.sum(1), sg.ones(3))", (3, 4), (6, 6)),
+    ("sg.outer(sg.ones(3), x.sum(1))", (3, 4), (6, 6)),
+    ("x @ sg.ones(4, 3)", (3, 4), (6, 4)),
+    ("x.T @ sg.ones(3, 3)", (3, 4), (3, 5)),
+    ("x.T @ sg.ones(3)", (3, 4), (5, 4)),
+    ("x + sg.ones(4)", (3, 4), (5, 4)),
+    ("x + sg.eye(3)", (3, 3), (5, 5)),
+    ("sg.vander(x.sum(1), 3)", (3, 4), (5, 4)),
+    ("sg.linalg.matrix_power(x, 3)", (3, 3), (5, 5)),
+    ("x.diag_embed(3)", (3, 4), (5, 4)),
+    ("sg.diag(x.sum(1), 3)", (3, 4), (5, 4)),
+    ("F.interpolate(x[None], 6)", (3, 3), (5, 5)),
+    ("F.interpolate(x[None], scale_factor=3)", (3, 3), (5, 5)),
+    ("F.adaptive_avg_pool1d(x, 3)", (3, 6), (5, 9)),
+    ("F.unfold(x[None, None], 3).cumsum(1)", (3, 6), (5, 9)),
+    ("F.unfold(x[None, None], (2, 2))", (4, 4), (6, 6)),
+    ("F.conv1d(x[None], sg.ones(3, 3, 3))", (3, 6), (3, 9)),
+    ("F.conv1d(x[:, None], sg.ones(1, 1, 3))", (3, 6), (5, 9)),
+    ("F.conv1d(x[:, None], sg.ones(1, 1, 3), padding=3)", (3, 6), (5, 9)),
+    ("F.conv1d(x[:, None], sg.ones(1, 1, 2), stride=3)", (3, 6), (5, 9)),
+    ("x.diff(n=3)", (3, 6), (5, 9)),
+    ("x.diff(n=2, dim=1)", (2, 6), (5, 9)),
+    ("sg.fft.rfft(x, 4).abs()", (3, 4), (5, 6)),
+    ("sg.fft.fft(x, 3).abs()", (3, 4), (5, 6)),
+    ("x.tril(3)", (3, 6), (5, 9)),
+    ("x.as_strided((3, 2), (1, 1))", (3, 6), (5, 9)),
+    ("x.cov()", (3, 6), (5, 9)),
+    ("x.std(0, correction=3)", (4, 3), (5, 9)),
+    ("x.quantile(0.5, dim=0)", (3, 6), (5, 9)),
+    ("x.nanmean(0)*sg.logspace(0, 1, 6)", (3, 6), (5, 9)),
+    ("F.group_norm(x[None], 3)", (3, 6), (6, 9)),
+    ("F.pixel_shuffle(x.reshape(1, 4, 2, -1), 2)", (4, 4), (8, 4)),
+    ("F.glu(x, 1)", (4, 4), (8, 6)),
+    ("sg.combinations(x.sum(1), 3)", (3, 4), (5, 6)),
+    ("sg.block_diag(x, sg.ones(3, 3))", (3, 4), (5, 6)),
+    ("sg.kron(x, sg.ones(3, 1))", (3, 4), (5, 6)),
+    ("F.pad(x, (0, 0, 3, 0))", (3, 4), (5, 6)),
+    ("x.index_select(0, sg.arange(3))", (3, 4), (5, 6)),
+    ("x[sg.arange(3)]", (3, 4), (5, 6)),
+    ("x[sg.tensor([0, 1, 2])]", (3, 4), (5, 6)),
+    ("x[[0, 1, 2]]", (3, 4), (5, 6)),
+    ("x.softmax(0)*sg.ones(3, 1)", (3, 4), (5, 6)),
+    ("sg.cdist(x, sg.zeros(3, 4))", (3, 4), (5, 4)),
+    ("sg.cat([x, sg.zeros(3, 4)])", (3, 4), (5, 4)),
+    ("sg.cat([x, sg.zeros(1, 4)])", (3, 4), (5, 4)),
+    ("sg.cat([x, x.new_zeros(1, x.shape[1])])", (3, 4), (5, 6)),
+    ("sg.cat([x.sum(0), sg.zeros(4)])", (3, 4), (5, 6)),
+    ("sg.cat([x.sum(0), sg.ones(3)])", (3, 4), (5, 6)),
+]
+"""A program of x, the shape at which it is recorded, and another one."""
+
+OPEN = [
+    "x.repeat(x.shape[0], 1)",
+    "x.repeat(2, 1)",
+    "x.tile(1, x.shape[0])",
+    "x.unsqueeze(0).expand(x.shape[0], -1, -1)",
+    "x.repeat_interleave(x.shape[0], dim=1)",
+    "x.reshape(-1)",
+    "x.reshape(x.shape[0], -1)",
+    "x.flatten().unflatten(0, x.shape)",
+    "x.sum() * sg.ones(x.shape[0])",
+    "x.sum() * sg.full((x.shape[1], 2), 2.0)",
+    "x.sum() * x.new_ones(x.shape[1])",
+    "x.sum() * sg.arange(x.shape[0])",
+    "x.sum() * sg.eye(x.shape[0])",
+    "x * sg.ones_like(x)",
+    "sg.zeros_like(x) + x.sum()",
+    "x.narrow(0, 0, x.shape[0])",
+    "x @ sg.ones(x.shape[1], 2, dtype=x.dtype)",
+    "x.diff(dim=1)",
+    "x.cov()",
+    "F.pad(x, (2, 1))",
+    "x.softmax(0).logsumexp(1)",
+]
+"""Programs that hold at all sizes: sizes that are taken from tensors, by users or by the library, stay sizes."""
+
+
+def derived(text, values, order):
+    """The value, or the gradient of the sum of its squares, as a graph of x."""
+    x = sg.tensor(values, requires_grad=True, name="x")
+    y = eval(text, {"sg": sg, "F": F, "x": x})  # noqa: S307
+    return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize(("text", "shape", "other"), GIVEN, ids=[text for text, _, _ in GIVEN])
+def test_a_number_as_large_as_an_axis_is_no_size(text, shape, other, order):
+    """x.tile(3) of three rows was a tile of n."""
+    rng = np.random.default_rng(0)
+    program = sg.compile(derived(text, rng.uniform(0.5, 2, shape), order), ["x"])
+    values = rng.uniform(0.5, 2, other)
+    try:
+        found = program(values)
+    except ValueError:
+        assert shape != other
+        return
+    wanted = derived(text, values, order).detach().numpy()
+    assert found.shape == wanted.shape
+    assert np.allclose(found, wanted, rtol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("text", OPEN)
+def test_sizes_of_tensors_stay_sizes(text, order):
+    rng = np.random.default_rng(0)
+    program = sg.compile(derived(text, rng.uniform(0.5, 2, (5, 8)), order), ["x"])
+    for shape in ((5, 8), (3, 4), (5, 4), (6, 9)):
+        values = rng.uniform(0.5, 2, shape)
+        assert np.allclose(program(values), derived(text, values, order).detach().numpy(), rtol=1e-9)
