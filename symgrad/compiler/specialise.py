@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.autograd.sweeps.rescue import spelled_later
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, note_order, with_sizes
@@ -128,6 +129,14 @@ def same_bits(a: Any, b: Any) -> bool:
     return all(np.array_equal(np.signbit(x) & (x == 0), np.signbit(y) & (y == 0)) for x, y in parts)
 
 
+def _lost(program: Compiled, found: Any) -> int:
+    """How many entries of the results are nan at the example of a trace."""
+    constants = [a.default for a in program.arguments if a.default is not None]
+    results = program.function(*(i.value for i in found.inputs), *constants)
+    row = (results,) if len(program.results) == 1 else results
+    return sum(int(np.isnan(r).sum()) for r in map(np.asarray, row) if r.dtype.kind in "fc")
+
+
 class Specialised:
     """A function compiled for the signatures it is called with; see :func:`symgrad.compile`."""
 
@@ -222,9 +231,8 @@ class Specialised:
 
     def _trace(self, *args: Any) -> Variant:
         key, _ = signature(args, self.exact)
-        found = self._read(args if self.exact else as_inputs(args))
+        found, program = self._built(args if self.exact else as_inputs(args))
         self.traces += 1
-        program = build(found, self.name if self.named else None, stable=self.stable)
         example = [containers.tree_map(_stand_in, a) for a in as_inputs(args)]
         if program.kernels is None and program.guards is None and all(a.default is None for a in program.arguments):
             program = self.programs.setdefault(program.source, program)
@@ -246,6 +254,23 @@ class Specialised:
                 f"did something else {VARIANTS} times; use where(condition, a, b), or run it without compiling."
             )
         return made
+
+    def _built(self, args: Sequence[Any]) -> tuple[Any, Compiled]:
+        """What the function did, and its program.
+
+        Where derivatives inside lost entries of the example, and the program does, they are spelled one by one.
+        """
+        name = self.name if self.named else None
+        with spelled_later(self.stable) as later:
+            found = self._read(args)
+        program = build(found, name, stable=self.stable)
+        if later.met and (lost := _lost(program, found)):
+            other = self._read(args)
+            made = build(other, name, stable=self.stable)
+            if _lost(made, other) < lost:
+                other.respelled = True
+                return other, made
+        return found, program
 
     def _read(self, args: Sequence[Any]) -> Any:
         """What the function did, with letters for sizes; with numbers where a size that it took for one is a constant.
@@ -283,7 +308,7 @@ class Specialised:
         program = variant.program
         if self.function is None or program.trace is None or self.exact:
             return program
-        with collection_paused():
+        with collection_paused(), spelled_later(self.stable and not program.trace.respelled):
             wider = self._wider(variant)
             if wider is not None:
                 return wider

@@ -94,6 +94,7 @@ class Trace:
     recorded   whether it was read from a tape, where nobody knows what is a derivative
     numbers    whether it made plain numbers of tensors, of which derivatives know nothing
     plain      whether its results are nothing but numbers that it made of tensors, which lead back to nothing
+    respelled  whether derivatives inside are in spellings of their own that hold at the example
     exact      whether its terms are the tape's nodes as they are, for a program that rounds as they did
     raw        of an exact one: the terms of backward passes, which ran on arrays; ``passes`` counts them
     given      of an exact one: the values of the results, until its program has been compared with them
@@ -115,6 +116,7 @@ class Trace:
         self.recorded = False
         self.plain = False
         self.numbers = False
+        self.respelled = False
         self.exact = False
         self.raw: set[Term] = set()
         self.passes = 0

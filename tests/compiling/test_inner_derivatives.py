@@ -248,3 +248,24 @@ def test_an_example_with_nan_does_not_move_second_derivatives_elsewhere(name):
         program = sg.compile(second, x, stable=stable)
         assert np.allclose(program(x)[1:], wanted, rtol=1e-12)
         assert np.allclose(program(x[1:]), wanted, rtol=1e-12)
+
+
+def test_an_example_that_overflows_leaves_the_second_derivative_short():
+    """The other spelling of the first one was derived: 205 lines for 24, and nan at 1000, where e^x is infinite."""
+
+    def f(x):
+        return (x**3 / (sg.exp(x) - 1)).sum()
+
+    def hessian(x, v):
+        return sg.func.hessian(f)(x) @ v
+
+    def product(x, v):
+        return sg.func.grad(lambda y: (sg.func.grad(f)(y) * v).sum())(x)
+
+    x, v = np.array([1000.0, 700.0, 30.0, 0.5, -800.0]), np.array([1.0, 2.0, 1.0, -1.0, 3.0])
+    wanted = np.array([0.0, 3.35292302187e-296, 2.0380902784e-9, 0.74742448138, 4800.0]) * v
+    for derived in (hessian, product):
+        with np.errstate(all="ignore"):
+            program = sg.compile(derived, x, v)
+            np.testing.assert_allclose(program(x, v), wanted, rtol=1e-8)
+        assert len(next(iter(program.programs)).splitlines()) < 40

@@ -108,3 +108,34 @@ def test_weighted_exponentials_over_their_sum():
     np.testing.assert_allclose(sg.compile(f, u, C)(u, C), (C * sg.softmax(u, 0)).sum(), rtol=1e-13)
     np.testing.assert_allclose(sg.compile(sg.func.grad(f), u, C)(u, C), expected, rtol=1e-12)
     np.testing.assert_allclose(sg.func.grad(f)(u, C), expected, rtol=1e-12)
+
+
+TWO = {
+    "angle": lambda x, y: sg.atan2(y, x),
+    "share of a square": lambda x, y: y / (x * x + y * y) * y,
+    "share of a cube": lambda x, y: x**3 / (x**3 + y**3),
+    "log of a sum of squares": lambda x, y: sg.log1p((x / y) ** 2 / 3),
+    "Cauchy": lambda x, y: -sg.log1p((x / y) ** 2) - sg.log(y * y) / 2,
+}
+"""Functions of two arrays, entry by entry, with f(s·x, s·y) = f(x, y) but for constants."""
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-60, 1e60, 1e100])
+@pytest.mark.parametrize("name", TWO)
+def test_products_with_hessians_of_homogeneous_functions(name, scale):
+    """Polynomials that keep digits were inf or 0 at 1e100; of an angle the program had 4e-101 for 1.6e-101 there."""
+    f = TWO[name]
+
+    def product(x, y, u, v):
+        def along(x, y):
+            g, h = sg.func.grad(lambda x, y: f(x, y).sum(), (0, 1))(x, y)
+            return (g * u).sum() + (h * v).sum()
+
+        return sg.func.grad(along, (0, 1))(x, y)
+
+    args = np.array([1.0, 2.0, -3.0]), np.array([2.0, -0.5, 1.0]), np.array([0.5, 1.0, 3.0]), np.array([-2.0, 0.5, 1.0])
+    far = [scale * a for a in args]
+    with np.errstate(all="ignore"):
+        at_one = product(*map(sg.tensor, args))
+        for found, expected in zip(sg.compile(product)(*far), at_one, strict=True):
+            np.testing.assert_allclose(found * scale, expected.numpy(), rtol=1e-10, atol=1e-14)

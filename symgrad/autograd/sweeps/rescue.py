@@ -8,9 +8,11 @@ finished gradient; nothing else is done where all is finite.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,29 @@ _MOST_TERMS = 2_000
 
 VARIABLES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 """Variables of transforms that are tied to a tensor, by the number of the node that ties them."""
+
+
+class Later:
+    """Whether recorded gradients that lost entries stayed as they are derived, for a program to spell them."""
+
+    met = False
+
+
+_LATER: ContextVar[Later | None] = ContextVar("spelled later", default=None)
+
+
+@contextlib.contextmanager
+def spelled_later(really: bool = True) -> Iterator[Later]:
+    """Recorded gradients inside that are read as formulas stay as they are derived, ``really``.
+
+    A program that keeps its digits spells the whole in another way, and better than it does derivatives of a spelling.
+    """
+    later = Later()
+    token = _LATER.set(later if really else None)
+    try:
+        yield later
+    finally:
+        _LATER.reset(token)
 
 
 def has_nan(value: Any) -> bool:
@@ -184,6 +209,9 @@ class _Program:
             read = _read_as_formula()
             known = evaluate(found, values, sizes, _constants(found, sizes) if read else {})
             if not is_lost(value_of(known)):
+                return known
+            if read and (later := _LATER.get()) is not None:
+                later.met = True
                 return known
             spelled = evaluate(accurate([found])[0], values, sizes)
             # A formula is derived once more, where the seams of the other spelling may lie: x > 0, |x|.

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
-from symgrad.formula.accurate.probing import has_gaps, loses, lost_ends
+from symgrad.formula.accurate.probing import NORMAL, has_gaps, is_narrower, loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, respelled, unspread
@@ -334,6 +334,30 @@ def _multiple(scalar: Term, variable: Term) -> bool:
     return degree[scalar] == 1
 
 
+def _degree(scalar: Term, variable: Term) -> int | None:
+    """The degree of a formula in a variable that is never a divisor; None where it is one, or inside of a function."""
+    degree: dict[Term, int | None] = {}
+    for t in postorder([scalar]):
+        own = [degree[a] for a in t.args]
+        known = [n for n in own if n is not None]
+        if t is variable:
+            degree[t] = 1
+        elif len(known) < len(own) or (any(known) and t.op.name not in _LINEAR) or (t.op.name == "div" and own[1]):
+            degree[t] = None
+        else:
+            degree[t] = sum(known) if t.op.name == "mul" else max(known, default=0)
+    return degree[scalar]
+
+
+def _ordinary(scalar: Term) -> Term:
+    """Whether the largest variable is neither huge nor tiny; tangents, in which a formula is linear, may be."""
+    every = _variables(scalar)
+    sized = [x for x in every if _degree(scalar, x) not in (0, 1)] or every
+    largest = functools.reduce(lookup("maximum"), [lookup("abs")(x) for x in sized])
+    ends = lookup("gt")(largest, number(1 / NORMAL)), lookup("lt")(largest, number(NORMAL))
+    return lookup("logical_and")(*ends)  # type: ignore[no-any-return]
+
+
 def _multiplies(term: Term) -> bool:
     """Whether a term is a product, a quotient, a whole power, or what these are made of."""
     if term.op.name == "pow":
@@ -382,9 +406,12 @@ def _written(
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
                 found = other if _nearer(scalar, other, price, functions, bounds) else found
-            ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
-            finite = functools.reduce(lookup("logical_and"), ends) if ends else None
-            return found if finite is None else lookup("where")(finite, found, scalar)
+            if _algebraic(scalar) and is_narrower(scalar, found, bounds):
+                held: Any = _ordinary(scalar)
+            else:
+                ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
+                held = functools.reduce(lookup("logical_and"), ends) if ends else None
+            return found if held is None else lookup("where")(held, found, scalar)
         if not reader.expanded:  # another reading would be the same
             return None
     return None

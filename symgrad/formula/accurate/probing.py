@@ -33,6 +33,7 @@ NEARLY = 8
 """Beyond them, one that is off by so many times as much as the other is worse."""
 
 _TINY = 5e-324
+_NORMAL = 2.3e-308
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
 _SIZES += [0.11, 0.27, 0.4999, 0.5001, 0.73, 0.9, 0.9999, 1.0001, 1.9, 3.3, 7.7, 17.0, 21.9, 26.3, 29.0, 41.0]
 _SIZES += [101.0, 361.0, 710.2, 720.0, 1.5e308]
@@ -258,6 +259,28 @@ def _oversteps(rows: Sequence[Term], names: Sequence[str]) -> bool:
         plain, other = (np.broadcast_to(evaluate(t, values), 2 * signs.shape[1]) for t in rows)
     beyond = np.isnan(plain) & np.isfinite(other)
     return any(_has_complex_value(rows[0], {n: v[[k]] for n, v in values.items()}) for k in np.flatnonzero(beyond))
+
+
+_ONE_SIZE = np.array([10.0**k for k in (-150, -100, -60, 60, 100, 150)])
+_UNEVEN = np.array([0.37, -0.61, 1.7, -2.3, 0.9, -0.2, 3.1])
+
+
+def is_narrower(scalar: Term, better: Term, bounds: Sequence[tuple[str, float, float]] = ()) -> bool:
+    """Whether ``better`` leaves the range of numbers where all variables are of one size and the formula does not.
+
+    So quotients of polynomials of fifth degree do at 1e80.
+    """
+    marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
+    rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
+    columns = [np.multiply.outer(_ONE_SIZE, np.roll(_UNEVEN, -k)).ravel() for k in range(len(marks))]
+    values = _inside(dict(zip([str(mark.name) for mark in marks], columns, strict=True)), bounds)
+    with np.errstate(all="ignore"):
+        plain, other = (np.broadcast_to(evaluate(t, values), columns[0].shape) for t in rows)
+        off = np.isfinite(plain) & (np.abs(plain) > _NORMAL) & ~(np.abs(other - plain) <= HOLE * np.abs(plain))
+    return any(
+        _vote((scalar, better), {name: row[k] for name, row in values.items()}, plain[k], other[k]) == -1
+        for k in np.flatnonzero(off)[:WITNESSES]
+    )
 
 
 def _votes(

@@ -165,7 +165,7 @@ by_divisor: Op = elementwise(
     lambda out, g, x, y: 2 * (g * x) / (y * y * y),
     public=(),
     half=halves.by_divisor,
-    define=lambda g, x, y: g * (-(x / y) / y),
+    define=lambda g, x, y: -(g * x) / y / y if _in_doubles(g) else g * (-(x / y) / y),
     spelled=True,
     domain="nonzero",
     doc="The gradient of x/y by y for a number x: as torch of the reciprocal.",
