@@ -345,3 +345,31 @@ def test_brackets_inside_of_others_have_letters_of_their_own(f, shapes, wrt, tex
     for read, printed in ((from_latex, found.latex()), (from_unicode, text)):
         made = evaluate(read(printed, found.symbols, shape=found.term.shape), values)
         np.testing.assert_allclose(made, found.evaluate(**values), rtol=1e-10)
+
+
+def call(S, K, r, s, T):
+    """The price of a call by Black and Scholes."""
+    d1 = (sg.log(S / K) + (r + s**2 / 2) * T) / (s * sg.sqrt(T))
+    return S * sg.special.ndtr(d1) - K * sg.exp(-r * T) * sg.special.ndtr(d1 - s * sg.sqrt(T))
+
+
+def test_a_sum_under_an_exponent_has_the_numbers_that_it_has_elsewhere():
+    """d₂ was log(S/K) + rT - s²T/2 as an argument and 2 log(S/K) + 2rT - s²T where it was squared."""
+    values = {"S": 1.0, "K": 1.1, "r": 0.1, "s": 0.3, "T": 0.8}
+    slope = sg.formula(call, *values.values(), wrt="T")
+    assert slope.latex() == (
+        "\\begin{aligned}\nt_{1} &= \\log\\left(\\frac{S}{K}\\right) + r T - \\frac{s^{2} T}{2} \\\\\n"
+        "& K e^{-r T} \\left(\\frac{s e^{-\\frac{t_{1}^{2}}{2 s^{2} T}}}{2 \\sqrt{T} \\sqrt{2 \\pi}} + "
+        "r \\Phi\\left(\\frac{t_{1}}{s \\sqrt{T}}\\right)\\right)\n\\end{aligned}"
+    )
+    for wrt in values:
+        found = sg.formula(call, *values.values(), wrt=wrt)
+        want = sg.func.grad(call, argnums=list(values).index(wrt))(*(sg.tensor(v).double() for v in values.values()))
+        read = from_latex(found.latex(), found.symbols)
+        np.testing.assert_allclose(evaluate(read, values), want.item(), rtol=1e-6)
+    for f, text in (
+        (lambda x, y, a: (x + y - a / 2) ** 2, r"\left(x + y - \frac{a}{2}\right)^{2}"),
+        (lambda x, y, a: (2 * x - a) ** 2 / 8, r"\frac{\left(2 x - a\right)^{2}}{8}"),
+        (lambda x, y, a: y / (2 * x - a) ** 2, r"\frac{y}{\left(2 x - a\right)^{2}}"),
+    ):
+        assert sg.latex(f, 1.0, 2.0, 3.0) == text

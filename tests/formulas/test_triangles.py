@@ -176,3 +176,28 @@ def test_the_gradient_by_a_covariance_that_has_a_cholesky_factor(likelihood):
     assert found.latex() == r"\frac{1}{2} \left(K^{-1} - K^{-1} y y^{\top} K^{-1}\right)"
     number = sg.func.grad(likelihood)(sg.tensor(K), sg.tensor(y))
     np.testing.assert_allclose(found.evaluate(K=K, y=y), np.asarray(number), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x: sg.cumsum(x, 0), "tril(11ᵀ)"),
+        (lambda x: sg.cumsum(x, 0) ** 2, "2 diag(cumsum(x)) tril(11ᵀ)"),
+        (lambda x: sg.flip(sg.cumsum(sg.flip(x**2, [0]), 0), [0]), "2 triu(11ᵀ) diag(x)"),
+    ],
+    ids=["sums", "squares", "from the last"],
+)
+def test_jacobians_of_running_sums_are_triangles_of_ones(f, text):
+    """They were flip(cumsum(flip(I)))."""
+    x = sg.tensor([1.0, 2.0, -3.0, 0.5], dtype=sg.float64, requires_grad=True, name="x")
+    found = sg.autograd.jacobian(f(x), x)
+    ones = r"\mathbf{1}_{n} \mathbf{1}_{n}^{\top}"
+    for name in ("tril", "triu", "diag", "cumsum"):
+        text = re.sub(rf"\b{name}\(", rf"\\operatorname{{{name}}}(", text)
+    assert re.sub(r"\\(left|right)", "", found.latex()) == text.replace("11ᵀ", ones)
+    for n in (1, 2, 6):
+        at = np.arange(1.0, n + 1)
+        want = np.asarray(sg.func.jacrev(f)(sg.tensor(at)))
+        np.testing.assert_allclose(evaluate(found.term, {"x": at}, {"n": n}), want)
+        for again in readings(found.term, [x.term]).values():
+            np.testing.assert_allclose(evaluate(again, {"x": at}, {"n": n}), want)

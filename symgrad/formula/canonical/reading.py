@@ -18,7 +18,13 @@ from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
-from symgrad.formula.canonical.matrices.triangles import shifted_over_places, triangle, turned_part, weights_in_front
+from symgrad.formula.canonical.matrices.triangles import (
+    running_sums,
+    shifted_over_places,
+    triangle,
+    turned_part,
+    weights_in_front,
+)
 from symgrad.formula.canonical.normal import Factor, Form, Product, exact_number, plain_power, size_factors
 from symgrad.formula.canonical.sums.expanding import WIDEST
 from symgrad.formula.canonical.sums.shifts import read_logsumexp, read_softmax
@@ -403,12 +409,19 @@ def _before_reshape(term: Term, shape: tuple[object, ...]) -> Term | None:
     return term.op(*(a.args[0] if a.shape else a for a in term.args), **term.params)  # type: ignore[no-any-return]
 
 
+def _read_cumsum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
+    return running_sums(run, args[0], term.params["dim"])
+
+
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """Entries that change places along axes where all are equal stay as they are, and moved twice are moved once.
 
     roll(roll(x, -1) - x, 1) is x - roll(x, 1), always: a sum is moved term by term where one of them was moved before.
     """
     (form,), op, dims = args, term.op, term.params["dims"]
+    from_last = _sums_from_last(run, term)
+    if from_last is not None:
+        return from_last
     varies = form.covered()
     kept = [k for k, dim in enumerate(dims) if dim % term.ndim in varies]
     if len(kept) < len(dims):
@@ -429,6 +442,15 @@ def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
         else:
             return None
     return run.plus(moved, [1] * len(moved), form.shape)
+
+
+def _sums_from_last(run: Canonicaliser, term: Term) -> Form | None:
+    """flip(cumsum(flip(D))) of a diagonal matrix D; None for others."""
+    sums, dims = term.args[0], term.params["dims"]
+    turned = sums.args[0] if sums.op.name == "cumsum" and term.op.name == "flip" else None
+    if turned is None or turned.op is not term.op or not turned.params["dims"] == dims == (sums.params["dim"],):
+        return None
+    return running_sums(run, run.forms[turned.args[0]], dims[0], back=True)
 
 
 def _moved_before(term: Term, form: Form) -> Term | None:
@@ -475,6 +497,7 @@ READERS: dict[str, Reader] = {
     "tril": _read_triangle,
     "triu": _read_triangle,
     "reshape": _read_reshape,
+    "cumsum": _read_cumsum,
     "flip": _read_moved,
     "roll": _read_moved,
     "where": read_where,

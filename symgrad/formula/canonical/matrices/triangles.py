@@ -10,7 +10,7 @@ from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.structures import declared, shows_symmetry
-from symgrad.formula.term import SYMBOL, Term, constant_value
+from symgrad.formula.term import SYMBOL, Term, constant_value, full
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ def weights_in_front(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | N
     rest = Form([Product(1, [f for f in p.factors if f not in weights], p.out)], form.shape)
     inner = run.form_of(op(whole(run.term(rest), form.shape), k=k))
     return run.times(Form([Product(p.coef, weights, p.out, p.decimal)], form.shape), inner)
+
+
+def running_sums(run: Canonicaliser, form: Form, dim: int, back: bool = False) -> Form | None:
+    """The running sums of a diagonal matrix are the triangle of 11ᵀ times it, always; ``back``: from the last on."""
+    if len(form.shape) != 2 or not form.terms or any(p.out[0] != p.out[1] for p in form.terms):
+        return None
+    size = form.shape[0]
+    op = lookup("tril" if (dim == 0) != back else "triu")
+    half = run.form_of(op(full((size, size), 1, "float64"), k=0))
+    return run.contract([half, form] if dim == 0 else [form, half], [(0, 2), (2, 1)], (0, 1), form.shape)
 
 
 def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:

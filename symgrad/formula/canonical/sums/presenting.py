@@ -98,20 +98,34 @@ class Presenter:
     def _as_given(self, p: Product, k: int, inside: Form) -> Product | None:
         """1/(x + ½)² for 4/(2x + 1)², where the program has it so and no other number appears.
 
-        Always where the number in front would outgrow floats: (1 + x/1000)⁹⁹ is not (1000 + x)⁹⁹ / 10²⁹⁷.
+        (x + y - a/2)² for (2x + 2y - a)²/4, where it has fewer numbers, or as many and the program has it so.  Always
+        where the number in front would outgrow floats: (1 + x/1000)⁹⁹ is not (1000 + x)⁹⁹ / 10²⁹⁷.
         """
         f = p.factors[k]
-        by = self.run.given.get(f.base, Fraction(1))
-        terms = [q for q in inside.terms if not q.constant]
-        plain = len(terms) < len(inside.terms) and all(abs(q.coef * by) == 1 for q in terms)
-        large = by != 1 and max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST
-        if not (large or (by < 1 and plain)) or Fraction(f.power).denominator != 1:
+        given = self.run.given.get(f.base, Fraction(1))
+        if Fraction(f.power).denominator != 1:
             return None
-        spread = self._scaled(f.base, inside, by)
-        if spread is None:
+        terms = [q for q in inside.terms if not q.constant]
+        plain = len(terms) < len(inside.terms) and all(abs(q.coef * given) == 1 for q in terms)
+        large = given != 1 and max(abs(Fraction(p.coef).numerator), Fraction(p.coef).denominator) > LARGEST
+        by = given if large or (given < 1 and plain) else self._fewest(p, f, inside, given)
+        spread = None if by is None else self._scaled(f.base, inside, by)
+        if by is None or spread is None:
             return None
         factors = (*p.factors[:k], Factor(spread, f.labels, f.power), *p.factors[k + 1 :])
         return self.product(Product(p.coef / by ** int(f.power), factors, p.out, p.decimal))
+
+    def _fewest(self, p: Product, f: Factor, inside: Form, given: Fraction) -> Fraction | None:
+        """What part of a sum under an exponent has the fewest numbers, those in front of the power with them."""
+        if f.power <= 1 or p.decimal:
+            return None
+
+        def count(by: Fraction) -> tuple[int, bool]:
+            return self.numbers(inside, by) + (p.coef / by ** int(f.power) != 1), by != given
+
+        parts = {1 / abs(Fraction(q.coef)) for q in inside.terms} | {given}
+        best = min(sorted(x for x in parts if x < 1), key=count, default=None)
+        return best if best is not None and count(best) < count(Fraction(1)) else None
 
     def numbers(self, form: Form, by: Any) -> int:
         """Terms of a multiple of a sum that have a number in front; it may go into a bracket and meet its own there."""
