@@ -235,3 +235,19 @@ def test_batched_grad_where_somebodys_code_runs(t):
     (g,) = t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
     assert g.tolist() == [[40.0, 0.0], [0.0, 80.0]]
     assert set(shapes) == {(2,)}
+
+
+@pytest.mark.parametrize("root", ["x.movedim(0, -1)", "x", "(x * 2).view(-1)", "(x * 2).sin()"])
+def test_hooks_of_a_root_that_leads_to_nothing_wanted(t, root):
+    """They run on what reaches the root, also when a batch of cotangents does."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    out = eval(root, {"x": x})  # noqa: S307
+    seen = []
+    out.register_hook(lambda g: seen.append(tuple(g.shape)))
+    batch = t.eye(4).view(4, *out.shape)
+    found = t.autograd.grad(out, x * 1, batch, is_grads_batched=True, allow_unused=True)
+    assert found[0] is None
+    assert seen
+    assert set(seen) == {tuple(out.shape)}
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        t.autograd.grad(out, t.ones(1, requires_grad=True), batch, is_grads_batched=True)

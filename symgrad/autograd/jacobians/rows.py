@@ -231,11 +231,17 @@ def _free_way(outs: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any],
     if ANOMALY.enabled or ACTIVE or any(out.dtype.kind != "f" for out in outs):
         return None
     wanted = [root_of(v) for v in variables if not out_of_reach(v)]
-    way = Sweep([(root_of(out), None) for out in outs], wanted, False, True, passed, passed, passed, passed, passed)
+    roots = [root_of(out) for out in outs]
+    way = Sweep([(root, None) for root in roots], wanted, False, True, passed, passed, passed, passed, passed)
     nodes = in_order(way)
-    if any(leaf.has_hooks() for leaf in way.leaves) or not all(map(_open, nodes)):
+    if any(map(_watched, (*roots, *way.leaves))) or not all(map(_open, nodes)):
         return None
     return wanted, nodes
+
+
+def _watched(end: Any) -> bool:
+    """Whether hooks of a root or a leaf may run, also where the root leads to nothing that is wanted."""
+    return end.extra is not None if end.__class__ is Node else end.has_hooks()
 
 
 def _open(node: Node) -> bool:

@@ -224,9 +224,15 @@ def ldexp(input: Any, other: Any) -> Any:
     tensor([1.3292e+36])
     """
     if getattr(other, "dtype", np.dtype(float)).kind not in "bui" or getattr(input, "dtype", other.dtype).kind in "bui":
-        return input * exp2(other)
+        return _apart(input, of=(input, other))[0] * exp2(other)
     made = input * exp2(cast(other, "float64"))  # a power may be far out where the product is not
     return cast(made, input.dtype) if made.dtype != input.dtype else made
+
+
+def _apart(*given: Any, of: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands, copied where one ``of`` several has a gradient: torch does not keep them, and they may change."""
+    followed = any(getattr(x, "requires_grad", False) for x in of)
+    return tuple(lookup("clone")(x) if followed and hasattr(x, "dtype") else x for x in given)
 
 
 @front("float_power")
@@ -363,6 +369,7 @@ def complex_(real: Any, imag: Any) -> Any:
 def polar(abs: Any, angle: Any) -> Any:
     """abs · (cos angle + i·sin angle)."""
     fits.parts(abs, angle)
+    abs, angle = _apart(abs, angle, of=(abs, angle))
     return complex_op(abs * cos(angle), abs * sin(angle))
 
 
