@@ -12,6 +12,7 @@ import symgrad as sg
 from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.scalars.polynomials import TooLong, monomial, multiplied, primitive, quotient, raised
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate, symbol
 from tests.formulas.terms import text
 
@@ -123,3 +124,44 @@ def test_roots_and_multiples_of_pi_are_read_from_floats() -> None:
 )
 def test_numbers_of_sums_stand_in_front_where_that_leaves_fewer(f, text):
     assert sg.formula(f, (3,), (3,), (3,), 0.5).unicode() == text
+
+
+def nth(f, n):
+    for _ in range(n):
+        f = sg.func.grad(f)
+    return f
+
+
+HIGH = {
+    "root": (
+        lambda x: sg.sqrt(1 + x**2), 6,
+        r"\frac{45 \left(1 - 12 x^{2} + 8 x^{4}\right)}{\left(1 + x^{2}\right)^{\frac{11}{2}}}",
+    ),
+    "Lorentz": (
+        lambda x: 1 / (1 + x**2), 6,
+        r"\frac{720 \left(21 x^{2} - 1 - 7 x^{4} \left(5 - x^{2}\right)\right)}{\left(1 + x^{2}\right)^{7}}",
+    ),
+    "deep": (
+        lambda x: 1 / (1 + x**2), 8,
+        (r"\frac{40320 \left(1 - 36 x^{2} + 3 x^{4} \left(42 - 28 x^{2} + 3 x^{4}\right)\right)}"
+        r"{\left(1 + x^{2}\right)^{9}}"),
+    ),
+    "silu": (lambda x: x * sg.sigmoid(x), 6, None),
+    "sine": (lambda x: sg.exp(sg.sin(x)), 8, None),
+    "logarithm": (lambda x: sg.sqrt(x) * sg.log(x) ** 2, 6, None),
+    "weighted": (lambda x: 0.7 / (x**2 + 0.3), 5, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HIGH)
+def test_derivatives_of_high_orders_have_no_like_terms(name):
+    """They were where-lists of a hundred lines from the sixth order on: the steps of a canonical form were used up."""
+    f, n, text = HIGH[name]
+    found = sg.formula(nth(f, n), 0.7)
+    if text is not None:
+        assert found.latex() == text
+    assert len(found.latex()) < 500
+    read = from_latex(found.latex(), found.symbols)
+    for x in (0.3, 0.7, 1.9):
+        want = nth(f, n)(sg.tensor(x, dtype=sg.float64)).item()
+        np.testing.assert_allclose(evaluate(read, {"x": np.float64(x)}), want, rtol=1e-8)

@@ -16,10 +16,10 @@ from typing import Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, constant_of, readers_of
 from symgrad.formula.accurate.probing import keeps
-from symgrad.formula.accurate.ratios import Field, Key, Ratio
 from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.canonical.scalars.polynomials import ONE, Monomial, Polynomial, monomial, multiplied
+from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio
 from symgrad.formula.term import SYMBOL, Term, make, number, postorder, substitute, symbol, symbols
 
 LEAST = 12

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from symgrad.formula.accurate.ratios import Field, Ratio
 from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong, monomial
+from symgrad.formula.canonical.scalars.ratios import Field, Ratio
 from symgrad.formula.term import NUMBER, Term, postorder
 
 FUNCTIONS = frozenset({"log", "sin", "cos", "atan", "acos", "acosh"})

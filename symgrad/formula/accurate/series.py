@@ -13,8 +13,8 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from symgrad.formula.accurate.ratios import Field, Ratio
 from symgrad.formula.canonical.scalars.polynomials import Monomial
+from symgrad.formula.canonical.scalars.ratios import Field, Ratio
 from symgrad.formula.term import number
 from symgrad.op import lookup
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.accurate.ratios import Key, Ratio, key_of
 from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong, added, monomial
+from symgrad.formula.canonical.scalars.ratios import Key, Ratio, key_of
 from symgrad.formula.term import number
 from symgrad.op import lookup
 

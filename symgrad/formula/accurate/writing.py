@@ -13,10 +13,10 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from symgrad.formula.accurate.ratios import Field, Key, Ratio, key_of
 from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
+from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio, key_of
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 

@@ -101,6 +101,11 @@ class Form:
             return Product(0, (), tuple(range(len(self.shape))))
         return self.terms[0] if len(self.terms) == 1 and self.terms[0].constant else None
 
+    @property
+    def has_diagonal(self) -> bool:
+        """Whether some term is a vector on the diagonal, unlike a multiple of the identity."""
+        return any(p.has_delta and any(f.labels for f in p.factors) for p in self.terms)
+
     def covered(self) -> list[int]:
         """Axes along which the value varies."""
         return sorted(set().union(*[p.covered() for p in self.terms])) if self.terms and self.shape else []

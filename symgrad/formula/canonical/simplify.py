@@ -61,6 +61,7 @@ from symgrad.formula.canonical.normal import (
 )
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
+from symgrad.formula.canonical.scalars.collecting import shortest
 from symgrad.formula.canonical.scalars.identities import doubled_angle
 from symgrad.formula.canonical.scalars.numerals import exact_root, read_number
 from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart
@@ -85,6 +86,11 @@ def canonical(term: Term) -> Term:
     >>> canonical(A @ x + A.T @ x).op.name, canonical(A @ x + A.T @ x).args[0].op.name
     ('matmul', 'add')
     """
+    return shortest(term, _settled(term), _settled)
+
+
+def _settled(term: Term) -> Term:
+    """The canonical form of the canonical form, until it is itself; of forms that lead to each other the first."""
     first = Canonicaliser()
     seen = [first.run(term)]
     if first.steps <= 0 and price(seen[0]) > ONE_RUN:
@@ -92,7 +98,6 @@ def canonical(term: Term) -> Term:
     while len(seen) < PASSES and not exceeds(seen[-1], SMALL):
         again = Canonicaliser().run(seen[-1])
         if again in seen:
-            # Where several forms lead to each other, the first by a fixed order stands for all of them.
             return min(seen[seen.index(again) :], key=lambda t: (price(t), repr(flatten([t]))))
         seen.append(again)
     return seen[-1]
@@ -479,7 +484,7 @@ class Canonicaliser:
         for form, labels in zip(forms, specs, strict=True):
             sizes.update(zip(labels, form.shape, strict=True))
         plain = len(set(output)) == len(output) and len(set(specs[0])) == len(specs[0])
-        if len(forms) == 1 and set(specs[0]) <= set(output) and (plain or _has_delta(forms[0])):
+        if len(forms) == 1 and set(specs[0]) <= set(output) and (plain or forms[0].has_diagonal):
             # Transposes and broadcasts distribute over sums, and so does the diagonal where terms of one are diagonal.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
@@ -593,8 +598,3 @@ class Canonicaliser:
 
 
 __all__ = ["Canonicaliser", "canonical"]
-
-
-def _has_delta(form: Form) -> bool:
-    """Whether some term of a sum is a vector on the diagonal, unlike a multiple of the identity."""
-    return any(len(set(p.out)) < len(p.out) and any(f.labels for f in p.factors) for p in form.terms)

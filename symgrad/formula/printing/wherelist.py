@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.canonical.budget import exceeds
+from symgrad.formula.canonical.scalars.collecting import collected
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.printing.naming import Names, named_parts
 from symgrad.formula.printing.sharing import is_entry
@@ -31,7 +32,10 @@ STATEMENT_SIZE = 60
 def canonical_or_raw(term: Term) -> Term:
     """The canonical form within ``CANONICAL_BUDGET``, else the program as it was run."""
     if exceeds(term, CANONICAL_BUDGET):
-        return term
+        shorter = None if term.shape else collected(term)
+        if shorter is None or exceeds(shorter, CANONICAL_BUDGET):
+            return term
+        term = shorter
     found = canonical(term)
     return found if found.shape == term.shape else term
 
