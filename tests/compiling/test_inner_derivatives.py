@@ -141,6 +141,7 @@ CANCELLING = {
     "(e^x - 1) / x": (lambda x: (sg.exp(x) - 1) / x, lambda x: 0.5 + x / 3, lambda x: 1 / 3 + x / 4),
     "(1 - cos x) / x^2": (lambda x: (1 - sg.cos(x)) / x**2, lambda x: -x / 12, lambda x: -1 / 12 + 0 * x),
     "x / (e^x - 1)": (lambda x: x / (sg.exp(x) - 1), lambda x: -0.5 + x / 6, lambda x: 1 / 6 + 0 * x),
+    "log1p(x) / x": (lambda x: sg.log1p(x) / x, lambda x: -0.5 + 2 / 3 * x, lambda x: 2 / 3 - 1.5 * x),
     "coth x - 1/x": (lambda x: 1 / sg.tanh(x) - 1 / x, lambda x: 1 / 3 - x**2 / 15, lambda x: -2 * x / 15),
 }
 

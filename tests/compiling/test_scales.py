@@ -139,3 +139,18 @@ def test_products_with_hessians_of_homogeneous_functions(name, scale):
         at_one = product(*map(sg.tensor, args))
         for found, expected in zip(sg.compile(product)(*far), at_one, strict=True):
             np.testing.assert_allclose(found * scale, expected.numpy(), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("width", [1.0, 1e3, 1e6])
+def test_pseudo_huber_losses(width):
+    """√(1 + (x/d)²) - 1 had lost all digits at 1e-7 of the width; √(1 + x²/d²) is √(d² + x²)/|d|, which has them."""
+
+    def loss(x, d):
+        return (d * d * (sg.sqrt(1 + (x / d) ** 2) - 1)).sum()
+
+    x, d = np.array([0.3, -0.4]), width * np.array([1.0, 2.0])
+    root = np.sqrt(1 + (x / d) ** 2)
+    value, (by_x, by_d) = sg.compile(sg.func.value_and_grad(loss, (0, 1)))(x, d)
+    np.testing.assert_allclose(value, (x * x / (root + 1)).sum(), rtol=1e-14)
+    np.testing.assert_allclose(by_x, x / root, rtol=1e-14)
+    np.testing.assert_allclose(by_d, (x / d) ** 3 * x / root / (1 + root) ** 2, rtol=1e-13)

@@ -130,11 +130,14 @@ def loses(
     ordinary = _inside(_ordinary(names, sorted({c for c in constants if abs(c) > NEAR})[:WITNESSES]), bounds)
     if _has_holes(rows, names) or _oversteps(rows, names):
         return False
-    if min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
-        return False
     dear, further = dear and len(names) > 2, further and len(names) > 2
     far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
     within, tolerance = NORMAL if dear or further else None, WORTH if further else TOLERANCE
+    if min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
+        rough = ALIKE * np.finfo(float).eps  # some roundings, for digits by the dozen elsewhere
+        if min(_votes(rows, (scalar, better), ordinary, both=True, tolerance=rough), default=0) < 0:
+            return False
+        within, tolerance = NORMAL, WORTH
     values = _inside(dict(zip(names, far, strict=True)), bounds)
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 

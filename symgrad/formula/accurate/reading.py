@@ -114,23 +114,30 @@ class Reader:
         if size is not None:
             return size
         poly = inner.polynomial
-        below = {} if poly is None else self._exponentials_below(poly)
-        if poly is not None and below:  # √(1 + e^-2x) is e^-x √(e^2x + 1)
+        below = {} if poly is None else self._below(poly)
+        if poly is not None and below:  # √(1 + e^-2x) is e^-x √(e^2x + 1), and √(1 + x²/d²) is √(d² + x²)/|d|
             more = [(g, -p) for g, p in below.items()]
             bare = self.sqrt(self.field.ratio({monomial((*m, *more)): c for m, c in poly.items()}))
-            return self.field.times(Ratio(Fraction(1), monomial([(g, p / 2) for g, p in below.items()])), bare)
+            return self.field.times(Ratio(Fraction(1), monomial([self._root_of(g, p) for g, p in below.items()])), bare)
         if poly is None or any(p < 0 for m in poly for _, p in m):
             return self.function("sqrt_of", inner)
         return self.field.single(self.field.generator("sqrt", poly))
 
-    def _exponentials_below(self, poly: Polynomial) -> dict[int, Fraction]:
-        """The negative powers that all terms can be multiplied free of."""
+    def _below(self, poly: Polynomial) -> dict[int, Fraction]:
+        """The negative powers that all terms can be multiplied free of: those of variables are even."""
         found: dict[int, Fraction] = {}
         for m in poly:
             for g, p in m:
-                if p < 0 and self.field.generators[g].kind == "exp":
-                    found[g] = min(found.get(g, p), p)
+                kind = self.field.generators[g].kind
+                if p < 0 and (kind == "exp" or (kind == "variable" and p.denominator == 1)):
+                    found[g] = min(found.get(g, p), p if kind == "exp" else p - p % 2)
         return found
+
+    def _root_of(self, g: int, p: Fraction) -> tuple[int, Fraction]:
+        """The root of a power that :meth:`_below` found, as a generator and its power."""
+        if self.field.generators[g].kind == "exp":
+            return g, p / 2
+        return self.field.generator("abs", g), p / 2
 
     def _size(self, inner: Ratio) -> Ratio | None:
         """c·|x| of c²·x²."""

@@ -27,6 +27,8 @@ def divisible(out: Any, x: Any) -> Any:
 
 def divided_where(x: Any, y: Any, keep: Any) -> Any:
     """x / y, and 0 where ``keep`` does not hold."""
+    if getattr(keep, "shape", None) == () and keep:
+        return np.divide(x, y)
     return np.where(keep, x / np.where(keep, y, 1), 0)[()]
 
 

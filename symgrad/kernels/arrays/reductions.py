@@ -204,6 +204,10 @@ def sum_of_squares(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def norm(x: Any, p: float, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The vector p-norm over the axes ``dim``."""
+    if p == 2 and x.ndim == 1 and x.size <= 1024 and x.dtype.char == "d" and dim and not keepdim:
+        total = np.vdot(x, x)  # of few numbers, calls cost more than arithmetic
+        if 2.2250738585072014e-308 <= total < np.inf:
+            return np.sqrt(total)
     if p == 1:
         return sum_inside(np.abs(x), dim, keepdim)
     if p == math.inf:

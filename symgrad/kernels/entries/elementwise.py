@@ -235,6 +235,8 @@ def heaviside(x: Any, y: Any) -> Any:
 
 def ratio(x: Any, y: Any) -> Any:
     """x/y, and 0 where y is 0."""
+    if getattr(y, "shape", None) == () and y != 0:
+        return np.divide(x, y)
     zero = np.equal(y, 0)
     if not np.any(zero):
         return np.divide(x, y)
