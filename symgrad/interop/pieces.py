@@ -27,7 +27,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     right = fp[-1] if right is None else right
     if len(xp) == 1:
         return front_of("where")(x < first, left, front_of("where")(x > last, right, fp[0]))
-    k = front_of("clamp")(front_of("searchsorted")(xp.detach(), x.detach(), right=True) - 1, 0, len(xp) - 2)
+    k = front_of("clamp")(front_of("searchsorted")(xp, x, right=True) - 1, 0, len(xp) - 2)
     slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
     inside = slope * (x - xp[k]) + fp[k]
     # The last point itself, where the piece to its left could round.
@@ -39,7 +39,7 @@ def _around(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """The points of one period in order, with a neighbour from the next on each side."""
     cat = front_of("cat")
     x, xp = x % period, xp % period
-    order = front_of("argsort")(xp.detach())
+    order = front_of("argsort")(xp)
     xp, fp = xp[order], fp[order]
     return x, cat([xp[-1:] - period, xp, xp[:1] + period]), cat([fp[-1:], fp, fp[:1]])
 

@@ -59,7 +59,10 @@ def argmode(x: Any, dim: int) -> Any:
     places = np.arange(row.shape[-1])
     length = places - np.maximum.accumulate(np.where(new, places, 0), -1)  # of its run, up to each entry
     last = np.argmax(length, -1)[..., None]  # of the first of the longest runs, in which places ascend
-    return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
+    place = np.take_along_axis(order, last, -1)
+    for k in np.argwhere(np.isnan(x).any(-1)):
+        place[tuple(k)] = argmode_beside_nan(x[tuple(k)])
+    return np.moveaxis(place, -1, dim)
 
 
 def argmode_beside_nan(row: Any) -> int:

@@ -41,11 +41,6 @@ def values_of(x: Any) -> Any:
     return np.asarray(still(x) if apart else x)
 
 
-def apart(x: Any) -> Any:
-    """``x`` with its derivative 0, as an array where no tracer follows it: what is computed of that costs no tape."""
-    return still(x) if getattr(x, "_watched", False) else values_of(x)
-
-
 def glanced(x: Any) -> Any:
     """The array of a tensor for a warning: nothing is computed by it, so a tracer need not hear of it."""
     return x._value if hasattr(x, "_watched") else getattr(still(x), "_value", x)

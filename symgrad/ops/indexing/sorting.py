@@ -69,6 +69,13 @@ argkth_op = _order(
     k=2,
     samples=sampling.along(k=2),
 )
+argmode_op = _order(
+    "argmode",
+    kernels.argmode,
+    "The place of the commonest entry of an axis, which stays with size 1: the last of those, of the smallest on ties.",
+    infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim + 1 :]),
+    samples=sampling.along(),
+)
 argtop_op = _order(
     "argtop",
     kernels.argtop,
@@ -254,11 +261,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Named:
         if 0 not in shape_of(input):
             raise refusal("mode", "", input.dtype)
         _refuse_history("mode", input)
-    values = np.moveaxis(values_of(input), axis, -1)
-    place = kernels.argmode(values, -1)
-    for row in np.argwhere(np.isnan(values).any(-1)):
-        place[tuple(row)] = kernels.argmode_beside_nan(values[tuple(row)])
-    return _at("mode", input, np.moveaxis(place, -1, axis), axis, keepdim)
+    return _at("mode", input, argmode_op(input, dim=axis), axis, keepdim)
 
 
 # ------------------------------------------------------------------------------------------ quantiles

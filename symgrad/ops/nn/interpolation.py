@@ -16,7 +16,6 @@ from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
 from symgrad.op import fixed_length, folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import apart
 from symgrad.ops.elementwise.floats import fmod, rounded
 from symgrad.ops.elementwise.select import clamp, isinf, isnan, where
 from symgrad.ops.elementwise.smooth import floor
@@ -234,16 +233,15 @@ def _reflected(x: Any, low: float, high: float) -> Any:
 
 
 def _clipped(x: Any, size: int) -> Any:
-    plain = apart(x)
     # Outside it is the nearest end, and nan is at the first place.
-    return where((plain > 0) & (plain < size - 1), x, where(plain >= size - 1, size - 1, 0))
+    return where((x > 0) & (x < size - 1), x, where(x >= size - 1, size - 1, 0))
 
 
 def _in_pixels(x: Any, size: int, padding: str, align: bool) -> Any:
     """Grid coordinates in [-1, 1] as places in an axis, brought inside as the padding mode says."""
     place = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
     if padding == "zeros":  # what is far away is outside all the same, and weights have to be numbers
-        place = where(isinf(apart(place)), clamp(apart(place), -9, size + 9), place)
+        place = where(isinf(place), clamp(place, -9, size + 9), place)
     return _brought_inside(place, size, padding, align)
 
 
@@ -327,8 +325,8 @@ def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any
     places = [_in_pixels(p, n, padding, align) for p, n in zip(points, sizes, strict=True)]
     if mode == "nearest":
         slope = 0 * floor(where(isnan(places[0]), 0, places[0]))  # the grid's gradient is zero, not absent
-        return _read(input, [rounded(apart(p)) for p in places]) + unsqueeze(slope, 1)
-    lows = [floor(apart(p)) for p in places]
+        return _read(input, [rounded(p) for p in places]) + unsqueeze(slope, 1)
+    lows = [floor(p) for p in places]
     return _mixed(
         input,
         [(low, low + 1) for low in lows],
@@ -347,7 +345,7 @@ def _mixed(x: Any, places: Sequence[Sequence[Any]], weights: Sequence[Sequence[A
 def _sampled_cubic(x: Any, points: Sequence[Any], padding: str, align: bool) -> Any:
     sizes = shape_of(x)[2:]
     places = [_in_pixels(p, n, "zeros", align) for p, n in zip(points, sizes, strict=True)]
-    lows = [floor(apart(p)) for p in places]
+    lows = [floor(p) for p in places]
     weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
     rows, columns = (
         [_brought_inside(low + k - 1, n, padding, align) for k in range(4)] for low, n in zip(lows, sizes, strict=True)
