@@ -408,6 +408,11 @@ class Op:
         """Whether a gradient can flow to input ``i``."""
         return callable(self.vjps) or (i < len(self.vjps) and self.vjps[i] is not None)
 
+    def moves(self, i: int) -> bool:
+        """Whether a tangent of input ``i`` goes on: where a gradient can flow, and through what no graph records."""
+        rules = self.jvps
+        return self.differentiable(i) or (isinstance(rules, tuple) and i < len(rules) and rules[i] is not None)
+
     def still(self, i: int) -> bool:
         """Whether the result stands still wherever input ``i`` moves to, as that of ``floor`` does."""
         rules = self.jvps

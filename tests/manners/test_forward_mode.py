@@ -322,3 +322,37 @@ def test_linear_maps_are_differentiated_by_what_they_take(t):
     assert not push(x.detach()).requires_grad
     with t.no_grad():
         assert not push(x).requires_grad
+
+
+def squared_without_grad(t, q):
+    with t.no_grad():
+        v = q * q
+    return v.sin() * q
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad", "inference_mode"])
+def test_tangents_pass_mapped_functions_whatever_is_recorded(t, mode):
+    """Forward mode asks for no graph: what is computed without one moves all the same, also of a batch."""
+
+    def f(q):
+        return squared_without_grad(t, q)
+
+    x = t.tensor([[0.97, 1.18], [-0.5, 0.57]], dtype=t.float64)
+    slope = (2 * x * x * (x * x).cos() + (x * x).sin()) * x
+    alone = (x * x).sin()  # reverse mode takes what was computed without grad for a constant
+    with getattr(t, mode)():
+        pushed = [
+            t.func.jvp(f, (x,), (x,))[1],
+            t.func.jvp(t.func.vmap(f), (x,), (x,))[1],
+            t.func.vmap(lambda q: t.func.jvp(f, (q,), (q,))[1])(x),
+            t.func.jvp(t.func.vmap(t.func.vmap(f)), (x,), (x,))[1],
+        ]
+        rows = t.func.jacfwd(t.func.vmap(f))(x).sum((2, 3))
+        pulled = t.func.vmap(t.func.grad(lambda q: f(q).sum()))(x)
+        of_gradient = t.func.jvp(t.func.vmap(t.func.grad(lambda q: (q**3).sum())), (x,), (x,))[1]
+    for found in pushed:
+        assert (found - slope).abs().max() < 1e-12
+    assert (rows - slope / x).abs().max() < 1e-12
+    assert (pulled - alone).abs().max() < 1e-12
+    assert (of_gradient - 6 * x * x).abs().max() < 1e-12

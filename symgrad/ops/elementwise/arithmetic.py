@@ -571,6 +571,7 @@ unrecorded: Op = elementwise(
     c="{0}",
     doc="What is computed without grad, for a tracer: a constant, in memory that belongs to nobody else.",
 )
+unrecorded.jvps = (lambda t, out, x: t,)  # forward mode follows what no graph records
 
 
 clone: Op = elementwise(

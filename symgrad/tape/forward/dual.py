@@ -299,7 +299,7 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     total = None if known is None else parts(histories.moved_otherwise(op, known), tag)[1]
     branch, still = None, False
     for i, (_, tangent) in enumerate(pairs if total is None else ()):
-        if tangent is not None and op.differentiable(i):
+        if tangent is not None and op.moves(i):
             if _stands(op, i, args[i]):
                 still = True
                 continue
