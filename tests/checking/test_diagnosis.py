@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symgrad import special
+from symgrad import linalg, special
 from symgrad.check import check
 
 RNG = np.random.default_rng(5)
@@ -307,3 +307,63 @@ def test_values_of_waves_are_no_arguments_of_real_functions():
     report = check(f, grad, RNG.normal(size=3), mend=False)
     assert not report.ok
     assert report.diagnosis is not None
+
+
+Z, T, c = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 3)), RNG.normal(size=3)
+A, v = 0.5 * RNG.normal(size=(3, 3)), RNG.normal(size=3)
+
+
+def biased(c):
+    return ((np.tanh(Z + c) - T) ** 2).mean()
+
+
+def biased_gradient(c, rows):
+    H = np.tanh(Z + c)
+    return (2 * (H - T) * (1 - H**2) / T.size)[rows]
+
+
+def weighed(W):
+    return ((X @ W - T) ** 2).sum() / 2
+
+
+@pytest.mark.parametrize(
+    ("f", "gradient", "x", "said"),
+    [
+        (biased, lambda c: biased_gradient(c, 0), c, "through the first entry of"),
+        (biased, lambda c: biased_gradient(c, -1), c, "through the last entry of"),
+        (
+            weighed,
+            lambda W: np.outer(X[0], X[0] @ W - T[0]),
+            RNG.normal(size=(4, 3)),
+            "first entry of X @ W along axis 0",
+        ),
+    ],
+    ids=["first", "last", "weights"],
+)
+def test_a_row_of_a_batch_for_the_sum_over_all(f, gradient, x, said):
+    report = check(f, gradient, x)
+    assert not report.ok
+    assert report.diagnosis.kind == "missing sum"
+    assert said in report.diagnosis.sentence
+
+
+def exponential(A):
+    return v @ linalg.matrix_exp(A) @ v
+
+
+def exponential_gradient(A, how):
+    (w, P), G = np.linalg.eig(A), np.outer(v, v)
+    E = np.real(P @ np.diag(np.exp(w)) @ np.linalg.inv(P)).T
+    return {"left": E @ G, "right": G @ E, "both": (E @ G + G @ E) / 2}[how]
+
+
+@pytest.mark.parametrize(("how", "said"), [("left", "f'(A)ᵀ G,"), ("right", ": G f'(A)ᵀ,"), ("both", "f'(A)ᵀ)/2")])
+def test_functions_of_matrices_are_no_functions_of_numbers(how, said):
+    """d e^A is no e^A dA."""
+    report = check(exponential, lambda A: exponential_gradient(A, how), A)
+    assert report.diagnosis.kind == "function of a matrix"
+    assert said in report.diagnosis.sentence
+    inverse = check(
+        lambda A: v @ np.linalg.inv(A) @ v, lambda A: -np.linalg.inv(A @ A).T @ np.outer(v, v), A + 2 * np.eye(3)
+    )
+    assert inverse.diagnosis.kind == "function of a matrix"

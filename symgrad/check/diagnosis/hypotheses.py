@@ -24,6 +24,7 @@ from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_fact
 from symgrad.check.diagnosis.rounds import rounds_mixed_up
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
+from symgrad.check.diagnosis.shortcuts import as_of_numbers, one_row
 from symgrad.check.diagnosis.variants import overwritten, two_parts, variant
 from symgrad.check.diagnosis.windows import (
     parts_overwritten,
@@ -510,6 +511,8 @@ _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
     _elsewhere,
     rounds_scaled,
     variant,
+    one_row,
+    as_of_numbers,
     other_function,
     _permuted,
     rounds_mixed_up,
