@@ -13,6 +13,7 @@ from symgrad.compiler.trace import trace
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.derive import gradient, jacobian
+from symgrad.formula.printing.latex import latex
 from symgrad.formula.term import Term, count, evaluate, number, symbol
 from symgrad.op import lookup
 from tests.formulas.roundtrip import sizes_of
@@ -455,3 +456,17 @@ def test_matrices_of_one_entry_have_formulas(name, derivative):
             # A constant, as the gradient of softmax of one entry is, has no v that tells its size.
             found = evaluate(canonical(term), {"v": given}, sizes_of(term, np.asarray(wanted)))
         np.testing.assert_allclose(np.broadcast_to(found, wanted.shape), wanted, rtol=1e-8, atol=1e-10)
+
+
+def test_products_entry_by_entry_are_not_transposed_as_a_whole():
+    """Aᵀ ⊙ X was (A ⊙ Xᵀ)ᵀ."""
+    A, X, B = (symbol(name, ("n", "n")) for name in "AXB")
+    for term, printed in (
+        (A.T * X, r"A^{\top} \odot X"),
+        ((A * X.T).T @ B, r"\left(A^{\top} \odot X\right) B"),
+        (2 * X * A.T, r"2 X \odot A^{\top}"),
+        (X * A.T * B, r"A^{\top} \odot X \odot B"),
+    ):
+        assert latex(term) == printed
+        values = {name: np.random.default_rng(k).normal(size=(3, 3)) for k, name in enumerate("AXB")}
+        np.testing.assert_allclose(evaluate(canonical(term), values), evaluate(term, values), rtol=1e-12)

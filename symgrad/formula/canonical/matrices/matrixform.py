@@ -320,11 +320,12 @@ class Graph:
         for k, e in enumerate(self.edges):
             same = [x for x in self.edges[k + 1 :] if {x.a, x.b} == {e.a, e.b}]
             if same:
-                chains = [e.chain, *(self.chain(x, e.a) for x in same)]
+                start, stop = (e.b, e.a) if self.edges_before(e.b, e.a) else (e.a, e.b)
+                chains = [self.chain(x, start) for x in (e, *same)]
                 back = [self.layout.reverse(c) for c in chains]
                 flip = _turns(back, 1) < _turns(chains, 0)
                 parts = [(self.layout.chain_term(c), 1) for c in (back if flip else chains)]
-                merged = Edge(e.a, e.b, (self.layout.link(region(parts), flip),))
+                merged = Edge(start, stop, (self.layout.link(region(parts), flip),))
                 self.edges = [merged if x is e else x for x in self.edges if x not in same]
                 return True
         return False
