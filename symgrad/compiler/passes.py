@@ -110,7 +110,8 @@ def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
     """a · (1/b) is a/b, with one rounding less; (A · v) · u is A · (v · u) where v and u are smaller than A.
 
-    And two choices by one condition are one, and a/n ± b/n is (a ± b)/n for a size n.
+    A multiple of (x/y)/y, as slopes of quotients are, is divided last.  Two choices by one condition are one, and
+    a/n ± b/n is (a ± b)/n for a size n.
     """
     if term.op.name == "add" and (chosen := merged.choices(term, args)) is not None:
         return chosen
@@ -130,6 +131,9 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
                     factor = _regrouped(make(a.op, (v, u), {}, small, dtype), (v, u))
                     return make(a.op, (big, factor), {}, term.shape, term.dtype)
         for a, b in (args, args[::-1]):
+            if b.op.name == "div" and a.fits(term) and b.fits(term) and _is_by_square(b):
+                over = make(term.op, (a, b.args[0]), {}, term.shape, term.dtype)
+                return make(b.op, (_regrouped(over, over.args), b.args[1]), {}, term.shape, term.dtype)
             if (
                 b.op.name == "div"
                 and b.args[0].number == 1
@@ -138,6 +142,13 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
             ):
                 return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
     return _rebuilt(term, args)
+
+
+def _is_by_square(term: Term) -> bool:
+    """Whether a quotient is (x/y)/y, which leaves the range of numbers before its multiples do."""
+    x, y = term.args
+    x = x.args[0] if x.op.name == "neg" else x
+    return x.op.name == "div" and x.args[1] is y and x.fits(term)
 
 
 def _as_precise(dtype: Any, like: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
-from symgrad.formula.accurate.probing import NORMAL, has_gaps, is_narrower, loses, lost_ends
+from symgrad.formula.accurate.probing import NORMAL, SINGLE, has_gaps, is_narrower, loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, respelled, unspread
@@ -81,7 +81,7 @@ def accurate(
                 if part.known:
                     done = _computed(part, readers, found, roots) if derived else 0
                     own = _functions(part.terms) - done if done else None
-                    written = _written(part.scalar(), part.price(readers), own, part.bounds())
+                    written = _written(part.scalar(), part.price(readers), own, part.bounds(), _is_single(term))
                 if written is not None:
                     found[term] = part, written
                     if first:
@@ -280,14 +280,18 @@ def _polynomial(term: Term) -> bool:
 _ADDING = {"add", "sub", "neg", "mul", "square"} | SLOPES
 
 
-def _algebraic(scalar: Term) -> bool:
-    """Whether a formula consists of powers and roots."""
+def _algebraic(scalar: Term, kinds: Collection[str] = ("variable", "constant", "abs", "sqrt")) -> bool:
+    """Whether a formula consists of powers and roots, as generators of these ``kinds`` are."""
     reader = Reader(False)
     try:
         reader(scalar)
     except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
         return False
-    return all(g.kind in ("variable", "constant", "abs", "sqrt") for g in reader.field.generators)
+    return all(g.kind in kinds for g in reader.field.generators)
+
+
+_ROOTS = ("variable", "constant", "abs", "sqrt", "sqrt_of", "sum", "ratio")
+"""Kinds of generators that are powers and roots, of whatever is made of such."""
 
 
 def _computed(part: Part, readers: Mapping[Term, Sequence[Term]], found: Container[Term], roots: Sequence[Term]) -> int:
@@ -349,12 +353,20 @@ def _degree(scalar: Term, variable: Term) -> int | None:
     return degree[scalar]
 
 
-def _ordinary(scalar: Term) -> Term:
-    """Whether the largest variable is neither huge nor tiny; tangents, in which a formula is linear, may be."""
+def _is_single(term: Term) -> bool:
+    """Whether a term is computed in single precision, as half precision is, too."""
+    return term.dtype is not None and term.dtype.itemsize <= 4
+
+
+def _ordinary(scalar: Term, most: float) -> Term:
+    """Whether the largest variable is not beyond ``most``, or its reciprocal.
+
+    Tangents, in which a formula is linear, may be.
+    """
     every = _variables(scalar)
     sized = [x for x in every if _degree(scalar, x) not in (0, 1)] or every
     largest = functools.reduce(lookup("maximum"), [lookup("abs")(x) for x in sized])
-    ends = lookup("gt")(largest, number(1 / NORMAL)), lookup("lt")(largest, number(NORMAL))
+    ends = lookup("gt")(largest, number(1 / most)), lookup("lt")(largest, number(most))
     return lookup("logical_and")(*ends)  # type: ignore[no-any-return]
 
 
@@ -384,20 +396,24 @@ def _multiplied_in(factor: Term, term: Term) -> Term:
 
 @functools.lru_cache(maxsize=512)
 def _written(
-    scalar: Term, price: int, functions: int | None = None, bounds: tuple[tuple[str, float, float], ...] = ()
+    scalar: Term,
+    price: int,
+    functions: int | None = None,
+    bounds: tuple[tuple[str, float, float], ...] = (),
+    single: bool = False,
 ) -> Term | None:
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
 
     ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
-    there are such; ``bounds``: variables that stay in an interval.  What it is a multiple of, as a tangent is of that
-    along which it moves, is set apart, since functions of one variable have more spellings.  Powers have not, and
-    1/m³ may leave the range of numbers where s/m³ does not.
+    there are such; ``bounds``: variables that stay in an interval; ``single``: it is for single precision.  What
+    it is a multiple of, as a tangent is of that along which it moves, is set apart, since functions of one variable
+    have more spellings.  Powers have not, and 1/m³ may leave the range of numbers where s/m³ does not.
     """
     factor = next((x for x in _variables(scalar) if _multiple(scalar, x)), None)
     if factor is not None and not all(_multiplies(t) for t in postorder([scalar])):
         rest = substitute([scalar], {factor: number(1)})[0]
         others = tuple(bound for bound in bounds if bound[0] != factor.name)
-        apart = _written(rest, price, functions, others) if _variables(rest) else None
+        apart = _written(rest, price, functions, others, single) if _variables(rest) else None
         if apart is not None:
             return _multiplied_in(factor, apart)
     for expands in (True, False):
@@ -406,8 +422,8 @@ def _written(
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
                 found = other if _nearer(scalar, other, price, functions, bounds) else found
-            if _algebraic(scalar) and is_narrower(scalar, found, bounds):
-                held: Any = _ordinary(scalar)
+            if _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single):
+                held: Any = _ordinary(scalar, SINGLE if single else NORMAL)
             else:
                 ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
                 held = functools.reduce(lookup("logical_and"), ends) if ends else None

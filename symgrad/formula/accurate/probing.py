@@ -24,8 +24,12 @@ NEAR = 100.0
 """Numbers of the formula beyond this are places where a variable may be close to them."""
 HOLE = 1e-6
 """Two spellings farther apart where a variable is 0 are not equal there."""
+ROUGH = 1e-2
+"""Two spellings farther apart in single precision do not differ by their roundings alone."""
 NORMAL = 1e30
 """Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
+SINGLE = 1e4
+"""The same in single precision, where powers of them are to stay in the range of numbers."""
 
 ALIKE = 256
 """Two spellings so many roundings apart are as good as each other."""
@@ -33,7 +37,6 @@ NEARLY = 8
 """Beyond them, one that is off by so many times as much as the other is worse."""
 
 _TINY = 5e-324
-_NORMAL = 2.3e-308
 _SIZES = [10.0**k for k in (-310, -200, -90, -30, -12, -6, -3, 6, 12, 30, 90, 160, 300)]
 _SIZES += [0.11, 0.27, 0.4999, 0.5001, 0.73, 0.9, 0.9999, 1.0001, 1.9, 3.3, 7.7, 17.0, 21.9, 26.3, 29.0, 41.0]
 _SIZES += [101.0, 361.0, 710.2, 720.0, 1.5e308]
@@ -264,22 +267,29 @@ def _oversteps(rows: Sequence[Term], names: Sequence[str]) -> bool:
     return any(_has_complex_value(rows[0], {n: v[[k]] for n, v in values.items()}) for k in np.flatnonzero(beyond))
 
 
-_ONE_SIZE = np.array([10.0**k for k in (-150, -100, -60, 60, 100, 150)])
 _UNEVEN = np.array([0.37, -0.61, 1.7, -2.3, 0.9, -0.2, 3.1])
+_ONE_SIZE = {False: (60, 100, 150), True: (6, 9, 12, 15, 18)}
+"""Of what powers of ten and their reciprocals all variables are at once: in double precision, and in single."""
 
 
-def is_narrower(scalar: Term, better: Term, bounds: Sequence[tuple[str, float, float]] = ()) -> bool:
+def is_narrower(
+    scalar: Term, better: Term, bounds: Sequence[tuple[str, float, float]] = (), single: bool = False
+) -> bool:
     """Whether ``better`` leaves the range of numbers where all variables are of one size and the formula does not.
 
-    So quotients of polynomials of fifth degree do at 1e80.
+    So quotients of polynomials of fifth degree do at 1e80, and at 1e9 in single precision.
     """
+    dtype = np.float32 if single else np.float64
     marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
-    columns = [np.multiply.outer(_ONE_SIZE, np.roll(_UNEVEN, -k)).ravel() for k in range(len(marks))]
+    sizes = np.array([10.0 ** (sign * k) for k in _ONE_SIZE[single] for sign in (1, -1)])
+    columns = [np.multiply.outer(sizes, np.roll(_UNEVEN, -k)).ravel() for k in range(len(marks))]
     values = _inside(dict(zip([str(mark.name) for mark in marks], columns, strict=True)), bounds)
+    values = {name: row.astype(dtype) for name, row in values.items()}
     with np.errstate(all="ignore"):
         plain, other = (np.broadcast_to(evaluate(t, values), columns[0].shape) for t in rows)
-        off = np.isfinite(plain) & (np.abs(plain) > _NORMAL) & ~(np.abs(other - plain) <= HOLE * np.abs(plain))
+        alike = np.abs(other - plain) <= (ROUGH if single else HOLE) * np.abs(plain)
+        off = np.isfinite(plain) & (np.abs(plain) > float(np.finfo(dtype).tiny)) & ~alike
     return any(
         _vote((scalar, better), {name: row[k] for name, row in values.items()}, plain[k], other[k]) == -1
         for k in np.flatnonzero(off)[:WITNESSES]
