@@ -162,3 +162,21 @@ def test_what_stands_at_one_place_among_zeros_is_one_block():
         np.testing.assert_allclose(found.evaluate(U=U, a=0.7), sg.func.grad(springs)(U, 0.7).numpy(), rtol=1e-12)
     back = sg.formula(lambda x, a, b: a * (x[1:] ** 3).sum() - b * (x[1:-1] ** 2).sum(), RNG.normal(size=5), 1.5, 2.5)
     assert back.latex().count("bmatrix") == 0
+
+
+def simpson(x):
+    return (x[0] + 4 * x[1:-1:2].sum() + 2 * x[2:-1:2].sum() + x[-1]) / 3
+
+
+def test_rows_of_the_identity_that_are_added_up_tell_how_many_they_are():
+    r"""The gradient of Simpson's rule had \mathbf{1}_{len(range(n)[1:-1:2])}, which nobody reads."""
+    found = sg.formula(simpson, RNG.normal(size=7), wrt="x")
+    ones = r"\left(I_{n}\right)_{[%s:-1:2]}^{\top} \mathbf{1}"
+    assert found.latex() == (
+        rf"\frac{{1}}{{3}} \left(\mathbf{{e}}_{{n,0}} + 4 {ones % 1} + 2 {ones % 2} + \mathbf{{e}}_{{n,n - 1}}\right)"
+    )
+    for n in (2, 5, 8):
+        x = RNG.normal(size=n)
+        want = sg.func.grad(simpson)(x).numpy()
+        for term in readings(found.term, found.symbols).values():
+            np.testing.assert_allclose(evaluate(term, {"x": x}, {"n": n}), want)

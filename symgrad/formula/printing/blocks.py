@@ -179,9 +179,10 @@ def _placed(w: Writer, t: Term) -> Piece | None:
     x = t.args[0]
     if len(cut) != 1:
         return None if index.holes or not all(isinstance(p, slice) for p in parts) else _placed_twice(w, t, parts)
-    if kind_of(x.shape) not in "cm" or 1 in x.shape or x.ndim != t.ndim or w.open[x]:
-        return None
     ends = _zeros_around(parts[cut[0]], t.shape[cut[0]])
+    told = not w.open[x] or (ends is None and x.ndim == 1)  # ones are as many as there are rows of the identity
+    if kind_of(x.shape) not in "cm" or 1 in x.shape or x.ndim != t.ndim or not told:
+        return None
     if ends is not None:
         cells = _cells(w, x) or [[]]
         if min(len(cells), len(cells[0])) > 1:
