@@ -165,3 +165,21 @@ def test_derivatives_of_high_orders_have_no_like_terms(name):
     for x in (0.3, 0.7, 1.9):
         want = nth(f, n)(sg.tensor(x, dtype=sg.float64)).item()
         np.testing.assert_allclose(evaluate(read, {"x": np.float64(x)}), want, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x: sg.log(sg.tan(x)), r"\frac{2}{\sin\left(2 x\right)}"),
+        (lambda x: 3 * sg.log(sg.tan(x / 2)), r"\frac{3}{\sin\left(x\right)}"),
+        (lambda x: 1 / sg.tan(x), r"-\frac{1}{\sin^{2}\left(x\right)}"),
+        (lambda x: sg.tan(x) ** 2, r"2 \tan\left(x\right) \left(1 + \tan^{2}\left(x\right)\right)"),
+    ],
+)
+def test_slopes_of_logarithms_of_tangents_are_cosecants(f, text):
+    """(1 + tan²x)/tan x."""
+    found = sg.formula(f, 0.4, wrt="x")
+    assert found.latex() == text
+    want = sg.func.grad(f)(sg.tensor(0.9, dtype=sg.float64)).item()
+    read = from_latex(found.latex(), found.symbols)
+    np.testing.assert_allclose(evaluate(read, {"x": np.float64(0.9)}), want, rtol=1e-12)

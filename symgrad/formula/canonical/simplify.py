@@ -62,7 +62,7 @@ from symgrad.formula.canonical.normal import (
 from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.scalars.collecting import shortest
-from symgrad.formula.canonical.scalars.identities import doubled_angle
+from symgrad.formula.canonical.scalars.identities import cotangents, doubled_angle
 from symgrad.formula.canonical.scalars.numerals import exact_root, read_number
 from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.scalars.rational import in_lowest_terms
@@ -229,7 +229,7 @@ class Canonicaliser:
             inner = self.product(form.restricted(axes))
             return self.term(Form([inner], inner_shape(form, axes)).spread(axes, form.shape))
         form = self.settled(stacked(form, self))
-        form = Form([doubled_angle(p, self) for p in form.terms], form.shape)
+        form = Form([doubled_angle(cotangents(p, self), self) for p in form.terms], form.shape)
         return self._sum_term(form) if len(form.terms) > 1 else self.plain_term(form)
 
     def settled(self, form: Form, beside: bool = False) -> Form:

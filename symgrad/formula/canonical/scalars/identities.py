@@ -189,6 +189,35 @@ def _same_argument(f: Factor, p: Product, g: Factor, q: Product) -> bool:
     return f.base.args[0] is g.base.args[0] and places[0] == places[1]
 
 
+def cotangents(p: Product, run: Canonicaliser) -> Product:
+    """(1 + tan²u)/tan u = 2/sin 2u and (1 + tan²u)/tan²u = 1/sin²u, wherever tan u is a number."""
+    for f in p.factors if p.elementwise else ():
+        if f.base.op.name != "tan" or f.power not in (-1, -2) or f.base not in run.arguments:
+            continue
+        for g in p.factors:
+            inside = run.insides.get(g.base) if g.power == 1 and g.labels == f.labels else None
+            if inside is None or not _is_squared_secant(inside, f):
+                continue
+            times, power = (2, -1) if f.power == -1 else (1, -2)
+            u = run.arguments[f.base][0].scaled(times)
+            (made,) = run.power(run.elementwise(lookup("sin"), [u], {}, f.base.shape), power).scaled(times).terms
+            names = dict(zip(made.out, f.labels, strict=True))
+            new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
+            rest = [h for h in p.factors if h is not f and h is not g]
+            return Product(Fraction(p.coef) * made.coef, [*rest, *new], p.out, p.decimal)
+    return p
+
+
+def _is_squared_secant(inside: Form, f: Factor) -> bool:
+    """Whether a sum is 1 + tan²u, for a factor tan u."""
+    if len(inside.terms) != 2 or any(q.coef != 1 for q in inside.terms):
+        return False
+    one, square = inside.terms if inside.terms[0].constant else inside.terms[::-1]
+    found = square.factors[0] if len(square.factors) == 1 else None
+    same = found is not None and found.base is f.base and found.power == 2 and square.elementwise
+    return same and one.constant
+
+
 _DOUBLED = {"sin": "cos", "sinh": "cosh"}
 
 
