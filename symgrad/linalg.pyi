@@ -40,6 +40,12 @@ def inv(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse of square matrices.  Raises ``ShapeError`` unless the last two axes are square."""
 def inv_ex(A: Operand, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_inv_ex:
     """The inverse, and an integer: 0 where it exists, else the number of the first pivot that is 0, beside nan."""
+def ldl_factor(A: Operand, *, hermitian: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_ldl_factor:
+    """L and D in one array, and LAPACK's pivots: P L D Lᵀ Pᵀ = A, or with Lᴴ for ``hermitian``."""
+def ldl_factor_ex(A: Operand, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_ldl_factor_ex:
+    """``ldl_factor`` and the number of the first pivot that is 0, or 0 where none is; ``check_errors`` raises then."""
+def ldl_solve(LD: Operand, pivots: Operand, B: Operand, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A X = B from the results of ``ldl_factor``."""
 def logm(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """The principal logarithm of square matrices (the last two axes): ``matrix_exp(logm(A))`` is A."""
 def lstsq(A: Operand, b: Operand, rcond: float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None) -> return_types.linalg_lstsq:

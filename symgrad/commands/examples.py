@@ -119,6 +119,7 @@ _CALLS = """
 [[1.0], [2.0]], [[2.0, 1.0], [0.5, 2.5]], sg.arange(1, 3, dtype=sg.int32) : lu_solve
 [[2.0, 1.0], [0.5, 2.5]], sg.arange(1, 3, dtype=sg.int32) : lu_unpack
 [[2.0, 1.0], [0.5, 2.5]], sg.arange(1, 3, dtype=sg.int32), [[1.0], [2.0]] : linalg.lu_solve
+[[2.0, 0.0], [0.5, 2.5]], sg.arange(1, 3, dtype=sg.int32), [[1.0], [2.0]] : ldl_solve
 [[2.0, 1.0], [0.0, 3.0]], [[1.0], [2.0]], upper=True : solve_triangular
 [[2.0, 1.0], [0.5, 2.5]], [1.5, 0.0] : householder_product orgqr
 [[2.0, 1.0], [0.5, 2.5]], [1.5, 0.0], [[1.0], [2.0]] : ormqr

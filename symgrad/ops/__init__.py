@@ -34,6 +34,7 @@ from symgrad.ops.linalg import (
     matrices,
     matrix_functions,
     spectral,
+    symmetric,
     systems,
     triangular,
 )

@@ -20,6 +20,8 @@ _FIELDS = {
     "a tau": "geqrf",
     "LU pivots": "linalg_lu_factor",
     "LU pivots info": "linalg_lu_factor_ex",
+    "LD pivots": "linalg_ldl_factor",
+    "LD pivots info": "linalg_ldl_factor_ex",
     "L info": "linalg_cholesky_ex",
     "inverse info": "linalg_inv_ex",
     "result info": "linalg_solve_ex",
