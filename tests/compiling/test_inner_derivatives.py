@@ -270,3 +270,21 @@ def test_an_example_that_overflows_leaves_the_second_derivative_short():
             program = sg.compile(derived, x, v)
             np.testing.assert_allclose(program(x, v), wanted, rtol=1e-8)
         assert len(next(iter(program.programs)).splitlines()) < 40
+
+
+def test_second_derivatives_of_mixtures_far_out():
+    """They are read where like terms are one, and were too long for it otherwise: nan from 40 deviations on."""
+
+    def likelihood(x):
+        return sg.log(0.3 * sg.exp(-((x - 1) ** 2) / 2) + 0.7 * sg.exp(-((x + 1) ** 2) / 2)).sum()
+
+    slope = sg.func.grad(likelihood)
+    x = np.array([100.0, -100.0, 0.0, 1e6, 30.0, 0.7])
+    share = 1 / (1 + 7 / 3 * np.exp(-2 * x))
+    wanted = -1 + 4 * share * (1 - share)
+    for second in (
+        lambda x: sg.func.grad(lambda y: slope(y).sum())(x),
+        lambda x: sg.func.jvp(slope, (x,), (sg.ones_like(x),))[1],
+    ):
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(sg.compile(second)(x), wanted, rtol=1e-13)

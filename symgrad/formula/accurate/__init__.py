@@ -422,15 +422,24 @@ def _written(
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
                 found = other if _nearer(scalar, other, price, functions, bounds) else found
-            if _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single):
-                held: Any = _ordinary(scalar, SINGLE if single else NORMAL)
-            else:
-                ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
-                held = functools.reduce(lookup("logical_and"), ends) if ends else None
-            return found if held is None else lookup("where")(held, found, scalar)
+            return _where_held(scalar, found, bounds, single)
         if not reader.expanded:  # another reading would be the same
-            return None
+            break
+    if found is None:  # it is too long, unless like terms are one
+        found = rewritten(scalar, collects=True)[1]
+        if found is not None and _nearer(scalar, found, price, functions, bounds):
+            return _where_held(scalar, found, bounds, single)
     return None
+
+
+def _where_held(scalar: Term, found: Term, bounds: tuple[tuple[str, float, float], ...], single: bool) -> Term:
+    """A spelling, and the formula as it was written where that alone has a value: far out, and at infinities."""
+    if _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single):
+        held: Any = _ordinary(scalar, SINGLE if single else NORMAL)
+    else:
+        ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
+        held = functools.reduce(lookup("logical_and"), ends) if ends else None
+    return found if held is None else lookup("where")(held, found, scalar)
 
 
 def _nearer(
