@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.accurate.collecting import Horner
 
 FUNCTIONS = {
     "tanh": (sg.tanh, mpmath.tanh),
@@ -137,3 +138,16 @@ def test_derivatives_of_random_functions_are_those_that_are_run(seed):
         assert not np.any(np.isnan(got) & ~np.isnan(wanted)), (composed(seed), order, got, wanted)
         size = max(1.0, np.abs(wanted[ordinary]).max())
         np.testing.assert_allclose(got[ordinary], wanted[ordinary], 1e-8, 1e-11 * size, err_msg=composed(seed))
+
+
+def test_sums_that_stand_in_many_others_are_written_once(monkeypatch):
+    """The seventh derivative of silu took five seconds of set-up, and the eighth took fifty."""
+    written = []
+    write = Horner._generator
+    monkeypatch.setattr(Horner, "_generator", lambda self, g: written.append((self, g)) or write(self, g))
+    points = np.array([-2.0, 0.3, 0.7, 5.0])
+    got = sg.compile(derived(lambda x: x * sg.sigmoid(x), 7), points)(points)
+    assert len(written) == len(set(written))
+    with mpmath.workdps(60):
+        silu = [mpmath.taylor(lambda x: x / (1 + mpmath.exp(-x)), float(x), 7)[7] * mpmath.factorial(7) for x in points]
+    np.testing.assert_allclose(got, [float(v) for v in silu], rtol=1e-10)

@@ -152,6 +152,7 @@ class Horner:
     def __init__(self, field: Field):
         self.field = field
         self.plain = Writer(field)
+        self._bases: dict[int, Any] = {}
 
     def __call__(self, a: Ratio) -> Any:
         """The term of a ratio."""
@@ -168,6 +169,12 @@ class Horner:
         return self.plain.scaled(a.number, 1 / under if found is None else found / under)
 
     def _base(self, g: int) -> Any:
+        """The term of a generator, written once: sums of sums stand in many others."""
+        if g not in self._bases:
+            self._bases[g] = self._generator(g)
+        return self._bases[g]
+
+    def _generator(self, g: int) -> Any:
         made = self.field.generators[g]
         if made.kind == "sum":
             signs = [(Ratio(abs(a.number), a.monomial, a.factors), a.number < 0) for a in made.inner]
