@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -170,7 +169,7 @@ def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
         return Zeros(keep, a, lambda inner: where_op(condition, inner, 0), where_op)
     if c.op in EXCEPTING and outer.op is where_op:
         return outer._replace(inner=guard(outer.inner, keep))
-    both = keep & outer.keep
+    both = lookup("logical_and")(keep, outer.keep)
     if c.op in EXCEPTING:
         return Zeros(both, outer.inner, lambda inner: guard(inner, both), guard)
     return Zeros(both, outer.inner, lambda inner: where_op(both, inner, 0), where_op)
@@ -178,7 +177,7 @@ def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
 
 def _zeros_of_sum(total: Term, parts: Sequence[Zeros]) -> Zeros:
     """The zeros of a sum of cotangents that have zeros: where no part of it is anything."""
-    keep = functools.reduce(operator.or_, dict.fromkeys(part.keep for part in parts))
+    keep = functools.reduce(lookup("logical_or"), dict.fromkeys(part.keep for part in parts))
     if all(part.op is guard for part in parts):
         return Zeros(keep, total, lambda inner: guard(inner, keep), guard)
     return Zeros(keep, total, lambda inner: where_op(keep, inner, 0), where_op)

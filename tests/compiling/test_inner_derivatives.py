@@ -288,3 +288,18 @@ def test_second_derivatives_of_mixtures_far_out():
     ):
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(sg.compile(second)(x), wanted, rtol=1e-13)
+
+
+def test_halves_of_a_gradient_that_lost_entries():
+    """A gradient whose formula is a half of each entry raised TypeError: it was beside one that overflows."""
+
+    def bound(m, s):
+        return (sg.exp(2 * s) + m * m - 1 - 2 * s).sum() / 2
+
+    def product(m, s):
+        return sg.func.grad(lambda m, s: sum(g.sum() for g in sg.func.grad(bound, (0, 1))(m, s)), (0, 1))(m, s)
+
+    with np.errstate(all="ignore"):
+        by_m, by_s = sg.compile(product)(np.array([1.0, 1e3]), np.array([-400.0, 1.0]))
+    np.testing.assert_array_equal(by_m, [1.0, 1.0])
+    np.testing.assert_allclose(by_s, [0.0, 2 * np.exp(2)], rtol=1e-14, atol=1e-300)

@@ -304,3 +304,32 @@ def test_compiled_logarithms_of_shares_keep_their_digits(f, exact):
     with mpmath.workdps(60):
         want = [float(exact(mpmath.mpf(v))) for v in x]
     np.testing.assert_allclose(sg.compile(f, np.ones(7))(x), want, rtol=1e-13)
+
+
+@np.errstate(all="ignore")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_second_derivatives_beside_entries_that_were_lost():
+    """At 0, where the other spelling of a sum has a seam, they were 1 for 0.16 once another entry was far out."""
+
+    def likelihood(m, x):
+        return sg.log(0.3 * sg.exp(-((x - m[0]) ** 2) / 2) + 0.7 * sg.exp(-((x - m[1]) ** 2) / 2)).sum()
+
+    found = []
+    for row in ([0.0, 0.7], [0.0, 0.7, 100.0]):
+        m, x = (sg.tensor(np.array(a), requires_grad=True) for a in ([1.0, -1.0], row))
+        (by_m,) = sg.autograd.grad(likelihood(m, x), m, create_graph=True)
+        found.append(sg.autograd.grad(by_m.sum(), x)[0].numpy()[:2])
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+@np.errstate(all="ignore")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_hessians_of_mixtures_with_widths():
+    """TypeError: |: 'numpy.bool' and 'Term', where a branch is taken everywhere beside one that is not."""
+    x = np.array([100.0, -100.0, 0.0, 30.0, 0.7, 2.0])
+
+    def likelihood(m, s):
+        parts = [w * sg.exp(-(((x - m[k]) / s[k]) ** 2) / 2) / s[k] for k, w in enumerate((0.3, 0.7))]
+        return sg.log(parts[0] + parts[1]).sum()
+
+    assert sg.func.hessian(likelihood)(sg.tensor([1.0, -1.0]), sg.tensor([1.0, 2.0])).shape == (2, 2)

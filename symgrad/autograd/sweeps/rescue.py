@@ -13,6 +13,7 @@ import math
 import weakref
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -213,8 +214,8 @@ class _Program:
             if read and (later := _LATER.get()) is not None:
                 later.met = True
                 return known
-            spelled = evaluate(accurate([found])[0], values, sizes)
             # A formula is derived once more, where the seams of the other spelling may lie: x > 0, |x|.
+            spelled = evaluate(accurate([found], lost=True)[0], values, sizes)
             return where(isfinite(known), known, spelled) if read else spelled
         except SymgradError:
             return None
@@ -238,7 +239,8 @@ def _constants(root: Term, sizes: dict[str, int]) -> dict[Term, Any]:
             found[t] = eye(t.shape[0], dtype=t.dtype)
         elif t.op.name == "full" and t.shape:
             shape = tuple(size_value(s, sizes) for s in t.shape)
-            found[t] = full(shape, t.params["value"], dtype=t.dtype)
+            value = t.params["value"]
+            found[t] = full(shape, float(value) if isinstance(value, Fraction) else value, dtype=t.dtype)
     return found
 
 

@@ -33,6 +33,7 @@ def accurate(
     order: Sequence[Term] | None = None,
     derived: bool = False,
     first: bool = False,
+    lost: bool = False,
 ) -> list[Term]:
     """The terms with every elementwise part written so that it keeps its digits, where it would not.
 
@@ -44,7 +45,8 @@ def accurate(
     spelling with new functions in its place then has to be better at places where the value is, too.
 
     ``order``: the terms of the roots, where they are known; ``first``: no more than one part is written otherwise, for
-    those who ask whether there is any.
+    those who ask whether there is any; ``lost``: parts are written otherwise at the entries alone where they are no
+    numbers, for what is derived once more.
 
     >>> import numpy as np
     >>> from symgrad.formula.term import evaluate, symbol
@@ -93,7 +95,9 @@ def accurate(
         image[term] = _remade(term, tuple([image[a] for a in term.args]))
         if term in found:
             part, written = found[term]
-            image[term] = part.filled(written, image)
+            filled = part.filled(written, image)
+            raw = image[term]
+            image[term] = lookup("where")(lookup("isfinite")(raw), raw, filled) if lost else filled
     return [image[root] for root in roots]
 
 
