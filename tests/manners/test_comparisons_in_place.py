@@ -36,6 +36,9 @@ def test_both_operands_are_inputs_of_the_node(t, name):
         "MulBackward0",
         "AccumulateGrad",
     ]
+    whole = x * 2
+    getattr(whole, f"{name}_")(t.tensor(2))
+    assert [None if n is None else type(n).__name__ for n, _ in whole.grad_fn.next_functions] == ["MulBackward0", None]
     getattr(c, f"{name}_")(x)
     assert (c.requires_grad, c.is_leaf) == (True, False)
     (y + c).sum().backward()

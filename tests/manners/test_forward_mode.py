@@ -356,3 +356,55 @@ def test_tangents_pass_mapped_functions_whatever_is_recorded(t, mode):
     assert (rows - slope / x).abs().max() < 1e-12
     assert (pulled - alone).abs().max() < 1e-12
     assert (of_gradient - 6 * x * x).abs().max() < 1e-12
+
+
+def blended(v, a):
+    return v.lerp_(a, 0.5) + v
+
+
+def with_an_entry(v, a):
+    v.mul_(2)
+    v[0] = a[1]
+    return v
+
+
+def multiplied(v, a):
+    v.add_(1)
+    v.mul_(a)
+    v[:1].mul_(a[1:])
+    return v
+
+
+def copied(v, a):
+    return v.copy_(a * 2) + a
+
+
+@pytest.mark.parametrize(
+    ("change", "slopes"),
+    [
+        (blended, [[1, 0], [0, 1]]),
+        (with_an_entry, [[0, 1], [0, 0]]),
+        (multiplied, [[4, 2], [0, 3]]),
+        (copied, [[3, 0], [0, 3]]),
+    ],
+)
+def test_what_was_detached_in_place_moves_again(t, change, slopes):
+    """Changed by what moves along a tangent, it has a tangent."""
+
+    def f(a):
+        v = a.clone()
+        v.detach_()
+        return change(v, a)
+
+    x, d = t.tensor([1.0, 2.0], dtype=t.float64), t.tensor([0.5, 1.0], dtype=t.float64)
+    expected = [sum(s * m for s, m in zip(row, d.tolist(), strict=True)) for row in slopes]
+    assert t.func.jvp(f, (x,), (d,))[1].tolist() == expected
+    assert t.func.jacfwd(f)(x).tolist() == slopes
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        assert fw.unpack_dual(f(fw.make_dual(x, d))).tangent.tolist() == expected
+        still = fw.make_dual(x, d).clone()
+        still.detach_()
+        still.add_(1)
+        assert fw.unpack_dual(still).tangent is None
+        assert fw.unpack_dual(still * 2).tangent is None

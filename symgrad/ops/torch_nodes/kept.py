@@ -79,7 +79,20 @@ ANEW = frozenset((*_PLAIN_ANEW.split(), *(f"nn.functional.{n}" for n in _ANEW.sp
 """Functions of several ops whose derivative torch makes of their arguments, which it reads as they are by then."""
 
 _LOSSES = ("nn.functional.mse_loss", "nn.functional.smooth_l1_loss", "nn.functional.huber_loss")
-COMPUTING = ("dist", "addcmul", "addcdiv", "add", "sub", "subtract", "rsub", "div", "divide", *_LOSSES)
+_COMPARED = (
+    "eq_",
+    "ge_",
+    "greater_equal_",
+    "gt_",
+    "greater_",
+    "le_",
+    "less_equal_",
+    "lt_",
+    "less_",
+    "ne_",
+    "not_equal_",
+)
+COMPUTING = ("dist", "addcmul", "addcdiv", "add", "sub", "subtract", "rsub", "div", "divide", *_LOSSES, *_COMPARED)
 """Functions of several ops that compute with every tensor among their arguments, also those that are no floats."""
 
 SCALING = ("add", "add_", "sub", "sub_", "subtract", "lerp")

@@ -51,6 +51,7 @@ def close_level(tag: int) -> None:
     """The duals of a level that is left stand still."""
     for made in list(BY_HAND.pop(tag).values()):
         made.place, made.chain, made._cut = Place(None), (), None
+        made.place.closed = True
 
 
 NUMPY: dict[str, Callable[..., Any]] = {}
@@ -94,7 +95,7 @@ class Dual(Carried):
 
     def move(self, tangent: Any) -> None:
         """Change the tangent, also for the views of this dual and for the one that this is a view of."""
-        if self.place.tangent is not None:  # the level is open
+        if not self.place.closed:
             self.place.write(dualwrites.put(self.place.tangent, tangent, self.chain))
 
     def become(self, view: Dual) -> Dual:

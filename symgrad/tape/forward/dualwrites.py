@@ -30,16 +30,18 @@ FACTS = frozenset(_FACTS.split())
 class Place:
     """Where the tangent of a dual and of all its views is kept, and how often it changed.
 
+    closed whether the level of the dual has ended: nothing moves any more
     given  whether it is a tensor that the user gave, which is changed in place then
     still  whether the tangent is zero because nothing leads there, whatever slope it meets: behind a step
     branch where a branch was taken, and the tangent without the zeros beside it
     """
 
-    __slots__ = ("branch", "changes", "given", "still", "tangent")
+    __slots__ = ("branch", "changes", "closed", "given", "still", "tangent")
 
     def __init__(self, tangent: Any, given: bool = False):
         self.tangent = tangent
         self.changes = 0
+        self.closed = False
         self.given = given
         self.still = False
         self.branch: tuple[Any, Any] | None = None
@@ -107,19 +109,25 @@ def overwrite(dual: Any, value: Any) -> Any:
         )
     primal, tangent = (value.primal, value.tangent) if same else (value, None)
     shape = tuple(shape_of(dual.primal))
-    if tangent is None:
-        zeros = getattr(dual.primal, "new_zeros", None)
-        tangent = np.zeros(shape, dual.dtype)[()] if zeros is None else zeros(shape)
-    if tuple(shape_of(tangent)) != shape:
-        tangent = lookup("expand")(tangent, shape=shape)
-    if tangent.dtype != dual.dtype:
-        tangent = lookup("cast")(tangent, dtype=dual.dtype.name)
+    moves = tangent is not None or dual.place.tangent is not None
+    tangent = _fitted(dual, tangent, shape) if moves else None
     if carrier_of(dual.primal.__class__) is None:
         dual.primal = np.broadcast_to(np.asarray(primal, dual.dtype), shape)[()]
     else:
         dual.primal.copy_(primal)
-    dual.move(tangent)
+    if moves:
+        dual.move(tangent)
     return dual
+
+
+def _fitted(dual: Any, tangent: Any, shape: tuple[int, ...]) -> Any:
+    """A tangent in the shape and dtype of a dual; zeros for None."""
+    if tangent is None:
+        zeros = getattr(dual.primal, "new_zeros", None)
+        return np.zeros(shape, dual.dtype)[()] if zeros is None else zeros(shape)
+    if tuple(shape_of(tangent)) != shape:
+        tangent = lookup("expand")(tangent, shape=shape)
+    return tangent if tangent.dtype == dual.dtype else lookup("cast")(tangent, dtype=dual.dtype.name)
 
 
 def change(name: str) -> Callable[..., Any] | None:
@@ -172,7 +180,7 @@ def _drawing(name: str) -> Callable[..., Any]:
 
 def _detach(dual: Any) -> Any:
     dual.primal.detach_()
-    dual.place, dual.chain = Place(None), ()  # it stands still from now on
+    dual.place, dual.chain = Place(None), ()  # it stands still, until it is changed by what moves
     return dual
 
 
