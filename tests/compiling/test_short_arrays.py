@@ -93,3 +93,15 @@ def test_sums_of_slices_hold_for_shorter_arrays():
         x = rng.random(n)
         for a, b in zip(program(x), found(f, x), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14, err_msg=str(n))
+
+
+@pytest.mark.parametrize("spec", ["ab,abc->ac", "ab,acb->ca", "abc,ba->bc", "zab,zabc->zac", "cab,ac->ba"])
+def test_vectors_times_a_batch_of_matrices_do_without_einsum(spec):
+    """np.einsum looked for a way: 18 µs for 30 numbers, and 1.4 as a product of matrices of one row."""
+    sizes = {"a": 5, "b": 6, "c": 7, "z": 3}
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=[sizes[x] for x in part]) for part in spec.split("->")[0].split(",")]
+    program = sg.compile(lambda x, y: sg.einsum(spec, x, y), *args)
+    np.testing.assert_allclose(program(*args), np.einsum(spec, *args), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(sg.einsum(spec, *map(sg.tensor, args)).numpy(), program(*args), rtol=1e-14)
+    assert "einsum" not in program.program.source

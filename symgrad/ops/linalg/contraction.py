@@ -148,7 +148,7 @@ def _pair(a: Piece, b: Piece, keep: set[int], order: Labels, single: bool) -> Pi
 def _without_einsum(a: Piece, b: Piece, batch: Labels, inner: Labels, order: Labels) -> Piece | None:
     """Sums over several labels as ``np.einsum`` computes them after it has looked for a way, which takes it longer."""
     if batch:
-        return None
+        return _rows_by_matrices(a, b, batch, inner)
     if len(inner) == len(a.labels) == len(b.labels):
         return Piece(f"{a.closed()}.ravel() @ {_permuted(b, a.labels).closed()}.ravel()", (), False)
     if b.labels and order[:1] and order[0] in b.labels:
@@ -160,6 +160,21 @@ def _without_einsum(a: Piece, b: Piece, batch: Labels, inner: Labels, order: Lab
         return Piece(f"{left}.T @ {right}", free[0] + free[1], False)
     axes = ", ".join(str(tuple(map(x.labels.index, inner))) for x in (a, b))
     return Piece(f"np.tensordot({a.text}, {b.text}, ({axes}))", tuple(x for x in a.labels + b.labels if x not in inner))
+
+
+def _rows_by_matrices(a: Piece, b: Piece, batch: Labels, inner: Labels) -> Piece | None:
+    """A vector times a matrix for every label of a batch, as products of matrices of one row or column."""
+    vector, matrix = sorted((a, b), key=lambda x: len(x.labels))
+    free = tuple(x for x in matrix.labels if x not in (*batch, *inner))
+    if len(inner) != 1 or len(free) != 1 or len(vector.labels) != len(batch) + 1:
+        return None
+    rows = _permuted(vector, batch + inner).closed()
+    one = ", ".join(":" for _ in batch)
+    if matrix.labels[-1:] == inner:
+        left = _permuted(matrix, batch + free + inner).closed()
+        return Piece(f"({left} @ {rows}[{one}, :, None])[..., 0]", batch + free)
+    right = _permuted(matrix, batch + inner + free).closed()
+    return Piece(f"({rows}[{one}, None] @ {right})[{one}, 0]", batch + free)
 
 
 def plan_text(
