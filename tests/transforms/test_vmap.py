@@ -98,6 +98,22 @@ def test_what_all_examples_share_is_not_changed_by_each():
     np.testing.assert_allclose(rows.numpy(), 2 * X)
 
 
+@pytest.mark.parametrize("made", [sg.ones(2), sg.ones(())], ids=["vector", "number"])
+@pytest.mark.parametrize("shown", ["c", "c.data", "c.detach()", "c.view(-1)", "c.detach().view(-1).data"])
+def test_what_shows_the_memory_of_what_all_share_is_not_changed_either(shown, made):
+    """Otherwise the second example finds what the first one left: the results were those of c, 2 c, 4 c."""
+    c = made.clone()
+
+    def f(x):
+        eval(shown, {"c": c}).mul_(2)  # noqa: S307
+        return (x * c).sum()
+
+    with pytest.raises(RuntimeError, match="inplace arithmetic.* is not possible"):
+        vmap(f)(sg.ones(3, 2))
+    own = vmap(lambda x: (x.clone().detach().mul_(2) + x.data.mul_(1)).sum())(sg.ones(3, 2))
+    assert own.tolist() == [6, 6, 6]
+
+
 DRAWS = {
     "rand": lambda x: sg.rand(20),
     "randn_like": lambda x: sg.randn_like(sg.ones(20)),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import AutogradError
+from symgrad.op import shape_of
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
@@ -80,24 +81,24 @@ class Shared:
     """What the first example of a mapped call changed (while ``noting``), so that no later one changes it again."""
 
     def __init__(self, mapped: Iterable[Any]):
-        self.mapped = {id(owner) for argument in mapped for owner in _owners(argument)}
+        self.mapped = {id(_room(argument)) for argument in mapped}
         self.changed: dict[int, Any] = {}
         self.noting = True
 
     def meet(self, tensor: Any) -> None:
         """Note a change by the first example; raise torch's error where a later one makes it, too."""
-        owner = _owners(tensor)[-1]
-        if id(owner) in self.mapped:
+        room = _room(tensor)
+        if id(room) in self.mapped:
             return
         if self.noting:
-            self.changed[id(owner)] = owner
-        elif id(owner) in self.changed:
+            self.changed[id(room)] = room
+        elif id(room) in self.changed:
+            shape = tuple(shape_of(_owners(tensor)[-1]))
             raise AutogradError(
                 "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
                 "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
                 "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
-                f"arithmetic. (Every example would change a tensor of shape {tuple(owner._value.shape)} that all of "
-                "them share.)"
+                f"arithmetic. (Every example would change a tensor of shape {shape} that all of them share.)"
             )
 
 
@@ -105,6 +106,13 @@ def _owners(tensor: Any) -> tuple[Any, ...]:
     """A tensor, and what it is a view of."""
     view = view_of(tensor) if isinstance(tensor, Recorded) else None
     return (tensor,) if view is None else (tensor, view.base)
+
+
+def _room(tensor: Any) -> Any:
+    """The memory that a change of a tensor is seen in, also where ``data`` and ``detach()`` show it."""
+    if isinstance(getattr(tensor, "_value", None), np.generic):
+        tensor._array()  # as which it is changed
+    return _memory(tensor)
 
 
 def _memory(tensor: Any) -> Any:
