@@ -45,6 +45,24 @@ def by_name(x):
     return (x**2).sum() * (scale / (n + 1))
 
 
+def scaled(x, scale):
+    return (x**2).sum() * (scale / x.shape[0])
+
+
+def named_scale(x, *, scale):
+    return (x**2).sum() * (scale / x.shape[0])
+
+
+def in_a_table(x):
+    sizes = {"n": x.shape[0], "m": 3}
+    return (x**2).sum() * (2.5 / sizes["n"])
+
+
+def in_a_list(x):
+    sizes = [1, x.numel()]
+    return (x**2).sum() * (2.5 / sizes[1])
+
+
 def walrus(x):
     return (x**2).sum() * (2.5 / (n := x.numel())) + n
 
@@ -62,6 +80,10 @@ LOSING = {
     "gaussian": gaussian,
     "by name": by_name,
     "walrus": walrus,
+    "argument": lambda x: scaled(x, 2.5),
+    "named argument": lambda x: named_scale(x, scale=0.3),
+    "table": in_a_table,
+    "list of sizes": in_a_list,
     "log": lambda x: (x**2).sum() * math.log(x.shape[0]),
     "imported log": lambda x: (x**2).sum() * log(x.shape[0]),
     "comb": lambda x: (x**2).sum() * math.comb(x.shape[0], 2),

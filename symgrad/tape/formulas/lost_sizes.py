@@ -118,6 +118,8 @@ class Place(NamedTuple):
     whole: bool = False
     kept: bool = False
     """Whether an attribute holds it."""
+    held: bool = False
+    """Whether the expression is a container of it."""
 
 
 class Loss(NamedTuple):
@@ -213,7 +215,7 @@ class _Text:
             if place in seen:
                 continue
             seen.add(place)
-            for step in self._onward(place):
+            for step in self._onward(place) if not place.held else self._taken_from(place):
                 if isinstance(step, Loss):
                     found.add(step)
                 else:
@@ -229,11 +231,24 @@ class _Text:
             case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
                 yield Place(node, whole=name == "size")
 
+    def _taken_from(self, place: Place) -> Iterator[Place | Loss]:
+        """What is taken from a container by name, ``sizes["n"]``."""
+        match self.above.get(place.node):
+            case ast.Subscript(value=value) as part if value is place.node:
+                yield place._replace(node=part, held=False)
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    yield from self._taken(place, target)
+            case ast.AnnAssign(target=target):
+                yield from self._taken(place, target)
+
     def _onward(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of a size in the expression, or statement, that it stands in."""
         node, whole = place.node, place.whole
         above: Any = self.above.get(node)
         match above:
+            case ast.Dict() | ast.List() | ast.Tuple() if self._assigned(above):
+                yield place._replace(node=above, held=True)
             case ast.Subscript(value=value) if whole and value is node:
                 yield Place(above, _whole_number(above.slice), isinstance(above.slice, ast.Slice), place.kept)
             case ast.BinOp():
@@ -261,6 +276,12 @@ class _Text:
             case ast.Return() | ast.Lambda():
                 calls = self.calls.get(getattr(self.scope(node), "name", ""), ())
                 yield from (place._replace(node=call) for call in calls)
+
+    def _assigned(self, row: ast.expr) -> bool:
+        """Whether a container is given a name, and not names for its entries."""
+        above = self.above.get(row)
+        targets = above.targets if isinstance(above, ast.Assign) else [getattr(above, "target", None)]
+        return isinstance(above, (ast.Assign, ast.AnnAssign)) and not isinstance(targets[0], (ast.Tuple, ast.List))
 
     def _beside(self, place: Place, row: ast.expr, k: int) -> Iterator[Place]:
         """``n, m = A.shape[0], A.shape[1]``: the name that the entry ``k`` of a row is given."""
@@ -379,11 +400,21 @@ class _Text:
         return self._is_float(node, met)
 
     def _values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
-        """What a name is given in the innermost scope around an expression that gives it something."""
+        """What a name is given in the innermost scope around an expression that gives it something.
+
+        An argument is given what the calls in the file give it, too.
+        """
         around = self.scope(node)
         while (around, name) not in self.given and around in self.above:
             around = self.scope(around)
-        return self.given.get((around, name), [])
+        found = self.given.get((around, name), [])
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) and found[:1] == [None]:
+            row = [argument.arg for argument in (*around.args.posonlyargs, *around.args.args)]
+            at = row.index(name) if name in row else len(row)
+            calls = [call for call in self.calls[around.name] if isinstance(call, ast.Call)]
+            found = found + [call.args[at] for call in calls if at < len(call.args)]
+            found += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == name]
+        return found
 
 
 def _whole_number(node: ast.expr) -> int | None:
