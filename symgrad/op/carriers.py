@@ -57,10 +57,16 @@ def is_complex(*values: Any) -> bool:
 class Length(int):
     """A length of a tensor on its way through this library: an int that programs of graphs know from a user's number.
 
-    What is computed of it is a plain int.
+    A product of lengths is one, too; what else is computed of it is a plain int.
     """
 
     __slots__ = ()
+
+    def __mul__(self, other: Any) -> Any:
+        made = int.__mul__(self, other)
+        return Length(made) if other.__class__ is Length or (other.__class__ is int and other == 1) else made
+
+    __rmul__ = __mul__
 
 
 class Rest(Length):

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import as_size
+from symgrad.op import as_size, fixed
 from symgrad.tape.formulas.constants import counted
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished, made_in
@@ -233,7 +233,7 @@ def _triangle(name: str, places: Any, row: Any, col: Any, offset: Any, dtype: An
             raise ShapeError(f"{what} must be non-negative, got {size}")
     if not hasattr(offset, "__index__"):
         raise TypeError(f"{name}(): argument 'offset' (position 3) must be int, not {type(offset).__name__}")
-    value = np.stack(places(row, offset, col)).astype(made_in(dtype, options, dtypes.int64))
+    value = np.stack(places(fixed(row), offset, fixed(col))).astype(made_in(dtype, options, dtypes.int64))
     return finished(name, value, False, None, options, depth=3)
 
 

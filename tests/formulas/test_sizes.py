@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+import symgrad.nn.functional as F
 from symgrad.errors import FormulaError
 from symgrad.formula.term import evaluate
 from symgrad.tape.formulas.reading import read
@@ -307,3 +308,30 @@ def test_a_function_that_holds_an_array_has_its_sizes():
 def test_a_parameter_is_called_like_what_it_was_made_of():
     W = sg.nn.Parameter(sg.tensor([1.0, 2.0], name="K"))
     assert str((2 * W).expr) == "2*K"
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"),
+    [
+        (lambda x: x.tile(3, 1).cumsum(0), (3, 4)),
+        (lambda x: x.sum() * sg.ones(3, dtype=x.dtype), (3, 4)),
+        (lambda x: F.avg_pool1d(x, 3), (3, 6)),
+        (lambda x: x.reshape(3, -1), (3, 4)),
+        (lambda x: x @ sg.ones(4, 3, dtype=x.dtype), (3, 4)),
+        (lambda x: x + sg.eye(3, dtype=x.dtype), (3, 3)),
+    ],
+    ids=["tile", "ones", "pool", "reshape", "product", "must fit"],
+)
+def test_numbers_that_are_as_large_as_an_axis_are_no_sizes(f, shape):
+    """x.tile(3) of three rows was tile(x, n): formulas keep the number, or are told to hold at this size only."""
+    x = sg.tensor(RNG.normal(size=shape), requires_grad=True, name="x")
+    made = sg.formula(f(x))
+    value = RNG.normal(size=(6, shape[1] if shape != (3, 3) else 6))
+    try:
+        found = made.evaluate(x=value)
+    except ValueError:
+        assert "n = 3" in str(made.valid_when)
+        return
+    wanted = f(sg.tensor(value)) if shape != (3, 3) else sg.tensor(value + np.eye(6))
+    assert found.shape == tuple(wanted.shape)
+    np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-12)

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, fixed_length, folded, front, inexact, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, as_size, fixed_length, folded, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -174,7 +174,7 @@ def _whole_basis(part: Any, full: Any) -> Any:
 
 def _rank(A: Any) -> int:
     """Number of singular values."""
-    return int(min(*shape_of(A)[-2:]))
+    return as_size(min(*shape_of(A)[-2:]))  # type: ignore[no-any-return]
 
 
 @in_linalg

@@ -67,7 +67,8 @@ def _windows(
         if steps[k] > 1:  # what windows leave of the axis is cut off, or filled up
             fixed((length_of(x, 2 + k) + (2 * pads[k] - gaps[k] * (sizes[k] - 1) - 1)) % steps[k])
     demands.windows_fit(have, counts, lead, line)
-    return patches(pad_axes(x, widths, value), sizes, steps, gaps), counts
+    seen = patches(pad_axes(x, widths, value), sizes, steps, gaps)
+    return seen, list(shape_of(seen)[2 : 2 + len(have)])
 
 
 def _divisors(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from symgrad.formula.term import SIZE, Term, postorder, size_letter
+from symgrad.formula.term import SIZE, Term, number, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
@@ -34,6 +34,8 @@ def asked(reading: Reading) -> list[Term]:
     arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
     told = asked_of(reading.nodes, [a for a in arrays if a is not None])
     found = compared(reading, [*told, *taken_apart(reading.nodes)])
+    unclear = {reading.letters[n]: n for n in sorted(reading.unclear) if n in reading.letters}
+    found += [lookup("eq")(size_letter(letter), number(n)) for letter, n in unclear.items()]
     # Sizes of leaves, each of which was found to be made of the others.
     return found + [lookup("eq")(size_letter(reading.letters[n]), size_letter(s)) for n, s in reading.joint.items()]
 

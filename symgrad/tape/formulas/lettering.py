@@ -24,6 +24,10 @@ class Lettering:
         self.strict = strict
         self.recorded = recorded
         self.by_value = False
+        self.doubting = recorded
+        """Whether arrays of NumPy's that are as long as an axis are so by chance, where no size like that was read."""
+        self.fitting: set[int] = set()
+        """Sizes that numbers of users may be, too, as the shapes do not fit otherwise."""
         self.joint: dict[int, str] = {}
         """Sizes of leaves that the program composes, too."""
         self.begin({})
@@ -60,7 +64,8 @@ class Lettering:
 
     def _number_of(self, n: int) -> int | None:
         """A plain int that the program of a recorded graph is given is a number, whatever axis is as long by chance."""
-        if self.recorded and (n.__class__ is int or (n.__class__ is Guess and n not in sizes_read())):
+        plain = n.__class__ is int or (n.__class__ is Guess and self.doubting and n not in sizes_read())
+        if plain and self.recorded and n not in self.fitting:
             self.note_plain((int(n),))
             return int(n)
         return None
@@ -133,8 +138,9 @@ class Lettering:
         for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
             letters = any(isinstance(size, str) for size in sizes)
             if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
-                if self.recorded and targets[0].__class__ is int and (open_shape or len(sizes) == 1):
-                    raise ShapeError(f"{targets[0]} is a number of the program")
+                if (open_shape or len(sizes) == 1) and self._number_of(targets[0]) is not None:
+                    self.told.add(targets[0])
+                    self._check_plain()
                 out.append(functools.reduce(product_size, sizes))
                 continue
             made = [self._number_of(n) or self._letter(n) or n for n in targets]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.formula.term import Term, as_term
-from symgrad.op import lookup
+from symgrad.op import Length, lookup
 from symgrad.ops.indexing.getitem import HOLE, Index
-from symgrad.tape.formulas.constants import Guess, counted
+from symgrad.tape.formulas.constants import counted
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded, plain
 
@@ -30,7 +30,7 @@ class Places(Source):
         self.kept = array
         self.key = (array.dtype.str, array.shape, array.tobytes())
         if array.dtype == np.int64 and array.ndim == 1 and np.array_equal(array, np.arange(array.size)):
-            self.recipe = counted(0, Guess(array.size), array.dtype)  # as in x[np.arange(n), labels]
+            self.recipe = counted(0, Length(array.size), array.dtype)  # as in x[np.arange(n), labels]
 
 
 def shows_arrays(node: Node) -> bool:

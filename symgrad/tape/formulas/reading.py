@@ -75,7 +75,9 @@ class Reading(Lettering):
         # Arrays without a name here.
         self.taken = any(leaf.raw_shape and not _given(leaf, names or {}) for leaf in unmade)
         self.letters = dict(letters or {})
-        self.lettered = True
+        self.lettered = letters is None
+        self.unclear: set[int] = set()
+        """Values of letters of which a user's number may be one by chance."""
         self.sources: dict[str, Any] = {}
         self._taken: set[str] = set()
         self._counted: dict[str, int] = {}
@@ -92,6 +94,8 @@ class Reading(Lettering):
         A size that is one number in the program cannot be a letter, such as that of a pose of which three entries are a
         turn and the others a shift.  So the letter without which most can be read is left out, until all can.
         """
+        if self.lettered and self._without_numbers(chosen):
+            return
         while not self._attempted(chosen, self.letters):
             attempts = []
             for n in self.letters:
@@ -101,6 +105,30 @@ class Reading(Lettering):
                 attempts.append((len(self.terms), others))
             self.letters = max(attempts, key=operator.itemgetter(0))[1]
             self.lettered = bool(self.letters)
+
+    def _without_numbers(self, chosen: dict[int, str]) -> bool:
+        """Whether all can be read where a user's number is no size that is as large by chance.
+
+        A tile of three times three rows is no tile of n; but beside n rows, an identity matrix of so many has n, too.
+        Where that cannot be told, numbers are sizes, as long as these are as they were here.
+        """
+        letters = self.letters
+        if not letters:
+            return False
+        if self.recorded:
+            if self._attempted(chosen, letters):
+                return True
+            self.doubting = False  # np.eye(n) of n rows
+            return False
+        self.recorded = True
+        tries: list[set[int]] = [set()]
+        for self.fitting in tries:
+            if self._attempted(chosen, letters):
+                return True
+            tries += [{n} for n in sorted(self.plain & letters.keys()) if not self.fitting]
+            self.unclear |= self.told & self.plain & letters.keys()
+        self.recorded = False
+        return False
 
     def _attempted(self, chosen: dict[int, str], letters: dict[int, str]) -> bool:
         """Whether all terms can be read with these letters; without any they are.
