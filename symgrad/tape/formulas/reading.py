@@ -94,7 +94,8 @@ class Reading(Lettering):
         A size that is one number in the program cannot be a letter, such as that of a pose of which three entries are a
         turn and the others a shift.  So the letter without which most can be read is left out, until all can.
         """
-        if self.lettered and self._without_numbers(chosen):
+        # Functions that a tracer runs at several sizes tell by these which of them are numbers.
+        if self.lettered and self.recorded >= self.strict and self._without_numbers(chosen):
             return
         while not self._attempted(chosen, self.letters):
             attempts = []
