@@ -354,10 +354,13 @@ def exponential(A):
 def exponential_gradient(A, how):
     (w, P), G = np.linalg.eig(A), np.outer(v, v)
     E = np.real(P @ np.diag(np.exp(w)) @ np.linalg.inv(P)).T
-    return {"left": E @ G, "right": G @ E, "both": (E @ G + G @ E) / 2}[how]
+    return {"left": E @ G, "right": G @ E, "both": (E @ G + G @ E) / 2, "entries": np.exp(A) * G}[how]
 
 
-@pytest.mark.parametrize(("how", "said"), [("left", "f'(A)ᵀ G,"), ("right", ": G f'(A)ᵀ,"), ("both", "f'(A)ᵀ)/2")])
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("left", "f'(A)ᵀ G,"), ("right", ": G f'(A)ᵀ,"), ("both", "f'(A)ᵀ)/2"), ("entries", "every entry")],
+)
 def test_functions_of_matrices_are_no_functions_of_numbers(how, said):
     """d e^A is no e^A dA."""
     report = check(exponential, lambda A: exponential_gradient(A, how), A)
@@ -367,3 +370,11 @@ def test_functions_of_matrices_are_no_functions_of_numbers(how, said):
         lambda A: v @ np.linalg.inv(A) @ v, lambda A: -np.linalg.inv(A @ A).T @ np.outer(v, v), A + 2 * np.eye(3)
     )
     assert inverse.diagnosis.kind == "function of a matrix"
+
+
+def test_roots_of_entries_that_have_none_are_no_mistake_and_no_error():
+    """The derivative of a Cholesky factor was never that of every entry, of which some are negative."""
+    S = np.array([[2.0, -0.5, 0.1], [-0.5, 1.5, -0.2], [0.1, -0.2, 1.0]])
+    report = check(lambda S: (np.linalg.cholesky(S) ** 3).sum(), lambda S: S**2, S)
+    assert not report.ok
+    assert report.diagnosis.kind != "function of a matrix"

@@ -73,9 +73,7 @@ def _summed_axes(node: Any, i: int) -> list[int]:
 def _as_of_numbers(case: Case, node: Any, i: int, values: Any) -> Iterator[Variant]:  # noqa: ARG001
     """Of a function f of a matrix A, f'(A)ᵀ is what the rule makes of the identity, which commutes with all."""
     shape = node.shape
-    if node.op.kind != "primitive" or len(node.args) != 1 or node.args[0].raw_shape != shape:
-        return
-    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
+    if node.op.mixes != 2 or len(node.args) != 1 or node.args[0].raw_shape != shape or shape[-1] < 2:
         return
     of = surgery.text_of(case.exact.output, node)
     for how, said in ((0, "f'(A)ᵀ G"), (1, "G f'(A)ᵀ"), (2, "(f'(A)ᵀ G + G f'(A)ᵀ)/2")):
@@ -89,6 +87,30 @@ def _as_of_numbers(case: Case, node: Any, i: int, values: Any) -> Iterator[Varia
             )
 
         yield Variant(node, i, partial(_commuting, how=how), told)
+
+    yield Variant(
+        node,
+        i,
+        _entry_by_entry,
+        lambda: Diagnosis(
+            "function of a matrix",
+            f"The derivative of {of} is taken as that of the function of every entry.",
+            "np.exp(A) for a matrix exponential, 1/A for an inverse",
+            case.line(node),
+        ),
+    )
+
+
+def _entry_by_entry(local: Local) -> Any:
+    """What matrices of one entry each would hand down."""
+    x = np.reshape(local.saved[1], (-1, 1, 1))
+    try:
+        with np.errstate(all="ignore"):
+            out = np.asarray(local.node.op(x, **(local.node.params or {})))
+            slopes = np.asarray(local.rule(np.ones_like(out), out, x))
+    except Exception:  # noqa: BLE001  (an entry need not have a root)
+        return None
+    return local.g * slopes.reshape(local.g.shape)
 
 
 def _commuting(local: Local, how: int) -> Any:
