@@ -408,3 +408,15 @@ def test_what_was_detached_in_place_moves_again(t, change, slopes):
         still.add_(1)
         assert fw.unpack_dual(still).tangent is None
         assert fw.unpack_dual(still * 2).tangent is None
+
+
+SHAPES = [((3, 3), False), ((2, 3), False), ((7, 2), False), ((7, 2), True), ((2, 5), True), ((2, 2, 2), False)]
+
+
+@pytest.mark.parametrize(("shape", "wrap"), [*SHAPES, ((0, 3), False), ((3, 0), True)])
+def test_diagonals_that_are_filled_stand_still(t, shape, wrap):
+    x = t.ones(shape, dtype=t.float64)
+    filled = t.zeros(shape).fill_diagonal_(1, wrap)
+    out, tangent = t.func.jvp(lambda a: a.clone().fill_diagonal_(0.5, wrap), (x,), (3 * x,))
+    assert out.tolist() == (1 - filled / 2).tolist()
+    assert tangent.tolist() == (3 - 3 * filled).tolist()

@@ -185,9 +185,12 @@ def _detach(dual: Any) -> Any:
 
 
 def _fill_diagonal(dual: Any, fill_value: Any, wrap: bool = False) -> Any:
-    if wrap or dual.ndim != 2:
-        raise NotImplementedError("fill_diagonal_ of a value that forward mode follows takes a matrix, without wrap.")
-    overwrite(dual.diagonal(), fill_value)
+    shape = dual.raw_shape
+    places = np.arange(min(shape))
+    index: tuple[Any, ...] = (places,) * len(shape)
+    if wrap and len(shape) == 2 and shape[1]:
+        index = np.divmod(np.arange(0, shape[0] * shape[1], shape[1] + 1), shape[1])
+    set_entries(dual, index, fill_value)
     return dual
 
 
