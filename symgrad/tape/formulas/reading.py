@@ -95,7 +95,7 @@ class Reading(Lettering):
         turn and the others a shift.  So the letter without which most can be read is left out, until all can.
         """
         # Functions that a tracer runs at several sizes tell by these which of them are numbers.
-        if self.lettered and self.recorded >= self.strict and self._without_numbers(chosen):
+        if self.lettered and (self.recorded or not self.strict) and self._without_numbers(chosen):
             return
         while not self._attempted(chosen, self.letters):
             attempts = []
