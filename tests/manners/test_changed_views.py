@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+import symgrad as sg
+
 SECOND_TIME = "Trying to backward through the graph a second time"
 CHANGES = ["v.fill_(0.5)", "v.zero_()", "v.copy_(v.detach() * 2)", "v.sign_()"]
 
@@ -449,3 +451,16 @@ def test_other_views_follow_a_change_of_shape_without_grad(t, change):
     assert (x._version, other.grad_fn.name(), row.grad_fn.name()) == (1, "AsStridedBackward0", "AsStridedBackward0")
     (other * 2).sum().backward()
     assert x.grad.tolist() == [[0.0] * 3, [2.0] * 3, [2.0] * 3]
+
+
+def test_a_mask_whose_data_are_replaced_is_what_it_is_given() -> None:
+    """It went on as the comparison that it was: its values and dtype in formulas, and the dtype of its gradient."""
+    x = sg.tensor([1.0, -2.0], requires_grad=True, name="x")
+    mask = x > -1.5
+    mask.data = mask.data * 2
+    assert mask.dtype == sg.int64
+    out = (sg.logaddexp(mask, x) * mask).sum()
+    out.backward()
+    assert sg.formula(out).evaluate(x=x.detach().numpy()) == pytest.approx(out.item())
+    expected = (mask * sg.sigmoid(x - mask)).detach()
+    assert sg.allclose(x.grad, expected)
