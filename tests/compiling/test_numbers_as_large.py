@@ -198,3 +198,21 @@ def test_sizes_of_tensors_stay_sizes(text, order):
     for shape in ((5, 8), (3, 4), (5, 4), (6, 9)):
         values = rng.uniform(0.5, 2, shape)
         assert np.allclose(program(values), derived(text, values, order).detach().numpy(), rtol=1e-9)
+
+
+def test_a_net_of_three_channels_and_kernels_of_three_is_open_to_other_batches():
+    """The entries of a flattened image are as many as the next matrix has rows: both are told at the call."""
+
+    def loss(x, W, V, t):
+        h = F.max_pool2d(F.conv2d(x, W, padding=1).relu(), 2)
+        return F.cross_entropy(h.flatten(1) @ V, t)
+
+    rng = np.random.default_rng(0)
+
+    def arrays(n):
+        return [rng.normal(size=s) for s in ((n, 3, 8, 8), (5, 3, 3, 3), (80, 4))] + [rng.integers(0, 4, n)]
+
+    first = [sg.tensor(a, requires_grad=a.dtype.kind == "f", name=k) for a, k in zip(arrays(6), "xWVt", strict=True)]
+    program = sg.compile(loss(*first), list("xWVt"))
+    row = arrays(9)
+    assert np.isclose(program(*row), loss(*map(sg.tensor, row)).item())

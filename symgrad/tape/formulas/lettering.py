@@ -144,7 +144,8 @@ class Lettering:
                 out.append(functools.reduce(product_size, sizes))
                 continue
             made = [self._number_of(n) or self._letter(n) or n for n in targets]
-            if self.recorded and letters and not self._fill(made, [size for size in sizes if size is not None]):
+            given = self.recorded and any(n.__class__ is int for n in targets)
+            if given and letters and not self._fill(made, [size for size in sizes if size is not None]):
                 raise ShapeError(f"entries of {sizes} are no longer those of {made} at other sizes")
             out += made
         return tuple(out)
