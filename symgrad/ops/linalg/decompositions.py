@@ -275,8 +275,8 @@ def qr(A: Any, mode: str = "reduced") -> Named:
     if mode == "r":
         return named("linalg_qr")((wrapped_like(A, np.zeros(0, A.dtype)), r))
     if mode == "complete" and rows > columns:
-        plain = values_of(A)
-        q = _whole_basis(q, np.linalg.qr(plain, "complete")[0])
+        rows, columns = fixed_length(A, -2), fixed_length(A, -1)  # as many rows of zeros and columns are added
+        q = _whole_basis(q, np.linalg.qr(values_of(A), "complete")[0])
         r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
     return named("linalg_qr")((q, r))
 
