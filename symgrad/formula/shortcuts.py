@@ -10,6 +10,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from symgrad.dtypes import float64
 from symgrad.formula.term import SHORT, SYMBOL, Term, apply, constant_value, full, make, number, rebuilt
 from symgrad.op import Op, lookup
@@ -119,7 +121,14 @@ def _short_expand(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
 def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
     if t[1] is t[2] or (_zero(t[1]) and _zero(t[2])):
         return _short_expand((t[1],), shape, dtype, None)
-    return None
+    decided = constant_value(t[0])
+    if not isinstance(decided, (bool, np.bool_)):
+        return None
+    taken = t[1] if decided else t[2]
+    if taken.shape != shape:
+        return _short_expand((taken,), shape, dtype, None)
+    fits = taken.dtype == dtype or dtype is None
+    return taken if fits else apply(lookup("cast"), (taken,), {"dtype": dtype.name})  # type: ignore[no-any-return]
 
 
 def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:

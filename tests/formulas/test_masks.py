@@ -212,3 +212,18 @@ def test_the_derivative_of_an_exponential_reads_all_entries_of_a_mask():
         want = np.asarray(sg.func.grad(f, argnums=k)(K, v, w))
         for name, reading in readings(term, symbols(term)).items():
             assert np.allclose(evaluate(reading, {"K": K, "v": v, "w": w}, {"n": 3}), want, rtol=1e-9), name
+
+
+def test_comparisons_in_place_are_those_of_others():
+    """What stands for their history in the graph, a choice that is never made, is in no formula and no program."""
+
+    def f(a):
+        b = a * 2
+        b.gt_(1)
+        return (b * a).sum()
+
+    x = sg.tensor([0.25, 3.0, -2.0])
+    assert sg.latex(f, x) == r"a^{\top} \left[2 a > 1\right]"
+    assert "where" not in sg.compile(sg.func.grad(f), x).source
+    assert sg.compile(f, x)(x.numpy()) == 3
+    assert sg.compile(sg.func.grad(f), x)(x.numpy()).tolist() == sg.func.grad(f)(x).tolist() == [0, 1, 0]
