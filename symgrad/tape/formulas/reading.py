@@ -403,7 +403,7 @@ class Reading(Lettering):
         if not node.op.size_params:
             return params
         out = dict(params)
-        arrays = [(arg.raw_shape, self[arg].shape) for arg in node.args[:1]]
+        arrays = [(arg.raw_shape, self[arg].shape) for arg in node.args[:1] if hasattr(arg, "raw_shape")]
         for key in node.op.size_params:
             if key not in made or not self.strict:
                 out[key] = self.sizes_given(node.op.name, arrays, out[key])
