@@ -115,12 +115,12 @@ def check(drawn: Program) -> None:
                 raise AssertionError(f"stable={stable}, {difference(drawn, level, stable)}{drawn!r}")
 
 
-BEGINNING_WITH_NUMBERS = (4039, 4328)
-"""Programs with a contraction whose first operand is a number, which has no shape."""
+OF_NUMBERS = (4039, 4328, 4372)
+"""Programs with a contraction or a sum of a number, which has no shape."""
 
 
 @pytest.mark.parametrize(
-    "number", [*range(30), *BEGINNING_WITH_NUMBERS, *(pytest.param(k, marks=pytest.mark.slow) for k in range(30, 2000))]
+    "number", [*range(30), *OF_NUMBERS, *(pytest.param(k, marks=pytest.mark.slow) for k in range(30, 2000))]
 )
 def test_programs_of_the_table_are_compiled_as_they_run(number):
     check(program(number))

@@ -126,6 +126,7 @@ def int_to_long(dtype: Any, **_: Any) -> Any:
 
 
 def _sum_kernel(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    x = x if hasattr(x, "size") else np.asarray(x)  # a number of a formula, where a part of it is constant
     if x.size >= 8192 and x.dtype.kind == "f":
         return kernels.sum_inside(x, dim, keepdim)
     # What np.sum() calls after it has asked for overrides.
