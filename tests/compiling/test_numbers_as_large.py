@@ -1,5 +1,7 @@
 """Numbers that are as large as an axis by chance: programs of recorded graphs are right at other sizes, or refuse."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -167,9 +169,11 @@ OPEN = [
 
 
 def derived(text, values, order):
-    """The value, or the gradient of the sum of its squares, as a graph of x."""
+    """The value of a program, or of its steps one after the other, or the gradient of the sum of its squares."""
     x = sg.tensor(values, requires_grad=True, name="x")
-    y = eval(text, {"sg": sg, "F": F, "x": x})  # noqa: S307
+    y = x
+    for step in [text] if isinstance(text, str) else text:
+        y = eval(step, {"sg": sg, "F": F, "x": y})  # noqa: S307
     return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
 
 
@@ -216,3 +220,37 @@ def test_a_net_of_three_channels_and_kernels_of_three_is_open_to_other_batches()
     program = sg.compile(loss(*first), list("xWVt"))
     row = arrays(9)
     assert np.isclose(program(*row), loss(*map(sg.tensor, row)).item())
+
+
+STEPS = [
+    "x.tile({k}, 1)", "x.repeat(1, {k})", "x.unfold(0, {k}, 1).sum(-1)", "x.unfold(1, {k}, 1).prod(-1)",
+    "F.avg_pool1d(x, {k})", "F.max_pool1d(x, {k})", "F.pad(x, ({k}, 0))", "x[:{k}]", "x[..., -{k}:]",
+    "x.narrow(0, 0, {k})", "sg.cat([x, sg.ones({k}, x.shape[1], dtype=x.dtype)])", "x.reshape(-1, {k})",
+    "x.expand({k}, *x.shape).sum(0)", "x @ sg.ones(x.shape[1], {k}, dtype=x.dtype)", "x.roll({k}, 0)",
+    "x.diff(n={k}, dim=0)", "x.reshape({k}, -1)", "x.topk({k}, 0)[0]", "x.repeat_interleave({k}, 1)",
+    "sg.outer(x.sum(1), sg.arange({k}, dtype=x.dtype))", "x.sum() * sg.eye({k}, dtype=x.dtype)", "x.chunk({k}, 0)[0]",
+    "sg.linspace(0, 1, {k}, dtype=x.dtype)[:, None] * x.sum(0)", "x.cumsum(0)", "x.tanh()", "x - x.mean(0)",
+    "x / x.norm()", "x.softmax(1)", "x * x.shape[0]", "x @ x.T", "x.T", "x.gather(0, x.argsort(0))",
+]  # fmt: skip
+"""Steps of drawn programs, with a number ``k``."""
+
+
+@pytest.mark.parametrize("seed", [*range(60), *(pytest.param(k, marks=pytest.mark.slow) for k in range(60, 1500))])
+def test_drawn_programs_with_numbers_are_right_at_other_sizes_or_refused(seed):
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    steps = [draw.choice(STEPS).format(k=draw.choice([2, 3, 4, 5])) for _ in range(draw.randint(1, 3))]
+    shape, order = (draw.choice([2, 3, 4, 5]), draw.choice([2, 3, 4, 5, 6])), draw.choice([0, 1])
+    try:
+        graph = derived(steps, rng.uniform(0.5, 2, shape), order)
+    except (ValueError, RuntimeError, IndexError):
+        return  # no program of this shape
+    program = sg.compile(graph, ["x"])
+    for other in ((shape[0] + 1, shape[1]), (shape[0], shape[1] + 1), (6, 7)):
+        values = rng.uniform(0.5, 2, other)
+        try:
+            found = program(values)
+        except ValueError:
+            continue
+        wanted = derived(steps, values, order).detach().numpy()
+        assert found.shape == wanted.shape, steps
+        assert np.allclose(found, wanted, rtol=1e-8), steps
