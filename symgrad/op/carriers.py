@@ -68,6 +68,10 @@ class Length(int):
 
     __rmul__ = __mul__
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy takes no number for a weak one whose class is another than int: 3 beside float32 is float32."""
+        return getattr(ufunc, method)(*(int(x) if isinstance(x, Length) else x for x in inputs), **options)
+
 
 class Rest(Length):
     """The size that -1 stands for in a shape: what the others, which may be a user's numbers, leave."""
@@ -124,7 +128,7 @@ def shape_of(x: Any) -> tuple[Any, ...]:
     """
     shape = getattr(x, "raw_shape", None)
     if shape is not None:
-        return _LENGTHS.get(shape) or lengths(shape)
+        return (_LENGTHS.get(shape) or lengths(shape)) if shape else shape
     shape = getattr(x, "shape", None)
     if shape is not None:
         return shape  # type: ignore[no-any-return]

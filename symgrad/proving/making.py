@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.op import Length
+
 # Sizes stay clear of the small numbers that stand in parameters: letters are read from recorded sizes by value.
 SIZES = {"n": 5, "m": 8, "p": 6, "q": 4}
 
@@ -38,8 +40,8 @@ class Maker:
         return Maker({**self.sizes, **sizes}, 5, self.dtype)
 
     def size(self, letter: Any) -> int:
-        """The number behind a letter."""
-        return int(self.sizes.get(letter, letter))
+        """The number behind a letter, which is a size."""
+        return Length(self.sizes[letter]) if letter in self.sizes else int(letter)
 
     def shape(self, *letters: Any) -> tuple[int, ...]:
         """The numbers behind several letters."""

@@ -20,7 +20,7 @@ from symgrad.dtypes import (
 )
 from symgrad.errors import ArgumentError, NotAnOperand
 from symgrad.kernels import kept_order
-from symgrad.op import Op, scales
+from symgrad.op import Length, Op, scales
 from symgrad.ops.calls.results import Named
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.tape.formulas.sizes import Measure, Size
@@ -30,7 +30,7 @@ def as_operand(op: Op, arg: Any, place: int) -> Any:
     """What an op computes with where an argument is no tensor; NumPy's scalars count as Python's numbers."""
     if isinstance(arg, (Constant, Fraction, NamedFloat, Measure)):
         return float(arg)
-    if isinstance(arg, Size):
+    if isinstance(arg, (Size, Length)):
         return int(arg)
     if isinstance(arg, (list, tuple)):
         if getattr(type(arg), "__rmul__", None) not in (list.__rmul__, tuple.__rmul__):

@@ -23,7 +23,7 @@ from symgrad.dtypes import (
 )
 from symgrad.errors import AutogradError, DividedByZero
 from symgrad.kernels import kept_order
-from symgrad.op import Op, lookup, shape_of
+from symgrad.op import Length, Op, lookup, shape_of
 from symgrad.ops.indexing.places import INTO
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
@@ -288,7 +288,7 @@ def apply(cls: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> An
         else:
             alike = False
             values.append(as_operand(op, arg, i))
-            if isinstance(arg, np.generic) and values[i] is not arg:
+            if isinstance(arg, (np.generic, Length)) and values[i] is not arg:
                 args = (*args[:i], values[i], *args[i + 1 :])
     # Beside Python numbers there is nothing to cast, or to refuse, among tensors of one of the two commonest dtypes.
     alike = alike and (dtype is float64 or dtype is float32) and not (op.refuses and "f" in op.refuses)

@@ -227,10 +227,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             raise DtypeError(
                 f"data set to a tensor that requires gradients must be floating point or complex dtype, not {new.dtype}"
             )
-        if not self._requires_grad:
-            self._node = None  # how a constant was computed says nothing about other values
         place: Any = self if self._node is None else self._node
-        if not self._requires_grad and self._extra is not None:
+        if not self._requires_grad and self._node is None and self._extra is not None:
             place = self._extra.source or self
         former, extra = self._array(), self.more()
         counted, self._value = changes(former), apart(new._array())
@@ -243,6 +241,8 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         extra.former = (*extra.former, weakref.ref(former))[-8:]
         if extra.tether is not None:
             extra.tether.value = self._value
+        if not self._requires_grad:
+            self._node = None  # how a constant was computed says nothing about other values
 
     @data.deleter
     def data(self) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.nn.functional as F
+from symgrad.op import Length
 
 GIVEN = [
     ("x.tile(3).sum(-1)", (3, 4), (5, 4)),
@@ -254,3 +255,10 @@ def test_drawn_programs_with_numbers_are_right_at_other_sizes_or_refused(seed):
         wanted = derived(steps, values, order).detach().numpy()
         assert found.shape == wanted.shape, steps
         assert np.allclose(found, wanted, rtol=1e-8), steps
+
+
+def test_lengths_are_weak_beside_single_precision():
+    """NumPy takes 3 beside float32 for float32 only where its class is int."""
+    n, x = Length(3), sg.ones(2)
+    for made in (x * n, n * x, x / n, x + n, sg.where(x > 0, x, n), sg.clamp(x, 0, n), np.ones(2, np.float32) * n):
+        assert made.dtype == np.float32

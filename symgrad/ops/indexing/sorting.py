@@ -73,6 +73,7 @@ argmode_op = _order(
     "argmode",
     kernels.argmode,
     "The place of the commonest entry of an axis, which stays with size 1: the last of those, of the smallest on ties.",
+    refuses=None,  # what is complex has places where it has no entries
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim + 1 :]),
     samples=sampling.along(),
 )
