@@ -73,7 +73,6 @@ argmode_op = _order(
     "argmode",
     kernels.argmode,
     "The place of the commonest entry of an axis, which stays with size 1: the last of those, of the smallest on ties.",
-    refuses=None,  # what is complex has places where it has no entries
     infer=lambda shape, dim: (*shape[:dim], 1, *shape[dim + 1 :]),
     samples=sampling.along(),
 )
@@ -262,6 +261,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Named:
         if 0 not in shape_of(input):
             raise refusal("mode", "", input.dtype)
         _refuse_history("mode", input)
+        return _at("mode", input, kernels.argmode(values_of(input), axis), axis, keepdim)  # of no entries
     return _at("mode", input, argmode_op(input, dim=axis), axis, keepdim)
 
 
