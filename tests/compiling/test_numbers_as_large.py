@@ -262,3 +262,9 @@ def test_lengths_are_weak_beside_single_precision():
     n, x = Length(3), sg.ones(2)
     for made in (x * n, n * x, x / n, x + n, sg.where(x > 0, x, n), sg.clamp(x, 0, n), np.ones(2, np.float32) * n):
         assert made.dtype == np.float32
+
+
+def test_arrays_without_entries_are_reshaped_in_programs():
+    """The reading of such a graph did not end: no product of sizes of which one is 0 reaches another."""
+    program = sg.compile(derived("x.diff(n=3, dim=0).reshape(3, -1)", np.ones((2, 4)), 0), ["x"])
+    assert program(np.ones((2, 4))).shape == (3, 0)

@@ -158,6 +158,9 @@ class Lettering:
 
 def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> Iterator[tuple[list[Any], list[int]]]:
     """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers."""
+    if 0 in new:
+        yield [], list(new)  # nothing tells which of the axes without entries belong together
+        return
     rest = iter(old)
     sizes: list[Any] = []
     targets: list[int] = []
