@@ -149,10 +149,12 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     tensor = dual.faced(tensor)
     if level not in (None, 0):
         raise AutogradError(f"there is no forward AD level {level}; the open one is 0.")
-    if isinstance(tensor, Dual) and tensor.tag != _LEVEL.tag:
-        # Its level was left, or it belongs to a jvp around this level.
-        return UnpackedDualTensor(tensor.primal if _LEVEL.tag is None else tensor, None)
-    primal, tangent = dual.parts(tensor, -1 if _LEVEL.tag is None else _LEVEL.tag)
+    tag = _LEVEL.tag
+    if isinstance(tensor, Dual) and tensor.tag != tag:
+        if tensor.tag not in dual.BY_HAND:  # its level was left, or it belongs to a jvp around this level
+            return UnpackedDualTensor(tensor.primal if tag is None else tensor, None)
+        tag = tensor.tag  # another thread has it open
+    primal, tangent = dual.parts(tensor, -1 if tag is None else tag)
     return UnpackedDualTensor(primal if tangent is None else _viewed(primal), tangent)
 
 

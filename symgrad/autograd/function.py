@@ -30,7 +30,7 @@ from symgrad.tape.layout import written_out
 from symgrad.tape.memory.aliases import Invalid, follow
 from symgrad.tape.memory.inplace import refuse
 from symgrad.tape.memory.views import count_change, inferred, out_of_reach, view_of
-from symgrad.tape.modes import MODE, is_grad_enabled, no_grad
+from symgrad.tape.modes import MODE, is_grad_enabled, own_no_grad
 from symgrad.tape.observers import NODES, PackedRow, observed
 from symgrad.tape.record import INFERENCE_SAVED, Recorded, as_leaves, plain, traced
 from symgrad.tape.standins import inner
@@ -334,7 +334,7 @@ def _run(cls: type[Function], args: tuple[Any, ...], moving: Sequence[bool]) -> 
     for arg in args if not MODE.exceptional or is_grad_enabled() else ():
         if isinstance(arg, Recorded) and isinstance(arg._node, Invalid):
             arg.edge()  # raises, before forward can change anything
-    with no_grad(), apart() if inside() else nullcontext():
+    with own_no_grad(), apart() if inside() else nullcontext():
         returned = run_forward(cls, ctx, args)
     if has_setup(cls):
         check_kept(ctx, args, returned)

@@ -20,7 +20,14 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, apart
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.modes import MODE, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
+from symgrad.tape.modes import (
+    MODE,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    own_no_grad,
+)
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.standins import inner
@@ -44,7 +51,7 @@ def deriving() -> Iterator[None]:
     if not is_inference_mode_enabled():
         yield
         return
-    with inference_mode(False), no_grad():
+    with inference_mode(False), own_no_grad():
         yield
 
 

@@ -39,6 +39,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import zeros
@@ -325,9 +326,11 @@ def jacfwd(
 def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums) -> Any:
     """The Jacobian of a function that is a gradient: it has as many rows as columns, and rows go all at once.
 
-    None where they do not: beside functions of the user's own, under other transforms, and of dtypes that differ.
+    None where they do not: beside functions of the user's own, under other transforms, and of dtypes that differ; also
+    where the function switches recording off, which forward mode moves through.
     """
     with deriving():
+        left = MODE.local.left
         bound = Bound(func, args, argnums)
         if any(not isinstance(v, Tensor) or isinstance(v, Dual) or v.dtype.kind == "c" for v in bound.shown):
             return None
@@ -335,7 +338,12 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
             result, _ = run(func, bound.args, kwargs, False, _VJP, bound.of_arrays)
         leaves, structure = results(result, _VJP)
         known = all(isinstance(leaf, Recorded) and leaf._requires_grad for leaf in leaves)
-        if not known or bound.outer(leaves) or {x.dtype for x in (*leaves, *bound.variables)} != {leaves[0].dtype}:
+        if (
+            not known
+            or MODE.local.left != left
+            or bound.outer(leaves)
+            or {x.dtype for x in (*leaves, *bound.variables)} != {leaves[0].dtype}
+        ):
             return None
         found = []
         for leaf in leaves:
@@ -385,10 +393,17 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
             [ 0., 12.]], dtype=float64)
     """
     check_function(func, "hessian")
-    second = jacobian(jacobian(func, argnums), argnums)
-    return transformed(
-        functools.wraps(func)(lambda *args, **kwargs: second(*args, **kwargs)), "hessian", func, argnums, False
-    )
+    first = jacobian(func, argnums)
+    pulled, pushed = jacobian(first, argnums), jacfwd(first, argnums)
+
+    @functools.wraps(func)
+    def second(*args: Any, **kwargs: Any) -> Any:
+        left = MODE.local.left
+        found = pulled(*args, **kwargs)
+        # What runs under no_grad() stands still in reverse mode, and moves in forward mode, which torch takes here.
+        return found if MODE.local.left == left else pushed(*args, **kwargs)
+
+    return transformed(second, "hessian", func, argnums, False)
 
 
 @overload

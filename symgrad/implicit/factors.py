@@ -17,7 +17,7 @@ from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, NotConverged, SingularJacobian
 from symgrad.func import jacobian, linearize, vjp
 from symgrad.func.operators import LinearOperator
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
@@ -67,7 +67,7 @@ class Factor:
         """∂F/∂x with the entries of F along rows and those of x along columns, in double precision."""
         if self._matrix is None:
             point, *leaves = (plain(Tensor, v) for v in self.values)
-            with no_grad():
+            with own_no_grad():
                 found = jacobian(lambda p: self.problem.residual(p, *leaves))(point)
             self._matrix = np.asarray(found._value, np.float64).reshape(self.size, self.size)
         return self._matrix
@@ -147,11 +147,11 @@ class Factor:
         def residual(p: Any) -> Any:
             return self.problem.residual(p, *leaves)
 
-        with no_grad():
+        with own_no_grad():
             _, moved = vjp(residual, point) if transposed else linearize(residual, point)
 
         def times(v: Any) -> Any:
-            with no_grad():
+            with own_no_grad():
                 found = moved(plain(Tensor, np.asarray(v, dtype).reshape(shape)[()]))
             return np.asarray((found[0] if transposed else found)._value, np.float64).reshape(-1)
 
@@ -161,18 +161,18 @@ class Factor:
         """(∂F/∂θ)ᵀ v for some of the parameters; F runs once for all v."""
         if self._pull is None or self._pull[0] != tuple(wanted):
             across, leaves = self._across(wanted)
-            with no_grad():
+            with own_no_grad():
                 self._pull = tuple(wanted), vjp(across, *leaves)[1]
-        with no_grad():
+        with own_no_grad():
             return list(self._pull[1](plain(Tensor, v)))
 
     def pushed(self, moving: Sequence[int], tangents: Sequence[Any]) -> Any:
         """(∂F/∂θ) times tangents of some of the parameters; F runs once for all of them."""
         if self._push is None or self._push[0] != tuple(moving):
             across, leaves = self._across(moving)
-            with no_grad():
+            with own_no_grad():
                 self._push = tuple(moving), linearize(across, *leaves)[1]
-        with no_grad():
+        with own_no_grad():
             return self._push[1](*tangents)
 
     def _across(self, wanted: Sequence[int]) -> tuple[Callable[..., Any], list[Any]]:

@@ -27,7 +27,7 @@ from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 from symgrad.tensor.moving import settle
@@ -80,7 +80,7 @@ class Flow:
             return np.asarray(out._value)[()]
 
         # What is tracked then comes from outside: no argument is.
-        with no_grad() if self.refuse is _take_all else enable_grad():
+        with own_no_grad() if self.refuse is _take_all else enable_grad():
             self.march = march = March(self.control)
             return np.stack(march.through(slope, times, start))
 

@@ -22,7 +22,7 @@ from symgrad.op import lookup, shape_of
 from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape import containers
 from symgrad.tape.formulas.formal import Formal
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tensor import Tensor
 
@@ -232,7 +232,7 @@ class Problem:
 
     def numbers(self, point: Any, leaves: Sequence[Any]) -> Any:
         """F as an array, from arrays or tensors."""
-        with no_grad():
+        with own_no_grad():
             return np.asarray(self.residual(_tensor(point), *map(_tensor, leaves))._value)
 
     def factor(self, point: Any, leaves: Sequence[Any]) -> Factor:

@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, NotConverged
 from symgrad.func import value_and_grad
 from symgrad.implicit.factors import Factor
 from symgrad.implicit.problems import Problem
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tensor import Tensor
 
@@ -100,7 +100,7 @@ def _by_caller(problem: Problem, solver: Callable[..., Any], start: Any, leaves:
         return np.asarray(x, np.float64).astype(dtype).reshape(shape)[()]
 
     def called(x: Any) -> Any:
-        with no_grad():
+        with own_no_grad():
             if problem.kind == "argmin":
                 return float(problem.objective(plain(Tensor, placed(x)), *_tensors(leaves))._value)
             if problem.kind == "fixed_point":
@@ -222,7 +222,7 @@ def _minimised(problem: Problem, start: Any, leaves: list[Any]) -> Any:
     both = value_and_grad(problem.objective)
 
     def measured(point: Any) -> tuple[float, Any]:
-        with no_grad():
+        with own_no_grad():
             value, slope = both(plain(Tensor, point), *_tensors(leaves))
         return float(value._value), np.asarray(slope._value)
 

@@ -34,7 +34,7 @@ from symgrad.notices import is_of_program
 from symgrad.op import lookup
 from symgrad.tape.containers import flatten, tree_map
 from symgrad.tape.forward.bundle import Bundle
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back, values_read
@@ -246,7 +246,7 @@ def means_the_same(function: Callable[..., Any], args: Any, kwargs: Any, out: An
             if not same or _is_among(function, _FOR_BOTH):
                 return same
             row, named = tree_map(_moved, list(args)), tree_map(_moved, dict(kwargs))
-            with no_grad():
+            with own_no_grad():
                 same = _same_for_arrays(function, row, named, function(*row, **named))
             if same:
                 _remember(function, _FOR_BOTH)

@@ -27,12 +27,14 @@ class _Local(ThreadState):
     enabled = True
     inference = False
     closed = False
+    left = 0
 
 
 class _Mode:
     """``local.enabled`` says whether this thread records; ``local.asked`` what it would do outside of inference mode.
 
     ``local.closed`` is for graphs that do not outlive a transform of a function: they may save inference tensors.
+    ``local.left`` counts how often the user's code has switched recording off, which forward mode does not ask for.
 
     ``inferred`` is true once there may be inference tensors, which graphs must not save.
     """
@@ -79,21 +81,14 @@ def is_inference_mode_enabled() -> bool:
 def _switch(enabled: bool) -> bool:
     local = MODE.local
     before, local.asked = local.asked, enabled
+    if before and not enabled:
+        local.left += 1
     records = enabled and not local.inference
     if local.enabled is not records:
         with _LOCK:
             MODE.exceptional += -1 if records else 1
         local.enabled = records
     return before
-
-
-def without_grad(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function gives under :class:`no_grad`."""
-    before = _switch(False)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        _switch(before)
 
 
 class _Context:
@@ -190,6 +185,30 @@ class no_grad(_Context):  # noqa: N801  (torch's name)
             made.__init__()  # type: ignore[misc]
             return made(function)
         return made
+
+
+class own_no_grad(_Context):  # noqa: N801  (beside its public kin)
+    """:class:`no_grad` where the library runs what has a derivative of its own: not a switch of the user's."""
+
+    enabled = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = MODE.local.left
+
+    def __exit__(self, *error: Any) -> None:  # noqa: PYI036
+        super().__exit__(*error)
+        MODE.local.left = self._left
+
+
+def without_grad(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function of the library's gives unrecorded."""
+    before, left = _switch(False), MODE.local.left
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _switch(before)
+        MODE.local.left = left
 
 
 class enable_grad(no_grad):  # noqa: N801  (torch's name)

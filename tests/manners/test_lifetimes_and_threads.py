@@ -184,3 +184,12 @@ def test_gradients_through_functions_keep_nothing_alive(t):
         assert use()() is None
     finally:
         gc.enable()
+
+
+def test_duals_in_another_thread(t):
+    """A tangent made in one thread is there in another, while its level is open."""
+    forward, found = t.autograd.forward_ad, []
+    with forward.dual_level():
+        x = forward.make_dual(t.tensor([1.0, 2.0]), t.tensor([1.0, 0.5]))
+        in_threads(1, lambda _: found.append(forward.unpack_dual(x * x).tangent))
+    assert found[0].tolist() == [2.0, 2.0]

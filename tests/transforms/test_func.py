@@ -294,6 +294,36 @@ def test_no_grad_around_a_pull_or_around_vjp():
     close(sg.autograd.grad(pull(sg.tensor(1.0))[0], x)[0], 2.0)
 
 
+def test_second_derivatives_move_through_no_grad_as_in_torch():
+    """hessian is forward mode over reverse mode there: the first moves through no_grad(), the second does not."""
+
+    def target(x):
+        with sg.no_grad():
+            square = x * x
+        return (x * x * square).sum()
+
+    x = sg.tensor([1.0, 2.0])
+    moving = np.diag([6.0, 24.0])  # the gradient is 2 x s for s = x², which moves: 2 s + 4 x²
+    close(hessian(target)(x), moving)
+    close(jacfwd(jacrev(target))(x), moving)
+    close(sg.vmap(hessian(target))(x[None])[0], moving)
+    close(jacrev(jacrev(target))(x), np.diag([2.0, 8.0]))
+    close(sg.autograd.functional.hessian(target, x), np.diag([2.0, 8.0]))
+
+    class Square(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            with sg.no_grad():
+                return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    close(hessian(lambda x: Square.apply(x).sum())(x), np.diag([2.0, 2.0]))  # it has no forward mode, and needs none
+
+
 def test_inner_transforms_leave_no_grad_behind():
     """By one argument inside, by another outside: nobody is left who could differentiate the result."""
     q, v = sg.tensor([1.0, 2.0]), sg.tensor([0.3, 0.4])

@@ -16,7 +16,7 @@ import numpy as np
 from symgrad.autograd import forward_ad
 from symgrad.autograd.checking.differences import Subject, tensors_of
 from symgrad.errors import ArgumentError
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tape.watching.lookthrough import looked_through
 from symgrad.tensor import Tensor
@@ -87,7 +87,7 @@ def _complex_step(subject: Subject, k: int, direction: Any) -> list[Any]:
         raise ArgumentError("method='complex-step' needs real inputs; use method='exact' or 'fd'.")
     row = [x.detach() if i in subject.checked else x for i, x in enumerate(subject.given())]
     row[k] = plain(Tensor, np.asarray(row[k]._value + 1j * _STEP * np.asarray(direction))[()])
-    with looked_through(), no_grad():
+    with looked_through(), own_no_grad():
         try:
             found = [np.imag(o._value) / _STEP for o in tensors_of(subject.func(*row), tracked=False)]
         except Exception as error:

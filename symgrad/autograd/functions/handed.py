@@ -12,7 +12,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.inplace import become
 from symgrad.tape.memory.views import view_of
-from symgrad.tape.modes import is_grad_enabled, no_grad
+from symgrad.tape.modes import is_grad_enabled, own_no_grad
 from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 
@@ -111,7 +111,7 @@ def _own(out: Any, inputs: Sequence[Any], dirty: set[int]) -> Any:
     """An input that is handed back as it is, as a view of it; other outputs as they are."""
     if id(out) in dirty or not any(out is x for x in inputs):
         return out
-    with no_grad():
+    with own_no_grad():
         return out.view_as(out)
 
 

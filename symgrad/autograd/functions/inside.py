@@ -22,7 +22,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, number, rebuilt, substitute, symbol
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Source
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen
 from symgrad.tape.watching.watch import Watch, watching
@@ -109,7 +109,7 @@ class StandIns:
         ]
         args, ctx = self.signature.filled(tuple(named)), FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
-        with _unrepeatable_refused(named, values=self.real), no_grad():
+        with _unrepeatable_refused(named, values=self.real), own_no_grad():
             returned = run_forward(self.signature.function, ctx, args)
         if ctx.dirty_tensors:
             raise FormulaError("forward changes its arguments")

@@ -11,7 +11,7 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import AutogradError
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.graph import Labelled, Node, new_node
-from symgrad.tape.modes import is_grad_enabled, no_grad
+from symgrad.tape.modes import is_grad_enabled, own_no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.watch import watching
 from symgrad.tensor import Tensor
@@ -38,7 +38,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         watch = watching()
         if watch is not None and watch.refuses:
             return backward(ctx, *grads)  # run for its formula, of which every derivative is known
-        with no_grad():
+        with own_no_grad():
             results = backward(ctx, *grads)
         if not is_grad_enabled() or not any(isinstance(g, Recorded) and g._requires_grad for g in grads):
             return results

@@ -22,7 +22,7 @@ from symgrad.ops.rules.kinks import steepest
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.modes import enable_grad, no_grad
+from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
@@ -103,7 +103,7 @@ def inside(function: Any, primals: tuple[Any, ...], moving: Sequence[bool]) -> t
         function.setup_context(ctx, tuple(primals), returned)
     else:
         still = [_still(p) for p in primals]
-        with no_grad():
+        with own_no_grad():
             again = run_forward(function, ctx, still)
         found = again if isinstance(again, tuple) else (again,)
         _replace(ctx, {id(a): (a, b) for a, b in zip((*still, *found), (*primals, *outputs), strict=True)}, function)

@@ -19,7 +19,7 @@ from symgrad.formula.digits import evalf
 from symgrad.formula.term import Term, as_term, evaluate, symbol
 from symgrad.op import is_complex, lookup
 from symgrad.tape.formulas.formal import Formal
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import Recorded, plain
 
 _DIGITS = 20
@@ -164,7 +164,7 @@ class Point:
             return False
         ctx, out = signature.run(self._tensors())
         seeds = tuple(_seed(o._value) for o in _row(out))
-        with no_grad():
+        with own_no_grad():
             rows = signature.gradients(ctx, tuple(plain(type(o), s) for o, s in zip(_row(out), seeds, strict=True)))
         terms = tuple(as_recorded(t, s.shape, s.dtype, "") for t, s in zip(row, seeds, strict=True))  # type: ignore[arg-type]
         cotangents = tuple(symbol(f"g{k}", s.shape, s.dtype) for k, s in enumerate(seeds))

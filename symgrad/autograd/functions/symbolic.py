@@ -23,7 +23,7 @@ from symgrad.formula.term import Term, as_term, full, make, substitute, symbol, 
 from symgrad.op import Op
 from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import WATCH
 
@@ -122,7 +122,7 @@ class Signature:
 
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
-        with no_grad():
+        with own_no_grad():
             return ctx, run_forward(self.function, ctx, self.filled(tensors))
 
     def set_up(self, args: tuple[Term, ...], outputs: Any) -> tuple[Any, Any]:
@@ -542,6 +542,6 @@ def _backward_kernel(*values: Any, signature: Signature, wrt: int, outputs: Any 
         seeds.get(k, _tensor(np.zeros_like(o._value)) if ctx.materialize_grads and isinstance(o, Recorded) else None)
         for k, o in enumerate(rows)
     )
-    with no_grad():
+    with own_no_grad():
         found = signature.gradients(ctx, grads)[wrt]
     return np.zeros(np.shape(values[count + wrt]))[()] if found is None else found._value

@@ -19,7 +19,7 @@ from symgrad.tape import observers
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.memory.views import out_of_reach
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import own_no_grad
 from symgrad.tape.observers import Packed, PackedRow
 from symgrad.tape.operands import scalarised
 from symgrad.tape.record import Recorded, plain
@@ -140,7 +140,7 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
         """One saved value, shown as a tensor, after the pack hook."""
         value = shown._value
         before = changes(value), shown._version
-        with no_grad():
+        with own_no_grad():
             held = self.pack_hook(shown)
         if (changes(value), shown._version) != before:
             raise AutogradError(
@@ -153,7 +153,7 @@ class saved_tensors_hooks:  # noqa: N801  (torch's name)
 
     def tensor(self, held: Any) -> Any:
         """What the unpack hook makes of what the pack hook gave.  Raises ``TypeError`` where it is no tensor."""
-        with no_grad():
+        with own_no_grad():
             found = self.unpack_hook(held)
         if not isinstance(found, Recorded):
             raise ArgumentError(

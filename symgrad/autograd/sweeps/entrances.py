@@ -40,7 +40,7 @@ from symgrad.tape.graph import Labelled, Node, Parts, Source
 from symgrad.tape.layout import like_the_leaf
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.views import out_of_reach
-from symgrad.tape.modes import enable_grad, is_grad_enabled, no_grad
+from symgrad.tape.modes import enable_grad, is_grad_enabled, own_no_grad
 from symgrad.tape.naming import node_name
 from symgrad.tape.numbering import Pass, passes, sequence
 from symgrad.tape.observers import RUNNING
@@ -253,7 +253,7 @@ def run_sweep(
 def _in_mode(sweep: Sweep) -> None:
     WITHIN.disabled += 1  # rules take tensors of every class for plain ones
     try:
-        with enable_grad() if sweep.create_graph else no_grad(), hooks_as_they_are():
+        with enable_grad() if sweep.create_graph else own_no_grad(), hooks_as_they_are():
             sweep.run()
     finally:
         WITHIN.disabled -= 1
