@@ -236,6 +236,7 @@ STEPS = [
 """Steps of drawn programs, with a number ``k``."""
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of means of no entries
 @pytest.mark.parametrize("seed", [*range(60), *(pytest.param(k, marks=pytest.mark.slow) for k in range(60, 1500))])
 def test_drawn_programs_with_numbers_are_right_at_other_sizes_or_refused(seed):
     draw, rng = random.Random(seed), np.random.default_rng(seed)

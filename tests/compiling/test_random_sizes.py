@@ -99,7 +99,7 @@ def derived(f, row, order, by):
 
 
 @pytest.mark.parametrize("seed", [*range(40), *(pytest.param(k, marks=pytest.mark.slow) for k in range(40, 600))])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of parts with one entry
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:std")  # of parts with one entry
 def test_recorded_programs_are_right_at_other_sizes_or_refused(seed):
     draw = random.Random(seed)
     f, text = program(draw)

@@ -62,11 +62,8 @@ class Writer:
         """Results that would show the memory of others."""
         self.weak: set[Term] = set()
         for term in order:
-            if (
-                term.op is NUMBER
-                or term.op is SIZE
-                or (term.op.kind == "elementwise" and term.args and all(a in self.weak for a in term.args))
-            ):
+            alone = term.op.entrywise and term.args and all(a in self.weak for a in term.args)
+            if term.op is NUMBER or term.op is SIZE or (alone and _of_numbers(term)):
                 self.weak.add(term)
 
     # -------------------------------------------------------------------------------------- leaves
@@ -167,7 +164,7 @@ class Writer:
         times an array it is an array.
         What is chosen beside a plain 0, or between two plain numbers, has its dtype from nowhere else.
         """
-        if self.weak.isdisjoint(term.args):
+        if self.weak.isdisjoint(term.args) or (term in self.weak and term.op.kind != "elementwise"):
             return texts
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
             natural = np.result_type(*(np.asarray(sample(a)).dtype for a in term.args[1:]))
@@ -284,6 +281,13 @@ class Writer:
                     lines.append((self.letters[letter], f"{i.name}.shape[{axis}]"))
                     done.add(letter)
         return lines
+
+
+def _of_numbers(term: Term) -> bool:
+    """Whether an entrywise function of plain numbers is one: not what gives them a dtype, nor parts of complex ones."""
+    return term.op.kind == "elementwise" or (
+        term.op.name != "cast" and term.dtype is not None and term.dtype.kind != "c"
+    )
 
 
 def _signed(text: str, operand: Term) -> str:
