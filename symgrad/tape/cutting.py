@@ -49,7 +49,7 @@ def cutting(  # noqa: C901
         if value.__class__ is not _ndarray or not (value.dtype is float64 or value.dtype is float32):
             return otherwise(args, params)
         if source is None:
-            if not followed and extra is not None and not extra.plain():
+            if not followed and extra is not None and (extra.sized or not extra.plain()):
                 return otherwise(args, params)
         elif source.__class__ is not Node or not followed:
             return otherwise(args, params)

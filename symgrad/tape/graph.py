@@ -178,13 +178,15 @@ class Source:
     """A constant of the graph: what a formula needs to know of it, without keeping large values alive.
 
     recipe    (op, params) of an unnamed constant made by ``eye``, ``ones``, ``full``, a number …: formulas show that
+    sized     the lengths that it was made with, and comparisons of sizes that are in its entries
     kept      the value when it is small, so that a temporary constant does not lose its values
     copied    a reference to the user's array that the value is, or is a copy of
     variable  the variable of the user's function that holds the array, where somebody looked for it
     """
 
     __slots__ = (
-        "__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "structure", "variable",
+        "__weakref__", "copied", "dtype", "kept", "name", "recipe", "ref", "shape", "site", "sized", "structure",
+        "variable",
     )  # fmt: skip
 
     def __init__(self, tensor: Any, shape: tuple[int, ...], dtype: Any, name: str | None, site: Any):
@@ -195,6 +197,7 @@ class Source:
         self.site = site
         self.structure: str | None = None
         self.recipe: tuple[str, dict[str, Any]] | None = None
+        self.sized: frozenset[Any] = frozenset()
         self.kept: Any = None
         self.copied: Any = None
         self.variable: str | None = None

@@ -259,6 +259,7 @@ def _tensor_extra(tensor: Any, ref: Any) -> Any:
         "assigned": _name(extra) if extra.name is None else None,
         "structure": extra.structure,
         "recipe": _recipe(extra),
+        "sized": extra.sized,
         "retains": extra.retains,
         "grad": ref(extra.grad),
         "source": ref(extra.source),
@@ -402,7 +403,7 @@ def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # no
         return
     more = tensor.more()
     more.name = extra["name"] or extra["assigned"]
-    more.recipe = extra["recipe"]
+    more.recipe, more.sized = extra["recipe"], extra["sized"]
     more.structure, more.retains = extra["structure"], extra["retains"]
     more.grad, more.source = deref(extra["grad"]), deref(extra["source"])
     origin = extra["origin"]

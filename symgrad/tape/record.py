@@ -68,6 +68,7 @@ class Extra:
     inference  made in inference mode; such a tensor only ``claims`` to require grad, since nothing records it
     inner      the creation number since which it is a leaf that a transformed function made, by which nobody outside
                differentiates; without bound for a variable of ``func.vjp``, which is its pullback's alone
+    sized      of a constant: the lengths that it was made with, and comparisons of sizes that are in its entries
     renewed    the creation number at which ``.data`` was last set, 0 if never
     strides    of a tensor without entries: those that the NumPy array had which it came from
     tether     how graphs that gradients keep hold this leaf, once a recorded pass went over it
@@ -99,6 +100,7 @@ class Extra:
     retains = False
     score: Any = None
     site: Any = None
+    sized: frozenset[Any] = frozenset()
     source: Source | None = None
     strides: tuple[int, ...] | None = None
     structure: str | None = None
@@ -162,7 +164,7 @@ class Recorded:
         if extra.source is None:
             extra.source = Source(self, shape_of(self._value), self._value.dtype, extra.name, extra.site)
             extra.source.structure = extra.structure
-            extra.source.recipe = extra.recipe
+            extra.source.recipe, extra.source.sized = extra.recipe, extra.sized
             extra.source.copied = extra.copied
             if self._value.nbytes <= SMALL or (WATCH.count and self._value.base is not None):
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.

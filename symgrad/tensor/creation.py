@@ -24,6 +24,7 @@ from symgrad.op import as_size, shape_of
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
+from symgrad.tape.formulas.constants import note_lengths
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.sizes import as_number
 from symgrad.tape.forward.dualwrites import memory
@@ -246,7 +247,7 @@ def filled(name: str, fill: Callable[[Any, Any], Any], doc: str, value: Any = No
         shape = whole_sizes((options.pop("size"),) if "size" in options else size)
         array = fill(shape, made_in(dtype, options))
         recipe = _constant(array, value, shape)
-        return finished(called, array, requires_grad, name, options, recipe, _depth, dtype is None)
+        return finished(called, array, requires_grad, name, options, recipe, _depth, dtype is None, shape)
 
     called = make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -289,8 +290,9 @@ def finished(
     recipe: Any = None,
     depth: int = 2,
     undetermined: bool = False,
+    sized: Sequence[Any] = (),
 ) -> Tensor:
-    """The array that a factory made as a tensor where, and as what, the caller wants it."""
+    """The array that a factory made as a tensor where, and as what, the caller wants it; ``sized`` by these sizes."""
     accept(factory, options)
     out = options.get("out")
     if out is not None:  # and numbers are made in its dtype, whatever it is
@@ -313,6 +315,7 @@ def finished(
         extra.site = call_site(depth)
     extra.name = None if name is None else check_name(name)
     extra.recipe = recipe
+    note_lengths(made, sized)
     extra.undetermined = undetermined and recipe is not None
     return with_gradient(made)._require() if requires_grad else made  # type: ignore[no-any-return]
 
@@ -365,7 +368,9 @@ def full(
     fill_value = _number("full", fill_value)
     kind = fill_value.dtype if hasattr(fill_value, "dtype") else dtypes.for_python_number(fill_value)
     array = _full(shape, fill_value, made_in(dtype, options, kind))
-    return finished("full", array, requires_grad, name, options, _constant(array, fill_value, shape), 2, dtype is None)
+    return finished(
+        "full", array, requires_grad, name, options, _constant(array, fill_value, shape), 2, dtype is None, shape
+    )
 
 
 def eye(
@@ -389,7 +394,7 @@ def eye(
             raise ShapeError(f"{letter} must be greater or equal to 0, got {count}")
     array = np.eye(n, m, dtype=made_in(dtype, options))
     recipe = ("eye", {"n": as_size(n), "dtype": array.dtype.name}) if m is None or m == n else None
-    return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None)
+    return finished("eye", array, requires_grad, name, options, recipe, 2, dtype is None, (n, m))
 
 
 def empty_strided(

@@ -54,7 +54,7 @@ def arange(
         start = row.pop(0) if row else 0
     if step is None:
         step = row.pop(0) if row else 1
-    start, end, step = _plain(start), _plain(end), _plain(step)
+    start, end, step = sized = _plain(start), _plain(end), _plain(step)
     if any(isinstance(e, complex) for e in (start, end, step)):
         raise DtypeError("value cannot be converted to type double without overflow: arange() takes real numbers")
     integers = all(isinstance(e, (int, np.integer)) for e in (start, end, step))
@@ -77,7 +77,7 @@ def arange(
     recipe = None
     if step == 1 and start == int(start) and len(value) > 1:
         recipe = counted(start, as_size(end) if not start and end == len(value) else len(value), kind)
-    return finished("arange", value, requires_grad, name, options, recipe)
+    return finished("arange", value, requires_grad, name, options, recipe, sized=sized)
 
 
 def range(
@@ -113,7 +113,7 @@ def range(
         raise AutogradError(f"upper bound and lower bound inconsistent with step sign ({start}, {end}, {step})")
     count = math.floor((end - start) / step) + 1
     value = (start + step * np.arange(count)).astype(made_in(dtype, options))
-    return finished("range", value, requires_grad, name, options)
+    return finished("range", value, requires_grad, name, options, sized=(start, end, step))
 
 
 def linspace(
@@ -134,7 +134,7 @@ def linspace(
     """
     ends = _ends("linspace", start, end, steps)
     value = _spaced(*ends, int(steps), _of_ends("linspace", ends, dtype, options))
-    return finished("linspace", value, requires_grad, name, options)
+    return finished("linspace", value, requires_grad, name, options, sized=(*ends, steps))
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
@@ -190,7 +190,7 @@ def logspace(
         ends = int(ends[0]), int(ends[1])
     exponents = np.linspace(*ends, int(steps))
     value = np.power(float(base), exponents)
-    return finished("logspace", value.astype(kind), requires_grad, name, options)
+    return finished("logspace", value.astype(kind), requires_grad, name, options, sized=(*ends, steps))
 
 
 def _of_ends(name: str, ends: tuple[Any, Any], dtype: Any, options: Options) -> Any:
@@ -247,17 +247,17 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
     ) -> Tensor:  # fmt: skip
         numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
         numbers.update({key: options.pop(key) for key in parameters if key in options})
-        kind, window_length = made_in(dtype, options), operator.index(window_length)
+        kind, length = made_in(dtype, options), operator.index(window_length)
         if kind.kind in "bui":
             raise DtypeError(f"{name} expects floating point dtypes, got: {dtypes.torch_name(kind)}")
-        if window_length < 0:
-            raise ArgumentError(f"{name} requires non-negative window_length, got window_length={window_length}")
-        if window_length < 2:
-            value = np.ones(window_length, kind)
+        if length < 0:
+            raise ArgumentError(f"{name} requires non-negative window_length, got window_length={length}")
+        if length < 2:
+            value = np.ones(length, kind)
         else:
-            last = window_length if periodic else window_length - 1
-            value = shape(np.arange(window_length) / last, **numbers).astype(kind)
-        return finished(name, value, requires_grad, None, options)
+            last = length if periodic else length - 1
+            value = shape(np.arange(length) / last, **numbers).astype(kind)
+        return finished(name, value, requires_grad, None, options, sized=(window_length,))
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"{doc}  ``periodic=False`` makes both ends equal, for filters."

@@ -19,6 +19,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import size_args, spread
 from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
+from symgrad.tape.formulas.constants import note_sizes
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.aliases import stands_apart, views_follow
@@ -367,8 +368,9 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         if not (given := isinstance(value, Tensor)):
             number = value
             value = plain(Tensor, writable(number, self.dtype))
-            if number.__class__ is float or number.__class__ is int:
+            if isinstance(number, (float, int)) and not isinstance(number, (bool, np.generic)):
                 value.more().recipe = ("number", {"value": number})
+                note_sizes(value, (number,))
         value = fitted_to(self, chosen, value)
         name = written(self, chosen, value)
         if self.dtype != value.dtype and (given or value.dtype.kind == "c" != self.dtype.kind):

@@ -110,6 +110,73 @@ def test_a_graph_in_which_a_size_became_a_number_is_refused_at_other_sizes(how):
             program(rng.random(9))
 
 
+def filled(x):
+    w = sg.ones(3, dtype=sg.float64)
+    w[0] = x.shape[0]
+    return x * w.sum()
+
+
+def filled_all(x):
+    return x * sg.ones(3, dtype=sg.float64).fill_(x.shape[0]).sum()
+
+
+def of_numpy(x):
+    steps = np.linspace(0, 1, x.shape[0])
+    squares = steps * steps
+    return x * np.sum(squares)
+
+
+LOSING_OF_MATRICES = {
+    "float on the left": lambda x: x * (1.0 / x.shape[0]),
+    "absolute": lambda x: x * abs(0.3 - x.shape[0]),
+    "log": lambda x: x.exp() * math.log(x.shape[0]),
+    "a constant times n": lambda x: x * (sg.tensor([1.0, 2.0], dtype=sg.float64) * x.shape[0]).sum(),
+    "n to a constant": lambda x: x * sg.pow(x.shape[0], sg.tensor(0.5, dtype=sg.float64)),
+    "the larger": lambda x: x * sg.maximum(sg.tensor(3.0), sg.tensor(1.0) + x.shape[0]),
+    "a choice": lambda x: x * sg.where(sg.tensor(True), x.shape[0], 2),
+    "steps of a constant": lambda x: x * sg.tensor(0.0).add(sg.tensor(1.0), alpha=x.shape[0]),
+    "entries": lambda x: x.sum(0) + sg.tensor([1.0 / x.shape[0]], dtype=sg.float64),
+    "an entry written": filled,
+    "all entries written": filled_all,
+    "sum of even steps": lambda x: x * sg.linspace(0, 1, x.shape[0], dtype=sg.float64).sum(),
+    "sum of a window": lambda x: x * sg.hann_window(x.shape[0], dtype=sg.float64).sum(),
+    "an array's sum": lambda x: x * np.ones(x.shape[0]).sum(),
+    "a matrix's sum": lambda x: x * np.ones((x.shape[0], 2)).sum(),
+    "an array by name": of_numpy,
+}
+
+
+@pytest.mark.parametrize("how", LOSING_OF_MATRICES)
+def test_sizes_of_matrices_that_became_numbers_are_told(how):
+    """Of x (n, m) nothing was told, as a size was compared with itself; constants kept what was made of sizes."""
+    f = LOSING_OF_MATRICES[how]
+    rng = np.random.default_rng(0)
+    x = sg.tensor(rng.random((7, 5)), requires_grad=True, name="x")
+    program, values = sg.compile(f(x), ["x"]), rng.random((7, 5))
+    assert np.allclose(program(values), f(sg.tensor(values)).numpy(), rtol=1e-12)
+    with pytest.raises(ValueError, match="holds where n = 7"):
+        program(rng.random((9, 5)))
+
+
+STAYING_OF_MATRICES = {
+    "steps": lambda x: (x * sg.linspace(0, 1, x.shape[0], dtype=sg.float64)[:, None]).shape[0] * x,
+    "the trace of ones": lambda x: x * sg.eye(x.shape[0], dtype=sg.float64).trace(),
+    "ones of NumPy": lambda x: np.eye(x.shape[0]) @ x * 0.3 + np.ones((x.shape[0], 1)),
+    "root of a root": lambda x: x * (1 / x.shape[0] ** 0.5) ** 0.5,
+}
+
+
+@pytest.mark.parametrize("how", STAYING_OF_MATRICES)
+def test_sizes_of_matrices_that_stay_sizes_leave_a_graph_open(how):
+    """1/√√n had the digits of single precision: a function of one number alone rounded it to the default dtype."""
+    f = STAYING_OF_MATRICES[how]
+    rng = np.random.default_rng(1)
+    program = sg.compile(f(sg.tensor(rng.random((7, 5)), requires_grad=True, name="x")), ["x"])
+    for n in (7, 9, 4):
+        x = rng.random((n, 5))
+        assert np.allclose(program(x), f(sg.tensor(x)).numpy(), rtol=1e-14)
+
+
 STAYING = {
     "int on the left": lambda x: 1 / x.shape[0] * (x**2).sum() * 0.125,
     "size on the left": lambda x: (x**2).sum() * (x.shape[0] * 0.375) / x.shape[0] ** 1.5,

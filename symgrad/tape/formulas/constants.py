@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from symgrad.op import Length, Op, lookup
-from symgrad.tape.formulas.sizes import Measure, Size
+from symgrad.tape.formulas.sizes import Comparison, Measure, Size, fixed_number, watched
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.watching.watch import WATCH
 
@@ -56,7 +56,34 @@ def noted(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> A
     sized = WATCH.count > 0 and op.size_params is not None
     if sized or any(map(known, args)):
         _note(made, op, args, params, sized)
+    note_sizes(made, args)
     return made
+
+
+def note_sizes(made: Any, args: Sequence[Any]) -> None:
+    """Note which sizes that a program read are in the entries of a constant that is made of ``args``.
+
+    A graph with these entries holds where the sizes are the same.  Who watches runs the function at other sizes, too.
+    """
+    for arg in args:
+        if isinstance(arg, (Size, Measure)):
+            sizes: Collection[Any] = [fixed_number(arg)]
+        else:
+            extra = getattr(arg, "_extra", None)
+            if extra is None or not extra.sized:
+                continue
+            sizes = extra.sized
+        note_lengths(made, sizes)
+
+
+def note_lengths(made: Any, sizes: Collection[Any]) -> None:
+    """The same of the sizes with which a constant is made: those that are axes of it, its shape tells."""
+    found = [size for size in sizes if isinstance(size, (Comparison, Size, Measure))]
+    if found and not watched():
+        shape = made._value.shape
+        made.more().sized |= {
+            size if isinstance(size, Comparison) or size in shape else fixed_number(size) for size in found
+        }
 
 
 def _note(made: Any, op: Op, args: tuple[Any, ...], params: dict[str, Any], sized: bool) -> None:

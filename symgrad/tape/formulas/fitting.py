@@ -12,7 +12,6 @@ from symgrad.ops.indexing.lengths import least_sizes
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import Comparison, Size, asked_of
-from symgrad.tape.graph import Source
 
 
 def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
@@ -31,8 +30,7 @@ def asked(reading: Reading) -> list[Term]:
     """What holds of the sizes of a reading, as a program asked for it; of a recorded graph as far as it is known."""
     if reading.span is not None:
         return reading.compared
-    arrays = [leaf.ref() if isinstance(leaf, Source) else leaf for leaf in reading.leaves]
-    told = asked_of(reading.nodes, [a for a in arrays if a is not None])
+    told = asked_of(reading.nodes, reading.leaves)
     found = compared(reading, [*told, *taken_apart(reading.nodes)])
     unclear = {reading.letters[n]: n for n in sorted(reading.unclear) if n in reading.letters}
     found += [lookup("eq")(size_letter(letter), number(n)) for letter, n in unclear.items()]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import math
+import operator
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple
@@ -54,8 +56,23 @@ _ASKING = {"floor", "ceil"}
 _OF_FLOATS = {"math", "np", "numpy"}
 """Modules whose constants, and functions of numbers, are floats."""
 
+_NUMPY = {"np", "numpy"}
+_MAKING = {
+    "arange", "empty", "eye", "full", "geomspace", "identity", "linspace", "logspace", "ones", "tri", "zeros",
+}  # fmt: skip
+_JOINING = {"dot", "item", "max", "mean", "median", "min", "prod", "std", "sum", "tolist", "trace", "var"}
+"""NumPy's functions that make an array of a size, and those that make numbers of an array, where the size is lost."""
+
 _SIZES = {"size", "numel", "nelement"}
 """Methods of tensors that give sizes."""
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+"""Operators between a float and a size of which the result is looked for among numbers that are literals, too."""
 
 
 def note_read(frame: Any, shape: Any) -> Read:
@@ -73,8 +90,12 @@ def sizes_read() -> set[int]:
     return {int(n) for read in reads for n in read.shape}
 
 
-def lost(sizes: Collection[int], numbers: Collection[float], reads: Collection[Read]) -> set[int]:
+def lost(
+    sizes: Collection[int], numbers: Collection[float], reads: Collection[Read], entries: Collection[float] = ()
+) -> set[int]:
     """The ``sizes`` that a program took for plain numbers, where these may be among the ``numbers`` of a graph.
+
+    Or are plainly among the ``entries`` of its constants, which data are, too.
 
     What counts is what was read for the graph, ``reads``; and in these files, or in those of the callers, also what is
     kept in attributes or read outside of functions.
@@ -91,9 +112,12 @@ def lost(sizes: Collection[int], numbers: Collection[float], reads: Collection[R
         mine = read.is_of_module or read in reads
         for axis, made, kept in text.losses(_end_of(read.code, read.at)):
             taken = read.shape if axis is None else read.shape[axis : axis + 1 or None]
-            if (mine or kept) and (made is None or any(text.may_make(n, made, taken) for n in numbers)):
+            if not (mine or kept):
+                continue
+            among = made is None or any(text.may_make(n, made, taken) for n in numbers)
+            if among or (made is not None and any(text.makes(n, made, taken) for n in entries)):
                 found.update(taken)
-    return found.intersection(sizes)
+    return {int(n) for n in found.intersection(sizes)}  # and none of the sizes themselves
 
 
 def _end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
@@ -120,6 +144,8 @@ class Place(NamedTuple):
     """Whether an attribute holds it."""
     held: bool = False
     """Whether the expression is a container of it."""
+    array: bool = False
+    """Whether it is an array of NumPy's that is so long."""
 
 
 class Loss(NamedTuple):
@@ -215,7 +241,8 @@ class _Text:
             if place in seen:
                 continue
             seen.add(place)
-            for step in self._onward(place) if not place.held else self._taken_from(place):
+            onward = self._taken_from if place.held else self._joined if place.array else self._onward
+            for step in onward(place):
                 if isinstance(step, Loss):
                     found.add(step)
                 else:
@@ -241,6 +268,18 @@ class _Text:
                     yield from self._taken(place, target)
             case ast.AnnAssign(target=target):
                 yield from self._taken(place, target)
+
+    def _joined(self, place: Place) -> Iterator[Place | Loss]:
+        """What is made of an array of NumPy's: another one, or numbers of its entries."""
+        above: Any = self.above.get(place.node)
+        match above:
+            case ast.Attribute(attr=name):
+                if name in _JOINING:
+                    yield Loss(place.axis, above, place.kept)
+            case ast.BinOp():
+                yield place._replace(node=above)
+            case _:
+                yield from self._onward(place)
 
     def _onward(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of a size in the expression, or statement, that it stands in."""
@@ -288,6 +327,9 @@ class _Text:
         match self.above.get(row):
             case ast.Assign(targets=[ast.Tuple(elts=names)]) if k < len(names):
                 yield from self._taken(place, names[k])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=room), attr=name)) as call if room in _NUMPY:
+                if name in _MAKING:
+                    yield place._replace(node=call, whole=False, array=True)
 
     def _taken(self, place: Place, target: ast.expr) -> Iterator[Place]:
         """Where a name that is given a size is read."""
@@ -331,6 +373,11 @@ class _Text:
                 yield Loss(place.axis, None, place.kept)
             case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _ROOMS and name not in _ASKING:
                 yield Loss(place.axis, None, place.kept)
+            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _NUMPY:
+                if place.array and name in _JOINING:
+                    yield Loss(place.axis, call, place.kept)
+                elif place.array or name in _MAKING:
+                    yield place._replace(node=call, whole=False, array=True)
             case ast.Name(id="int"):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call)
@@ -348,8 +395,10 @@ class _Text:
 
     def may_make(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
         """Whether a number of a graph may be made of a size: no literal of the file tells it, or it is this one."""
-        if abs(number) not in self.literals:
-            return True
+        return abs(number) not in self.literals or self.makes(number, made, sizes)
+
+    def makes(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
+        """Whether an expression makes a number, as far as literals tell."""
         if not isinstance(made, ast.BinOp):
             return number in sizes
         left = made.left
@@ -358,7 +407,10 @@ class _Text:
         if not isinstance(number, float) or not isinstance(left, ast.Constant) or not isinstance(left.value, float):
             return False
         near = [n + k for n in sizes for k in (-1, 0, 1) if n + k > 0]  # n - 1 and the like
-        return number in [left.value * n if isinstance(made.op, ast.Mult) else left.value / n for n in near]
+        of = _OPERATORS.get(type(made.op))
+        return of is not None and any(
+            math.isclose(number, of(left.value, n), rel_tol=1e-7) for n in near
+        )  # of single precision, too
 
     def _is_float(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
         """Whether an expression is certainly one of Python's floats."""

@@ -31,6 +31,9 @@ from symgrad.tape.numbering import passes, sequence
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
 
+FEW = 16
+"""Entries of constants up to which they may be numbers that a program made of sizes, ``tensor([1.0 / n])``."""
+
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -111,13 +114,19 @@ def _forget(key: int, gone: Any) -> None:
 def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
     """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``.
 
-    So it is with the graphs of which this one, or a part of it, is the gradient.
+    So it is with the graphs of which this one, or a part of it, is the gradient.  ``leaves``: variables, and what is
+    known of constants.
     """
+    constants = [leaf for leaf in leaves if hasattr(leaf, "sized")]
+    kept = [x.kept for x in constants if x.kept is not None]
+    alive = [leaf.ref() if hasattr(leaf, "ref") else leaf for leaf in leaves]
+    leaves = [leaf for leaf in alive if leaf is not None]
     found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
-    found += [Comparison("eq", made, made._plain(made), True) for made in _fixed_in(nodes)]
+    found += map(fixed_number, _fixed_in(nodes))
+    found += [told for x in constants for told in x.sized if isinstance(told, Comparison)]
     asked, reads = _meanwhile(_spans(nodes))
-    lost_here = sorted(_lost_in(nodes, leaves, reads))
-    return found + asked + [Comparison("eq", Size(n), n, True) for n in lost_here]
+    lost_here = sorted(_lost_in(nodes, leaves, kept, reads))
+    return found + asked + [fixed_number(Size(n)) for n in lost_here]
 
 
 def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[Read]]:
@@ -160,15 +169,27 @@ def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
                     yield item
 
 
-def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], reads: set[Read]) -> set[int]:
+def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], kept: Sequence[Any], reads: set[Read]) -> set[int]:
     """Sizes that the program took for plain numbers, ``1.0 / n``, where a graph may hold what it made of them."""
     sizes = {n for x in (*nodes, *leaves) for n in x.raw_shape}
     values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
-    return lost(sizes, {value for value in values if value.__class__ is int or value.__class__ is float}, reads)
+    numbers = {value for value in values if value.__class__ is int or value.__class__ is float}
+    few = [array.ravel().tolist() for array in kept if array.size <= FEW and array.dtype.kind == "f"]
+    return lost(sizes, numbers, reads, set(itertools.chain.from_iterable(few)))
 
 
 _COUNTING = tuple(str(Path(__file__).parents[2] / room) for room in ("ops", "tensor"))
 """Where ints are taken as they are: of what is made of sizes a number is left, while sizes themselves have letters."""
+
+
+def fixed_number(made: Any) -> Comparison:
+    """That a number made of sizes is what it is in one run."""
+    return Comparison("eq", made, made._plain(made), True)
+
+
+def watched() -> bool:
+    """Whether somebody runs the function at other sizes, too."""
+    return bool(_ASKED.runs)
 
 
 def as_number(x: Any) -> Any:
@@ -176,7 +197,7 @@ def as_number(x: Any) -> Any:
     if _ASKED.runs or not isinstance(x, _Made):  # who watches runs the function at other sizes, too
         return x
     plain = x._plain(x)
-    _ASKED.lately.append((next(sequence), Comparison("eq", x, plain, True)))
+    _ASKED.lately.append((next(sequence), fixed_number(x)))
     return plain
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, float64
 from symgrad.op import Op
+from symgrad.tape.formulas.constants import note_sizes
 from symgrad.tape.memory.mirrors import IMAGES, mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import Apart, note_change, storage
@@ -103,6 +104,8 @@ def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callabl
                         if free and value.dtype is dtype and apart:
                             write(array, value, out=array)
                             note_change(array)
+                            if other._extra is not None and other._extra.sized:
+                                note_sizes(self, args)
                             return self
                     elif other.__class__ is float or other.__class__ is int:
                         write(array, other, out=array)

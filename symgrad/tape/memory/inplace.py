@@ -22,6 +22,7 @@ from symgrad.dtypes import is_floating, kind_order, torch_name
 from symgrad.errors import AutogradError, DtypeError
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.places import INTO
+from symgrad.tape.formulas.constants import note_sizes
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
@@ -74,6 +75,8 @@ def inplace(
     if target is None and _goes_on(tensor):
         target = alone(tensor, others, recorded=True)
     if target is None:
+        if tensor._node is None:
+            note_sizes(tensor, others)
         return _carefully(tensor, op, args, kwargs, even)
     value = by_arrays(tensor, op, args, kwargs, target) if table and unrecorded else None
     if value is None:
@@ -88,6 +91,7 @@ def inplace(
     if value is not target:
         target[...] = value
     note_change(target)
+    note_sizes(tensor, others)
     return tensor
 
 
@@ -134,6 +138,8 @@ def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
     except (IndexError, ValueError):
         return False  # nothing is written; the long way has the words for it
     note_change(target)
+    if not others or value._extra is not None:
+        note_sizes(tensor, (value,))
     return True
 
 

@@ -12,6 +12,7 @@ from symgrad.dtypes import c_name, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, UnsupportedMode
 from symgrad.notices import notice
 from symgrad.op import TABLE
+from symgrad.tape.formulas.constants import note_sizes
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.memory.inplace import inplace, misfit
 from symgrad.tape.memory.overlap import PARTIAL, meets
@@ -144,4 +145,5 @@ def _written(target: Any, new: Any, told: bool = True) -> Any:
                 "resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target._value = np.empty(new._value.shape, target._value.dtype)
+    note_sizes(target, (new,))
     return inplace(target, lambda _: new, (), {})
