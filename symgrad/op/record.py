@@ -107,7 +107,8 @@ class Op:
     linear      of a primitive: linear over the reals in its first operand, the only one that has a derivative
     stacks      True of a primitive that acts on stacks of its operands once its axis parameters are moved behind the
                 new axes in front, as those that are linear in their only operand do; "column" where the last operand
-                may also be a vector, which stands for a column
+                may also be a vector, which stands for a column; "shared" where the last two operands decide together
+                how it is computed, so that it acts on stacks of the others only
     triangle    True where only one triangle of a matrix is read: it stands for a symmetric one
     orthonormal  the axes of a matrix over which its product with itself is the identity
     along       True where the op acts on each line along its axis ``dim`` (those that ``widths`` widen) for itself

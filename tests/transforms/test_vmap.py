@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.func import grad, grad_and_value, jvp, linearize, vmap
+from symgrad.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vmap
 
 X = np.arange(12.0).reshape(3, 4)
 W = np.linspace(-1, 1, 4)
@@ -389,3 +389,16 @@ def test_a_hessian_by_what_a_mapped_call_shares_takes_one_run():
     found = sg.func.hessian(lambda w: sg.func.vmap(counted, in_dims=(None, 0))(w, x).sum())(w)
     assert len(calls) == 1
     np.testing.assert_allclose(found, sum(sg.func.hessian(lambda w, r=r: sg.sin(w * r).prod())(w) for r in x))
+
+
+SECOND = {"hessian": hessian, "forward": lambda f: jacfwd(grad(f)), "reverse": lambda f: jacrev(jacrev(f))}
+
+
+@pytest.mark.parametrize("product", [sg.prod, lambda x: (x.cumprod(0) * sg.arange(3.0)).sum()], ids=["all", "running"])
+@pytest.mark.parametrize("second", SECOND.values(), ids=SECOND)
+def test_second_derivatives_of_products_some_of_which_have_a_zero(product, second):
+    """Whether products are divided by their factors is one decision for both parts of a derivative, in each example."""
+    x = sg.tensor([[0.5, -0.3, 0.8], [0.5, 0.0, 0.8], [1.0, 2.0, 3.0]], dtype=sg.float64)
+    alone = np.stack([second(product)(row).numpy() for row in x])
+    for rows in ([0, 1, 2], [1, 0, 2]):
+        np.testing.assert_allclose(vmap(second(product))(x[rows]).numpy(), alone[rows], atol=1e-15)

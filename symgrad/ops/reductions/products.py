@@ -118,6 +118,7 @@ prod_divided_twice_op: Op = primitive(
     infer=lambda g, out, x, dim, keepdim: x,
     define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
     mixes="dim",
+    stacks="shared",  # as divisible_op does
     domain="nonzero",
     expanded=True,
     example=("vector", 6.0, "vector", {"dim": 0, "keepdim": False}),

@@ -177,6 +177,7 @@ cumprod_divided_twice_op: Op = primitive(
     infer=lambda h, g, out, x, dim: x,
     define=lambda h, g, out, x, *, dim: _divided_twice(h, g, out, x, dim),
     mixes="dim",
+    stacks="shared",  # as divisible_op does
     domain="nonzero",
     expanded=True,
     example=("vector", "vector", "vector", "vector", {"dim": 0}),

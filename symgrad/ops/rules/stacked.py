@@ -39,6 +39,8 @@ def stacked(
         new = labels_of(lead, *labels, output)
         inputs = tuple(x if one is None else new + x for x, one in zip(labels, own, strict=True))
         return contract(args, inputs, new + tuple(x for x in output if x is not None), lead + shape)
+    if op.stacks == "shared" and any(one is not None for one in own[-2:]):
+        return None
     shifted = op.stacks or (op.linear and (len(args) == 1 or "index" in params))
     return _shifted(op, args, own, params, lead) if shifted else None
 
