@@ -18,6 +18,9 @@ from symgrad.tape.threads import ThreadState
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
 
+OPERANDS: list[Callable[[Any, Any], None]] = []
+"""Called with a node of a change in place and the array that is about to be overwritten, which its result will be."""
+
 _SWITCHES: list[Callable[[bool], None]] = []
 
 _LOCK = threading.Lock()

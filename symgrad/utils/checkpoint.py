@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 from symgrad.autograd.graphs.saving import saved_tensors_hooks
-from symgrad.errors import ArgumentError, AutogradError
+from symgrad.errors import ArgumentError, AutogradError, ChangedInPlace
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
-from symgrad.tape.memory.versions import unchanged
+from symgrad.tape.memory.versions import changes, unchanged
 from symgrad.tape.modes import enable_grad, is_grad_enabled
 from symgrad.tape.naming import node_name
 from symgrad.tape.numbering import sequence
@@ -187,6 +187,13 @@ class _Run:
                 "do so only once."
             )
         values[place] = _SPENT
+        value, before = value
+        if changes(value._value) != before:
+            raise ChangedInPlace(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a "
+                f"tensor of shape {tuple(value.shape)} that the function of a checkpoint saved and then changed, as it "
+                "also did when it ran again. Hint: change a clone() of it."
+            )
         return value
 
     def _check_arguments(self) -> None:
@@ -215,7 +222,7 @@ class _Run:
             place = self.places[len(kinds)]()
             kinds.append(_kind(value))
             if place is not None:
-                values[place] = value
+                values[place] = value, changes(value._value)
             if self.early_stop and len(kinds) == len(self.places):
                 raise _Stop
             return value

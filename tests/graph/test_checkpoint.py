@@ -207,6 +207,29 @@ def test_the_second_run_ends_when_it_has_saved_enough():
         y.sum().backward()
 
 
+def test_functions_that_change_what_they_saved():
+    """The second run ends before it overwrites what it saved last; what it did overwrite is refused, as without it."""
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+
+    def quotient(x):
+        y = x.clone()
+        return y.div_(y * y + 1)
+
+    run_twice(quotient, x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), (1 - x.detach().numpy() ** 2) / (1 + x.detach().numpy() ** 2) ** 2)
+
+    def stale(x):
+        y = x.sin()
+        z = y * y
+        y.add_(1)
+        return z.exp() * y
+
+    for call in (plainly, run_twice):
+        out = call(stale, x)
+        with pytest.raises(sg.errors.ChangedInPlace, match="modified by an inplace operation"):
+            out.sum().backward()
+
+
 def test_what_differs_is_told_on_request():
     x, _ = leaves()
     cut = lambda: other_the_second_time(lambda h: h.exp(), lambda h: h[:1].exp())  # noqa: E731

@@ -249,6 +249,26 @@ def test_pack_hook_with_inplace_modification_should_fail(t):
     y.backward()
 
 
+def test_operands_of_changes_in_place_are_packed_before_the_change(t):
+    """What lies in the memory that changes is shown as it was; what the change keeps of its result, as it is then."""
+    x, seen = leaf(t, [1.0, 2.0]), []
+
+    def pack(v):
+        seen.append(v.tolist())
+        return v.clone()
+
+    with hooks(t, pack, same):
+        y = x * 1
+        y.mul_(y)
+        y.view(2, 1).mul_(y.view(2, 1))
+        y[0].mul_(y[1])
+        y.exp_()
+    assert seen[-1] == y.tolist()
+    y.log().sum().backward()  # log(y) is (x0 x1)⁴ and x1⁴
+    assert x.grad.tolist() == [4 * 16.0, 4 * 8.0 + 4 * 8.0]
+    assert seen[:2] == [[1.0, 2.0]] * 2
+
+
 def test_saving_variable_to_disk(t, tmp_path):
     """Hooks may keep values in files."""
     files = []

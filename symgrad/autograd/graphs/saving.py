@@ -47,8 +47,8 @@ class _Local(ThreadState):
 _LOCAL = _Local()
 
 
-def _pack_node(node: Any) -> None:
-    """Give the saved values of a new node to the innermost pack hook of this thread."""
+def _pack_node(node: Any, target: Any = None) -> None:
+    """Give the saved values of a new node to the innermost pack hook of this thread, but for the array ``target``."""
     hooks = _LOCAL.hooks
     if not hooks or _LOCAL.busy or not node.saved:
         return
@@ -57,13 +57,17 @@ def _pack_node(node: Any) -> None:
     try:
         row, shown, turn, read = list(node.saved), shown_saved(node), _in_turn(node), _read(node)
         for k in turn:
-            row[k] = hook.packed(shown[k]) if isinstance(read[k], (np.ndarray, np.generic)) else row[k]
+            wanted = isinstance(read[k], (np.ndarray, np.generic)) and read[k] is not target
+            row[k] = hook.packed(shown[k]) if wanted else row[k]
         node.saved = PackedRow(row)
         node.saved.turn = turn
     finally:
         _LOCAL.busy = False
     # Only the general path of the engine unpacks.
     node.rules = None
+
+
+observers.OPERANDS.append(_pack_node)
 
 
 def _read(node: Any) -> Any:
@@ -81,6 +85,8 @@ def _in_turn(node: Any) -> range | tuple[int, ...]:
     A vector that a matrix or another vector is multiplied by is called ``vec`` or ``tensor``, and comes after.
     """
     op, count = node.op, len(node.saved)
+    if node.saved.__class__ is PackedRow:  # the operands of a change in place are packed
+        return node.saved.turn  # type: ignore[no-any-return]
     if op.kind == "function" or op.turn:
         return (*op.turn, 0) if op.turn else range(count)
     last: Any = node.saved[-1] if count > 1 else None

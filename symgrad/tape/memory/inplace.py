@@ -36,7 +36,7 @@ from symgrad.tape.memory.versions import Foreign, changes, counter, note_change,
 from symgrad.tape.memory.views import View, base_of, count_change, inferred, shows_temporary, view_of
 from symgrad.tape.modes import MODE, inference_mode, recording
 from symgrad.tape.numbering import sequence
-from symgrad.tape.observers import NODES, later, observed
+from symgrad.tape.observers import NODES, OPERANDS, later, observed
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -220,6 +220,9 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
         new._node.rules = None  # so that the sweeps look at its role
     _settle_constant(root)
     _settle_constant(tensor)  # a view of what requires no grad
+    for node in change.made:
+        for see in OPERANDS:
+            see(node, target)
     _write(target, value)
     count_change(tensor, noted=True)
     for node in change.made:
