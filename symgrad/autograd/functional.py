@@ -21,6 +21,7 @@ from symgrad.ops.shapes.joining import stack
 from symgrad.tape.formulas.names import name_of
 from symgrad.tape.forward.bundle import apart
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -325,6 +326,8 @@ def _rows(j: int, out: Any, inputs: tuple[Any, ...], create_graph: bool, strict:
     together = None if strict else rows_at_once(out, inputs, create_graph)
     if together is not None:
         return tuple(together)
+    if out._requires_grad and out_of_reach(out):  # a view that was cut out under no_grad(): its entries are constants
+        out = out.detach()
     words = _INDEPENDENT.replace("The output", f"Output {j}")
     constant = _CONSTANT_JACOBIAN.format(i=j) if create_graph else ""
     rows = [

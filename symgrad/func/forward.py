@@ -12,7 +12,7 @@ import numpy as np
 from symgrad import autograd
 from symgrad.autograd.sweeps.rescue import is_lost
 from symgrad.dtypes import is_floating
-from symgrad.errors import ArgumentError, AutogradError, SymgradError
+from symgrad.errors import ArgumentError, AutogradError, ChangedInPlace, SymgradError
 from symgrad.func.bound import (
     Bound,
     as_result,
@@ -39,7 +39,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.histories import histories_kept, were_chosen
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.modes import enable_grad, recording
+from symgrad.tape.modes import MODE, enable_grad, recording
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
@@ -139,7 +139,8 @@ def _pushed(
     try:
         result, aux = run(func, args, {}, has_aux, JVP, of_arrays((values, moves)))
         leaves, out_structure = results(result, JVP)
-        pairs = [dual.parts(leaf, tag) for leaf in leaves]
+        # What was changed in place stands for a dual of an outer derivative, too.
+        pairs = [(dual.faced(p), dual.faced(t)) for p, t in (dual.parts(leaf, tag) for leaf in leaves)]
         aux = containers.tree_map(lambda a: dual.parts(a, tag)[0], aux)
     finally:
         settle(tag)
@@ -220,7 +221,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """``(output, push)``: the value, and the linear map that takes tangents of the primals to that of the output.
 
     The function runs once; ``push(*tangents)`` costs no further run of it, but where forward mode or :func:`jet`
-    follows what the function holds, whose own motion the product then has.
+    follows what the function holds, whose own motion the product then has, and where only forward mode moves: through
+    ``no_grad()``, and through values that the function changes in place after reverse mode has saved them.
 
     >>> import symgrad as sg
     >>> out, push = sg.func.linearize(lambda x: x**3, 2.0)
@@ -228,22 +230,30 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     (tensor(8., dtype=float64), tensor(12., dtype=float64), tensor(120., dtype=float64))
     """
     check_function(func, "linearize")
+
+    def again(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
     with deriving():
+        left = MODE.local.left
         bound = Bound(func, primals, tuple(range(len(primals))))
         with bound.closed():
             result, _ = run(func, bound.args, {}, False, JVP, bound.of_arrays)
         leaves, structure = results(result, JVP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
         shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
-        if any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):  # what it holds moves, and with it the derivative
-            return shown, lambda *tangents: jvp(func, primals, tangents)[1]
+        if MODE.local.left != left or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
+            return shown, again  # what it holds moves, or what it runs unrecorded, and with it the derivative
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
         probes = [as_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
         pulled: list[Any] = [None] * len(bound.variables)
-        with enable_grad():
-            for leaf, probe in zip(leaves, probes, strict=True):
-                found = pull_back(leaf, bound.variables, probe, True)
-                pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
+        try:
+            with enable_grad():
+                for leaf, probe in zip(leaves, probes, strict=True):
+                    found = pull_back(leaf, bound.variables, probe, True)
+                    pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
+        except ChangedInPlace:
+            return shown, again
 
     def push(*tangents: Any) -> Any:
         moves, given = containers.flatten(tangents)

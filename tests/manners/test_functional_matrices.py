@@ -68,6 +68,16 @@ def test_jacobian_no_grad(t):
         assert t.autograd.functional.jacobian(rows, make(t, 2, 2), create_graph=True).requires_grad
 
 
+def test_jacobian_of_a_view_cut_out_under_no_grad(t):
+    """It requires grad as its base does, and its entries do not depend on anything."""
+
+    def turned(x):
+        with t.no_grad():
+            return x.t()
+
+    assert not t.autograd.functional.jacobian(turned, make(t, 2, 2)).numpy().any()
+
+
 def test_jacobian_output(t):
     """One matrix, a tuple per input, a tuple per output of tuples per input; none has a history."""
     jacobian, x, y = t.autograd.functional.jacobian, make(t, 2, 2), make(t, 2)

@@ -290,6 +290,12 @@ TOLD = {
     "gradients of a gradient go through a part that was changed": "v = x * 1; w = v[0]; w.sigmoid_(); "
     "g, h = t.autograd.grad(w.tanh().sum(), [v, x], create_graph=True); "
     "out = t.autograd.grad(h.square().sum(), v)[0].mul(1e5).round().tolist()",
+    "third derivatives of what is added from a matrix product have names": "a = t.ones(3, 3, requires_grad=True)\n"
+    "b = t.full((3, 3), 0.5, requires_grad=True); v = t.nn.functional.mse_loss(b.sin(), a.exp(), reduction='none')\n"
+    "w = v.sin(); w.add_(b.unfold(1, 2, 1).sum(-1) @ t.ones(2, 3), alpha=2); y = (w * v).sum(); out = []\n"
+    "for _ in range(3):\n"
+    "    g = t.autograd.grad(y, (a, b), create_graph=True); out.append([q.grad_fn.name() for q in g])\n"
+    "    y = g[0].sum() + g[1].sum()",
 }
 
 

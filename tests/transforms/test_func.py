@@ -294,6 +294,42 @@ def test_no_grad_around_a_pull_or_around_vjp():
     close(sg.autograd.grad(pull(sg.tensor(1.0))[0], x)[0], 2.0)
 
 
+def test_linear_maps_of_what_only_forward_mode_moves_through():
+    """linearize is forward mode in torch: no_grad() and changes of what reverse mode has saved do not stop it."""
+    x, t = sg.tensor([1.0, 2.0], dtype=sg.float64), sg.tensor([1.0, 0.5], dtype=sg.float64)
+
+    def unrecorded(x):
+        with sg.no_grad():
+            square = x * x
+        return x * square
+
+    def overwritten(x):
+        y = x + 0
+        y.exp_().clamp_(max=3.0)
+        return y * x
+
+    for f, moved in ((unrecorded, [3.0, 6.0]), (overwritten, [2 * np.e, 1.5])):
+        out, push = linearize(f, x)
+        close(out, f(x))
+        close(push(t), moved)
+        close(push(2 * t), 2 * np.array(moved))
+
+
+def test_changes_in_place_under_forward_mode_within_forward_mode():
+    """What was changed by a value that moves twice stands for its dual of the outer derivative, too."""
+    b = sg.tensor([3.0, 4.0])
+
+    def f(x):
+        y = b * 1
+        y[0] = x[1]
+        return y
+
+    x, t = sg.tensor([1.0, 2.0]), sg.tensor([1.0, 5.0])
+    first, second = jvp(lambda x: jvp(f, (x,), (x * t,))[1], (x,), (t,))
+    close(first, [10.0, 0.0])
+    close(second, [25.0, 0.0])
+
+
 def test_second_derivatives_move_through_no_grad_as_in_torch():
     """hessian is forward mode over reverse mode there: the first moves through no_grad(), the second does not."""
 

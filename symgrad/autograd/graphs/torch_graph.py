@@ -302,9 +302,10 @@ class Answering:
 
     def _of_product(self, a: Any, b: Any) -> Any:
         """The shape of a matrix product; of a factor without gradient that is not known, but the target's is."""
-        if len(a) == len(b) == 2 or self.target is None:
+        whole = () if self.target is None else tuple(self.target.raw_shape)
+        if len(a) == len(b) == 2 or len(whole) < 2:  # the gradient of a sum is one number
             return (*a[:1], *b[1:])
-        known, whole = a[0] if len(a) == 2 else b[1], tuple(self.target.raw_shape)
+        known = a[0] if len(a) == 2 else b[1]
         other = whole[-1] if known == whole[0] else whole[0]
         return (known, other) if len(a) == 2 else (other, known)
 
