@@ -366,8 +366,8 @@ def kron(input: Any, other: Any) -> Any:
     """Kronecker product: blocks input_ij · other."""
     a, b = shape_of(input), shape_of(other)
     rank = max(len(a), len(b))
-    x = reshape(input, *(1,) * (rank - len(a)), *a)
-    y = reshape(other, *(1,) * (rank - len(b)), *b)
+    x = input if len(a) == rank else reshape(input, *(1,) * (rank - len(a)), *a)
+    y = other if len(b) == rank else reshape(other, *(1,) * (rank - len(b)), *b)
     left, right = tuple(range(0, 2 * rank, 2)), tuple(range(1, 2 * rank, 2))
     a, b = shape_of(x), shape_of(y)
     pairs = tuple(s for pair in zip(a, b, strict=True) for s in pair)

@@ -112,15 +112,31 @@ class Lettering:
 
     # ---------------------------------------------------------------------------------------- sizes that ops are given
 
-    def sizes_given(self, name: str, arrays: Sequence[tuple[Any, Any]], sizes: Any) -> Any:
-        """A size or sizes that an op is given, as letters where they are; of its first array both numbers and sizes."""
+    def sizes_given(self, name: str, arrays: Sequence[tuple[Any, Any]], params: Mapping[str, Any], key: str) -> Any:
+        """A size or sizes among parameters of an op, as letters where they are; its arrays have numbers and sizes."""
+        sizes = params[key]
         if not isinstance(sizes, tuple):
             return self.given_size(sizes)
+        if name == "einsum":
+            return self._contracted(arrays, params["inputs"], params["output"], sizes)
         if name == "reshape":
             return self._reshaped(*arrays[0], sizes)
         if name == "expand":
             return self._expanded(*arrays[0], sizes)
         return tuple(map(self.given_size, sizes))
+
+    def _contracted(
+        self, arrays: Sequence[tuple[Any, Any]], inputs: Sequence[Any], output: Sequence[Any], sizes: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """Sizes of the axes of a product: those of the axes of the same labels that are not broadcast."""
+        found: dict[tuple[Any, int], Any] = {}
+        for (old, known), labels in zip(arrays, inputs, strict=True):
+            for label, n, size in zip(labels, old, known, strict=True):
+                found.setdefault((label, n), size)
+        return tuple(
+            found[label, n] if n != 1 and (label, n) in found else self.given_size(n)
+            for label, n in zip(output, sizes, strict=True)
+        )
 
     def _expanded(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
         """Target sizes of an expansion: those of the axes that it keeps, and those that it is given."""
@@ -137,6 +153,9 @@ class Lettering:
         open_shape = any(n.__class__ is Rest for n in new)
         for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
             letters = any(isinstance(size, str) for size in sizes)
+            if sizes and all(isinstance(size, int) for size in sizes):
+                out += map(int, targets)  # a number of entries is that of numbers, whatever letters they may be
+                continue
             if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
                 if (open_shape or len(sizes) == 1) and self._number_of(targets[0]) is not None:
                     self.told.add(targets[0])

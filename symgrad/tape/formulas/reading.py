@@ -333,8 +333,8 @@ class Reading(Lettering):
         given = params["params"] if name == "made" else params
         args = tuple(map(self._made, parts))
         values = {letter: n for n, letter in self.letters.items()}
-        known = [(tuple(size_value(size, values) for size in a.shape), a.shape) for a in args[:1]]
-        sizes = {key: self.sizes_given(op.name, known, given[key]) for key in op.size_params or ()}
+        known = [(tuple(size_value(size, values) for size in a.shape), a.shape) for a in args]
+        sizes = {key: self.sizes_given(op.name, known, given, key) for key in op.size_params or ()}
         return as_term(apply(op, args, given | sizes))
 
     @property
@@ -403,10 +403,10 @@ class Reading(Lettering):
         if not node.op.size_params:
             return params
         out = dict(params)
-        arrays = [(arg.raw_shape, self[arg].shape) for arg in node.args[:1] if hasattr(arg, "raw_shape")]
+        arrays = [(a.raw_shape, self[a].shape) if hasattr(a, "raw_shape") else ((), ()) for a in node.args]
         for key in node.op.size_params:
             if key not in made or not self.strict:
-                out[key] = self.sizes_given(node.op.name, arrays, out[key])
+                out[key] = self.sizes_given(node.op.name, arrays, params, key)
         return out
 
 
