@@ -461,10 +461,14 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
         return float(value) if isinstance(value, Fraction) else value
     params = concrete(t.op, t.params, letters)
     if t.op.kind != "elementwise":  # what adds up or turns entries asks for their dtype
-        args = [_typed(a, x.dtype) if x.op is NUMBER else a for a, x in zip(args, t.args, strict=True)]
+        args = [_typed(a, x.dtype) if a.__class__ in _PLAIN else a for a, x in zip(args, t.args, strict=True)]
     narrow = any(dtypes.is_narrow(getattr(a, "dtype", None)) for a in args)
     narrow = narrow and all(carrier_of(a.__class__) is None for a in args)  # tensors see to it themselves
     return t.op.in_float32(args, params) if narrow else t.op(*args, **params)
+
+
+_PLAIN = (bool, int, float, complex)
+"""What numbers are, and products of such."""
 
 
 def _typed(value: Any, dtype: Any) -> Any:

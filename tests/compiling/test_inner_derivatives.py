@@ -303,3 +303,34 @@ def test_halves_of_a_gradient_that_lost_entries():
         by_m, by_s = sg.compile(product)(np.array([1.0, 1e3]), np.array([-400.0, 1.0]))
     np.testing.assert_array_equal(by_m, [1.0, 1.0])
     np.testing.assert_allclose(by_s, [0.0, 2 * np.exp(2)], rtol=1e-14, atol=1e-300)
+
+
+def twice(f):
+    """The gradient of the sum of the gradient, by every argument."""
+
+    def total(*xs):
+        return sum(g.sum() for g in sg.func.grad(f, tuple(range(len(xs))))(*xs))
+
+    return lambda *xs: sg.func.grad(total, tuple(range(len(xs))))(*xs)
+
+
+def limited(x, y):
+    return sg.remainder(sg.clamp_max(x, 2 * sg.remainder(y, y)), x)
+
+
+def as_complex(x, y):
+    return (sg.real(sg.view_as_complex(sg.cumsum(sg.remainder(y, y) @ x, 0))) * 1.0).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (limited, (np.array(0.37), np.array(1.0))),
+        (as_complex, (np.array([-1.6, 0.57]), np.array([[-0.59, 6.5], [-2.8, 3.4]]))),
+    ],
+)
+def test_second_derivatives_that_are_found_from_numbers_alone_have_dtypes_and_shapes(f, args):
+    """Where nan is met they are found from the formula, whose numbers are whole ones."""
+    for found, x in zip(sg.compile(twice(f))(*args), args, strict=True):
+        assert (found.dtype, found.shape) == (x.dtype, x.shape)
+        assert not np.any(found)

@@ -23,7 +23,9 @@ from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
 from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
+from symgrad.op import shape_of
 from symgrad.ops.elementwise.select import isfinite, where
+from symgrad.ops.rules.fitting import fit
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape.formulas.below import nodes_below
@@ -194,10 +196,20 @@ class _Program:
             values[f"_seed{k}"] = seed
 
     def gradient(self, edge: Any, recorded: bool) -> Any:
-        """The gradient at an edge: an array, or a tensor with history; None where the formula does not know it."""
+        """The gradient at an edge: an array, or a tensor with history; None where the formula does not know it.
+
+        It has the dtype of what is differentiated by: one that consists of numbers and masks alone has none of its own.
+        """
         if id(edge) not in self.reading.terms:
             return None
         target = self.reading[edge]
+        found = self._slope(target, recorded)
+        if found is None or target.dtype is None:
+            return found
+        found = found if hasattr(found, "dtype") else np.asarray(found)
+        return fit(found, shape_of(found), target.dtype)
+
+    def _slope(self, target: Term, recorded: bool) -> Any:
         values = self.values if recorded else {k: value_of(v) for k, v in self.values.items()}
         try:
             found = Derivation(self.outputs, self.seeds, [target]).adjoints.get(target)
