@@ -76,11 +76,84 @@ def _log1p(term: Term) -> Found | None:
 
 
 def _log(term: Term) -> Found | None:
-    """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, log Φ(u), and logarithms of what is σ(u) or softmax(u)."""
-    (x,) = term.args
+    """The logarithm of what has one that does not overflow, or of a product of such."""
+    return _log_of(term.args[0])
+
+
+def _log_of(x: Term) -> Found | None:
+    """log x of a product, power or quotient as the sum of the logarithms of its factors, all of which are above 0."""
+    total: Any = None
+    bases: list[Term] = []
+    factors, rest = [(x, Fraction(1))], _MOST_FACTORS
+    while factors:
+        factor, power = factors.pop()
+        found = _log_of_one(factor)
+        if found is None:
+            parts, rest = _factors(factor, power), rest - 1
+            if not parts or not rest:
+                return None
+            factors += parts
+            continue
+        part = found[0] if abs(power) == 1 else lookup("mul")(number(_number_of(abs(power))), found[0])
+        first = part if power > 0 else -part
+        total = first if total is None else total + part if power > 0 else total - part
+        bases += found[1]
+    return _found(total, *bases)
+
+
+_MOST_FACTORS = 8
+"""Of how many products a logarithm is looked into."""
+
+
+def _number_of(power: Fraction) -> int | Fraction:
+    """A power as a number of a formula."""
+    return int(power) if power.denominator == 1 else power
+
+
+def _factors(x: Term, power: Fraction) -> list[tuple[Term, Fraction]]:
+    """The factors of a real product with their powers, the last one first; nothing where it is none."""
+    name = x.op.name
+    if not x.real_dtype:
+        return []
+    if (base := x.squared) is not None:
+        return [(base, 2 * power)]
+    if name == "sqrt":
+        return [(x.args[0], power / 2)]
+    if name in ("mul", "div"):
+        return [(x.args[1], power if name == "mul" else -power), (x.args[0], power)]
+    if name == "sub" and x.args[0].number == 1 and (f := x.args[1].squared) is not None and f.op.name in TAILS:
+        return [(complement(lookup(way)(x.args[0], f)), power) for way in ("add", "sub")]
+    return []
+
+
+TAILS = frozenset({"erf", "erfc", "ndtr"})
+"""Distribution functions."""
+
+
+def complement(term: Term) -> Term:
+    """1 ± f(u) of distribution functions f as the other tail, and 1 - f(u)² by both."""
+    u = term.args[1]
+    f = u.squared if term.op.name == "sub" else None
+    if f is not None and f.op.name in TAILS:
+        return lookup("mul")(*(complement(lookup(name)(term.args[0], f)) for name in ("sub", "add")))  # type: ignore[no-any-return]
+    if u.op.name not in TAILS:
+        return term
+    name, minus = u.op.name, term.op.name == "sub"
+    if name == "erf":
+        return lookup("erfc")(u.args[0] if minus else -u.args[0])  # type: ignore[no-any-return]
+    if minus and name == "erfc":
+        return lookup("erf")(u.args[0])  # type: ignore[no-any-return]
+    return lookup("ndtr")(-u.args[0]) if minus and name == "ndtr" else term
+
+
+def _log_of_one(x: Term) -> Found | None:
+    """log eᵘ, log(eᵘ + eᵛ), log Σeᵘ, log cosh u, log Φ(u), log(1 ± tanh u), log σ(u) and log softmax(u)."""
     name = x.op.name
     if not x.real_dtype:
         return None
+    if name in ("add", "sub") and x.args[0].number == 1 and x.args[1].op.name in TAILS:
+        x = complement(x)
+        name = x.op.name
     if name == "exp":
         return _found(x.args[0], x.args[0])
     if (pair := _pair(x, "add")) is not None:
@@ -92,15 +165,26 @@ def _log(term: Term) -> Found | None:
     if name == "cosh":
         return _made("log_cosh", x.args[0])
     if name == "ndtr":
-        return _made("log_ndtr", x.args[0])
+        return _found(lookup("log_ndtr")(x.args[0]), x.args[0])
     if name == "erfc":
         return _found(lookup("log_ndtr")(-lookup("sqrt")(exact(2)) * x.args[0]) + lookup("log")(exact(2)), x.args[0])
-    if name == "sub" and x.args[0].number == 1 and x.args[1].op.name == "ndtr":
-        return _found(lookup("log_ndtr")(-x.args[1].args[0]), x.args[1].args[0])
-    if name == "sub" and x.args[0].number == 1:
-        odds = _odds(x.args[1])
-        return None if odds is None else _found(lookup("logsigmoid")(-odds), odds)
-    picks = name in ("getitem", "gather")
+    if name in ("add", "sub") and x.args[0].number == 1:
+        return _log_beside_one(x.args[1], name == "sub")
+    return _log_of_share(x)
+
+
+def _log_beside_one(f: Term, minus: bool) -> Found | None:
+    """log(1 - σ(u)) and log(1 ± tanh u)."""
+    (u,) = f.args or (None,) if len(f.args) < 2 else (None,)
+    if u is not None and f.op.name == "tanh":
+        twice = lookup("logsigmoid")(lookup("mul")(-2 if minus else 2, u))
+        return _found(lookup("log")(exact(2)) + twice, u)
+    return _found(lookup("logsigmoid")(-u), u) if u is not None and minus and f.op.name == "sigmoid" else None
+
+
+def _log_of_share(x: Term) -> Found | None:
+    """log σ(u) and log softmax(u), also where they are written as quotients, and of single shares."""
+    picks = x.op.name in ("getitem", "gather")
     shared = x.args[0] if picks else x
     inner = _quotient(shared) if shared.op.name in ("div", "reciprocal") else None
     spelling, bases = inner or (shared, list(shared.args))
@@ -111,14 +195,12 @@ def _log(term: Term) -> Found | None:
         return _found(x.op(logs, *x.args[1:], **x.params), *bases, *x.args[1:])
     if spelling.op.name == "sigmoid":
         return _found(lookup("logsigmoid")(spelling.args[0]), *bases)
-    if spelling.op.name != "softmax":
-        return None
-    return _found(lookup("log_softmax")(spelling.args[0], **spelling.params), *bases)
-
-
-def _odds(term: Term) -> Term | None:
-    """u of σ(u)."""
-    return term.args[0] if term.op.name == "sigmoid" else None
+    if spelling.op.name == "softmax":
+        return _found(lookup("log_softmax")(spelling.args[0], **spelling.params), *bases)
+    if inner is not None and spelling.op.name == "mul" and all(a.op.name == "sigmoid" for a in spelling.args):
+        one, two = (lookup("logsigmoid")(a.args[0]) for a in spelling.args)
+        return _found(one + two, *bases)
+    return None
 
 
 def _quotient(term: Term) -> Found | None:
@@ -256,10 +338,16 @@ def _root(term: Term) -> Found | None:
     inside, count = _mean_of(term.args[0])
     norm = _norm_of(inside, bases)
     if norm is None:
-        return _nested_power(term)
+        return _nested_power(term) or _root_of_tails(term.args[0])
     if count is not None:
         return None if norm in bases else (lookup("div")(norm, lookup("sqrt")(count)), bases)
     return (lookup("abs")(norm) if norm in bases else norm), bases
+
+
+def _root_of_tails(x: Term) -> Found | None:
+    """√x of a product of functions that end at 0, as σ(u)(1 - σ(u)), whose root is steep there: e^(log x / 2)."""
+    log = _log_of(x) if x.op.name == "mul" and x.squared is None else None
+    return None if log is None else (lookup("exp")(lookup("div")(log[0], 2)), log[1])
 
 
 def _root_of_powers(term: Term, root: Any) -> Found | None:
@@ -293,6 +381,17 @@ def _mean_of(term: Term) -> tuple[Term, Term | None]:
         if count.op is SIZE or (isinstance(known, (int, float, Fraction)) and known > 0):
             return total, count
     return term, None
+
+
+def _scaled_tail(term: Term) -> Found | None:
+    """e^(x²) erfc(x) = erfcx(x), of which one factor overflows where the other one is 0."""
+    for up, tail in (term.args, term.args[::-1]):
+        if up.op.name == "exp" and (x := up.args[0].squared) is not None and x.real_dtype:
+            written = tail.op.name == "sub" and tail.args[0].number == 1
+            tail = complement(tail) if written else tail
+            if tail.op.name == "erfc" and tail.args[0] is x:
+                return _made("erfcx", x)
+    return None
 
 
 def _nested_power(term: Term) -> Found | None:
@@ -379,7 +478,7 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
     "sqrt": _root,
     "pow": _root,
     "square": _nested_power,
-    "mul": _nested_power,
+    "mul": lambda term: _scaled_tail(term) or _nested_power(term),
     "softmax": _softmax,
     "log_softmax": _softmax,
     "sub": _log_share,

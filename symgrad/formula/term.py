@@ -461,19 +461,18 @@ def _value(t: Term, args: list[Any], values: dict[str, Any], letters: dict[str, 
         return float(value) if isinstance(value, Fraction) else value
     params = concrete(t.op, t.params, letters)
     if t.op.kind != "elementwise":  # what adds up or turns entries asks for their dtype
-        args = [_typed(a, x.dtype) if a.__class__ in _PLAIN else a for a, x in zip(args, t.args, strict=True)]
+        args = [_typed(a, x.dtype) for a, x in zip(args, t.args, strict=True)]
     narrow = any(dtypes.is_narrow(getattr(a, "dtype", None)) for a in args)
     narrow = narrow and all(carrier_of(a.__class__) is None for a in args)  # tensors see to it themselves
     return t.op.in_float32(args, params) if narrow else t.op(*args, **params)
 
 
-_PLAIN = (bool, int, float, complex)
-"""What numbers are, and products of such."""
-
-
 def _typed(value: Any, dtype: Any) -> Any:
-    """A Python number as one of NumPy's."""
-    return np.asarray(value, dtype)[()]
+    """A Python number, or a product of such, as one of NumPy's."""
+    return np.asarray(value, dtype)[()] if value.__class__ in _PLAIN else value
+
+
+_PLAIN = (bool, int, float, complex)
 
 
 def concrete(op: Op, params: dict[str, Any], letters: dict[str, int]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
 from symgrad.formula.accurate.probing import NORMAL, SINGLE, has_gaps, is_narrower, loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
-from symgrad.formula.stable import CANDIDATES, respelled, unspread
+from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
 from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
@@ -56,7 +56,7 @@ def accurate(
     (np.float64(nan), np.float64(1.0))
     """
     order = postorder(roots) if order is None else order
-    sums = {"add", "sub"} if any(t.op.name in _TAILS for t in order) else set()
+    sums = {"add", "sub"} if any(t.op.name in TAILS for t in order) else set()  # 1 - erf(x) is erfc(x)
     named = rebuilt(roots, _named, order, only=_NAMED | sums)
     if named != list(roots):
         order = postorder(named)
@@ -197,8 +197,6 @@ def _remade(term: Term, args: tuple[Any, ...]) -> Term:
 
 _NAMED = CANDIDATES | {"ratio", "shifted_exp"}
 """Names of the ops that :func:`_named` looks at."""
-_TAILS = frozenset({"erf", "erfc", "ndtr"})
-"""Distribution functions: where they occur, it looks at sums, too."""
 
 
 def _named(term: Term, args: tuple[Any, ...]) -> Any:
@@ -210,7 +208,7 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
     """
     made = _remade(term, args)
     if made.op.name in ("add", "sub") and made.args[0].number == 1:
-        made = _complement(made)
+        made = complement(made)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":
         return lookup("guard")(lookup("div")(*made.args), lookup("ne")(made.args[1], number(0)))
     if made.op.name == "shifted_exp":
@@ -221,27 +219,14 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
     return made if other is None or not _unread(*other) else other[0]
 
 
+_OF_TAILS = frozenset({"log_ndtr", "erfcx"})
+
+
 def _unread(term: Term, bases: Sequence[Term]) -> bool:
-    """Whether a spelling has functions that no part which is read entry by entry has: of whole rows, and log Φ."""
-    if not term.op.entrywise or any(t.op.name == "log_ndtr" for t in (term, *term.args)):
+    """Whether a spelling has functions that no part which is read entry by entry has: of whole rows, and of tails."""
+    if not term.op.entrywise or any(t.op.name in _OF_TAILS for t in (term, *between(term, bases))):
         return True
     return term.op.name in ("mul", "div") and any(not a.op.entrywise and a.args and a not in bases for a in term.args)
-
-
-def _complement(term: Term) -> Term:
-    """1 ± f(u) of distribution functions f as the other tail, and 1 - f(u)² by both."""
-    u = term.args[1]
-    f = u.squared if term.op.name == "sub" else None
-    if f is not None and f.op.name in _TAILS:
-        return lookup("mul")(*(_complement(lookup(name)(term.args[0], f)) for name in ("sub", "add")))  # type: ignore[no-any-return]
-    if u.op.name not in _TAILS:
-        return term
-    name, minus = u.op.name, term.op.name == "sub"
-    if name == "erf":
-        return lookup("erfc")(u.args[0] if minus else -u.args[0])  # type: ignore[no-any-return]
-    if minus and name == "erfc":
-        return lookup("erf")(u.args[0])  # type: ignore[no-any-return]
-    return lookup("ndtr")(-u.args[0]) if minus and name == "ndtr" else term
 
 
 def _readable(term: Term) -> bool:

@@ -444,8 +444,9 @@ def shifted_exp(x: Any, y: Any) -> Any:
 
 
 def parts_of_complex(x: Any) -> Any:
-    """Real and imaginary parts along a new last axis, in the memory of ``x``."""
+    """Real and imaginary parts along a new last axis, in the memory of ``x``; numbers of formulas may be real."""
     x = np.asarray(x)
+    x = x if x.dtype.kind == "c" else x.astype(np.result_type(x, np.complex64))
     return x[..., None].view(x.real.dtype)
 
 
