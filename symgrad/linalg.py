@@ -17,7 +17,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import shape_of
 from symgrad.ops.calls.naming import SPACES
-from symgrad.ops.calls.still import plain_number, still
+from symgrad.ops.calls.still import plain_number
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.linalg.matrices import diagonal as _diagonal
 from symgrad.ops.reductions import sums
@@ -130,12 +130,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     >>> int(sg.linalg.matrix_rank(np.ones((3, 2))))
     1
     """
-    fixed = still(A)
-    sizes = SPACES["linalg"]["eigvalsh"](fixed).abs() if hermitian else SPACES["linalg"]["svdvals"](fixed)
+    sizes = SPACES["linalg"]["eigvalsh"](A).abs() if hermitian else SPACES["linalg"]["svdvals"](A)
     limits = (tol if atol is None else atol, rtol)
     atol, rtol = (unsqueeze(x, -1) if hasattr(x, "dtype") else x for x in limits)  # one limit to a matrix
     if rtol is None:
-        rtol = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(finfo(fixed.dtype).eps)
+        rtol = 0.0 if atol is not None else max(shape_of(A)[-2:]) * float(finfo(sizes.dtype).eps)
     largest = FUNCTIONS["amax"](sizes, -1, True) if shape_of(sizes)[-1] else 0.0
     limit = FUNCTIONS["maximum"](sizes * 0 + largest * rtol, sizes * 0 + (0.0 if atol is None else atol))
     return FUNCTIONS["count_nonzero"](sizes > limit, -1)

@@ -9,6 +9,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.looks import DECIDED, note_look
 from symgrad.tape.watching.scalars import note_number, note_value
 from symgrad.tape.watching.watch import WATCH, note_read
 
@@ -29,8 +30,12 @@ class Numbers(Recorded):
             raise AutogradError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
             )
+        return self._taken("item()")
+
+    def _taken(self, how: str) -> Any:
+        """The value of a tensor of one entry."""
         if WATCH.count or self._node is not None or self._requires_grad:
-            note_read(self, "item()")
+            note_read(self, how)
             if self._requires_grad:
                 note_value()
         return self._value.item()
@@ -42,7 +47,7 @@ class Numbers(Recorded):
         >>> sg.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        if WATCH.count:
+        if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "tolist()")
         if self._requires_grad:
             note_value()
@@ -91,14 +96,19 @@ class Numbers(Recorded):
         return float(self._number("double"))
 
     def __int__(self) -> int:
-        return int(self._number("int64_t"))
+        return int(self._number("int64_t", "int()"))
 
-    def _number(self, real: str = "") -> Any:
+    def _decides(self) -> None:
+        """A result without derivative hangs on these values; while somebody watches, reading them tells it."""
+        if not WATCH.count and (self._node is not None or self._requires_grad):
+            note_look(self, DECIDED)
+
+    def _number(self, real: str = "", how: str = "item()") -> Any:
         if self._value.size != 1:
             raise ArgumentError(
                 f"only one element tensors can be converted to Python scalars (this one has shape {self._value.shape})"
             )
-        number = self.item()
+        number = self._taken(how)
         if real and isinstance(number, complex):
             if number.imag:
                 raise DtypeError(f"value cannot be converted to type {real} without overflow ({number} is not real)")
@@ -113,4 +123,4 @@ class Numbers(Recorded):
     def __index__(self) -> int:
         if self._value.dtype.kind not in "bui" or self._value.size != 1:
             raise ArgumentError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
+        return int(self._taken("int()"))

@@ -302,6 +302,17 @@ CHOOSING = {
     "number": lambda A: (A / A.max().item()).sum(),
     "place": lambda A: A[int(A[:, 0].argmax())].sum(),
     "mask": lambda A: A[A > 0].sum(),
+    "whole number": lambda A: sum(A[0, 0] * k for k in range(int(A.abs().max() * 3))),
+    "list": lambda A: (A / A.tolist()[0][0]).sum(),
+    "places": lambda A: A[sg.nonzero(A > 0)[:, 0]].sum(),
+    "different ones": lambda A: (sg.unique(sg.round(A)) ** 3).sum(),
+    "next ones": lambda A: (sg.unique_consecutive(sg.round(A)) ** 3).sum(),
+    "nearly equal": lambda A: A.sum() if sg.allclose(A, A.flip(0), atol=2.0) else A.prod(),
+    "equal": lambda A: A.sum() if sg.equal(sg.round(A[0]), sg.round(A[1])) else A.prod(),
+    "whole basis": lambda A: sg.linalg.qr(A, "complete")[0].sum() ** 2,
+    "whole bases": lambda A: sg.linalg.svd(A)[0].abs().sum(),
+    "counts": lambda A: (sg.bincount(sg.round(A.abs()).long().flatten()) ** 2).sum() * A.sum(),
+    "heights": lambda A: (sg.histc(A, 4, -2, 2) ** 2).sum() * A.sum(),
     "scaled": lambda A: A.abs().sum() * (1 if A[0, 0] > 0 else 2),
 }
 
@@ -324,6 +335,36 @@ def test_a_recorded_program_is_the_way_that_was_taken(how, tmp_path):
             refused += isinstance(found, ValueError)
             assert isinstance(found, ValueError) or np.allclose(found, f(sg.tensor(y)).item())
     assert refused
+
+
+@pytest.mark.parametrize("n", [60, 2000])
+@pytest.mark.parametrize("deep", [0, 80])
+def test_masks_of_many_entries_and_of_deep_graphs_hold_for_the_program(n, deep):
+    """Of more than 48 entries, or operations, other values were computed with the mask of the run, silently."""
+
+    def f(x):
+        for _ in range(deep):
+            x = x * 1.01
+        return (x[x > 0.3] ** 2).sum()
+
+    x = np.linspace(-1, 1, n)
+    program = sg.compile(f(sg.tensor(x, requires_grad=True, name="x")))
+    np.testing.assert_allclose(program(x), f(sg.tensor(x)).numpy(), rtol=1e-12)
+    with pytest.raises(ValueError, match="recorded with other values"):
+        program(-x)
+
+
+def test_different_entries_and_counts_follow_the_values():
+    x = np.array([3.0, 1.0, 2.0, 1.0])
+
+    def recorded(f):
+        return sg.compile(f(sg.tensor(x, requires_grad=True, name="x")))
+
+    np.testing.assert_array_equal(recorded(sg.unique)(np.array([1.0, 8.0, 1.0, 9.0])), [1, 8, 9])
+    counts = recorded(lambda x: sg.bincount(x.long()) * x)
+    np.testing.assert_array_equal(counts(np.array([3.0, 3.0, 3.0, 0.0])), [3, 0, 0, 0])
+    rank = recorded(lambda x: sg.linalg.matrix_rank(x.reshape(2, 2)) * x.sum())
+    assert (rank(x), rank(np.ones(4))) == (14, 4)
 
 
 def test_numbers_that_are_only_looked_at_do_not_choose():

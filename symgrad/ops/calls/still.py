@@ -41,6 +41,25 @@ def values_of(x: Any) -> Any:
     return np.asarray(still(x) if apart else x)
 
 
+def recorded(x: Any) -> bool:
+    """Whether a tensor has a formula, which a result that is found by values would not follow."""
+    return getattr(x, "_node", None) is not None or bool(getattr(x, "requires_grad", False))
+
+
+def decided_by(x: Any) -> Any:
+    """:func:`values_of` what a result without derivative hangs on: programs of what is recorded hold for these alone.
+
+    Nobody can run a recorded graph again, so the values are among what it holds for, as those of a mask are.
+
+    >>> decided_by([1.0, 2.0])
+    array([1., 2.])
+    """
+    look = getattr(x, "_decides", None)
+    if look is not None:
+        look()
+    return values_of(x)
+
+
 def glanced(x: Any) -> Any:
     """The array of a tensor for a warning: nothing is computed by it, so a tracer need not hear of it."""
     return x._value if hasattr(x, "_watched") else getattr(still(x), "_value", x)

@@ -12,8 +12,11 @@ import numpy as np
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import front, refusal, refusing, shape_of
 from symgrad.ops.calls.results import Named, named
-from symgrad.ops.calls.still import values_of
+from symgrad.ops.calls.still import decided_by, recorded, values_of
+from symgrad.ops.elementwise.select import ne
 from symgrad.ops.indexing.scatter import scatter_add
+from symgrad.ops.reductions.extremes import amax
+from symgrad.ops.reductions.sums import cast_op
 
 _INT = np.dtype(np.int64)
 
@@ -22,6 +25,11 @@ def _indices(input: Any, values: Any) -> Any:
     """Whole numbers as what ``input`` is: a tensor, or an array."""
     wrap = getattr(input, "new_tensor", None)
     return np.asarray(values, _INT) if wrap is None else wrap(values, dtype=_INT)
+
+
+def _present(input: Any) -> Any:
+    """Which entries are not zero."""
+    return decided_by(input if getattr(input, "dtype", None) in (None, np.bool_) else ne(input, 0))
 
 
 @overload
@@ -38,7 +46,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     array([[0, 1],
            [1, 0]])
     """
-    values = values_of(input)
+    values = _present(input)
     if as_tuple:
         return tuple(_indices(input, row) for row in np.nonzero(np.atleast_1d(values)))
     return _indices(input, np.argwhere(values))
@@ -57,7 +65,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     """
     if size < 0:
         raise ArgumentError("nonzero_static: 'size' must be an non-negative integer")
-    found = np.argwhere(values_of(input))[:size]
+    found = np.argwhere(_present(input))[:size]
     places = np.full((size, found.shape[1]), fill_value, np.int64)
     places[: len(found)] = found
     return _indices(input, places)
@@ -78,7 +86,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     >>> sg.unravel_index(np.array([5]), (2, 3))
     (array([1]), array([2]))
     """
-    values = values_of(indices)
+    values = decided_by(indices)
     if values.dtype.kind not in "iu":
         raise DtypeError(f"expected 'indices' to be integer dtype, but got {values.dtype}")
     if not isinstance(shape, (int, tuple, list)):
@@ -116,15 +124,24 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         )
     if minlength < 0:
         raise ArgumentError(f"minlength should be >= 0, got {minlength}")
-    if weights is None:
+    formula = recorded(input) and values.size > 0
+    if formula:  # programs of a graph count other numbers, too, of which the largest is this one
+        decided_by(amax(input))
+    if weights is None and not formula:
         return _indices(input, np.bincount(values, minlength=minlength))
-    if shape_of(weights) != values.shape:
+    if weights is not None and shape_of(weights) != values.shape:
         raise AutogradError(f"weights should be 1-d and have the same length as input ({values.shape})")
     count = max(minlength, int(values.max(initial=0)) + 1 if values.size else 0)
+    if weights is None:
+        return scatter_add(
+            _indices(input, np.zeros(count, _INT)), 0, cast_op(input, dtype="int64"), np.ones_like(values, _INT)
+        )
     if weights.dtype.kind != "f":
+        decided_by(input)
         sums = np.bincount(values, values_of(weights), minlength)  # float64, as in torch
         return input.new_tensor(sums, dtype=sums.dtype) if hasattr(input, "new_tensor") else sums
-    return scatter_add(np.zeros(count, weights.dtype), 0, values.astype(_INT), weights)
+    places = cast_op(input, dtype="int64") if formula else values.astype(_INT)
+    return scatter_add(np.zeros(count, weights.dtype), 0, places, weights)
 
 
 @front("histc")
@@ -139,7 +156,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """
     if bins <= 0:
         raise ArgumentError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    values = values_of(input)
+    values = decided_by(input)
     if min > max:
         raise AutogradError(f"torch.histc: max must be larger than min (min={min}, max={max})")
     low, high = (min, max) if min != max or not values.size else (values.min(), values.max())
@@ -189,7 +206,7 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     >>> counts, edges
     (array([2., 1.]), array([0. , 1.5, 3. ]))
     """
-    values = values_of(input)
+    values = decided_by(input)
     edges = _edges(values, bins, range)
     weights = None if weight is None else values_of(weight)
     if weights is not None and weights.shape != values.shape:
@@ -226,7 +243,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     (array([[0., 1.],
            [1., 1.]]), array([0., 1., 2.]))
     """
-    values = values_of(input)
+    values = decided_by(input)
     if values.ndim < 2:
         raise AutogradError("torch.histogramdd: input tensor should have at least 2 dimensions")
     count = values.shape[-1]

@@ -13,9 +13,10 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
-from symgrad.ops.calls.still import values_of
+from symgrad.ops.calls.still import decided_by, recorded, values_of
 from symgrad.ops.elementwise.select import ne
 from symgrad.ops.indexing.getitem import gather, index_select
+from symgrad.ops.indexing.sorting import argsort_op
 from symgrad.ops.reductions.sums import cast_op, sum_op
 from symgrad.ops.shapes.shaping import axis_of, reshape
 
@@ -145,11 +146,22 @@ def unique(
     >>> sg.unique(np.array([3.0, 1.0, 3.0]), return_counts=True)
     (array([1., 3.]), array([1, 2]))
     """
-    values = values_of(input)
+    in_order = dim is None and not return_inverse and recorded(input)
+    values = values_of(input) if in_order else decided_by(input)
     axis = None if dim is None else axis_of(dim, values.ndim)
     _, first, inverse, counts = np.unique(values, True, True, True, axis, equal_nan=False)
+    if in_order:  # programs of a graph follow the order of the entries, and hold for as many equal ones
+        flat = reshape(input, -1)
+        input = gather(flat, 0, argsort_op(flat, dim=0, descending=False))
+        _begins(input)
+        first = np.cumsum(counts) - counts
     inverse = inverse.reshape(values.shape if axis is None else -1)
     return _answer(input, axis, first, return_inverse and inverse, return_counts and counts)
+
+
+def _begins(row: Any) -> None:
+    """Say that what is picked from a row hangs on where an entry differs from the one before it."""
+    decided_by(ne(row[1:], row[:-1]))
 
 
 @overload
@@ -174,7 +186,9 @@ def unique_consecutive(
     >>> sg.unique_consecutive(np.array([3.0, 3.0, 1.0, 3.0]))
     array([3., 1., 3.])
     """
-    values = values_of(input)
+    values = decided_by(input) if dim is not None else values_of(input)
+    if dim is None and recorded(input):
+        _begins(reshape(input, -1))
     axis = None if dim is None else axis_of(dim, values.ndim)
     rows = values.reshape(-1, 1) if axis is None else np.moveaxis(values, axis, 0)
     rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))

@@ -17,7 +17,7 @@ from symgrad.op import Op, as_size, fixed_length, folded, front, inexact, primit
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
-from symgrad.ops.calls.still import values_of, wrapped_like
+from symgrad.ops.calls.still import decided_by, values_of, wrapped_like
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import complex_of, conj, real
 from symgrad.ops.elementwise.select import where
@@ -185,7 +185,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Named:
     u, s, vh = svd_u_op(A, k=k), sharing.with_vectors(svdvals_op, A, k=k), svd_vh_op(A, k=k)
     rows, columns = shape_of(A)[-2:]
     if full_matrices and rows != columns:  # of a square matrix both are whole, and nobody looks at its values
-        full_u, _, full_vh = np.linalg.svd(values_of(A), full_matrices=True)
+        full_u, _, full_vh = np.linalg.svd(decided_by(A), full_matrices=True)
         u = _whole_basis(u, full_u)
         vh = mT(_whole_basis(mT(vh), np.swapaxes(full_vh, -1, -2)))
     return named("linalg_svd")((u, s, vh))
@@ -276,7 +276,7 @@ def qr(A: Any, mode: str = "reduced") -> Named:
         return named("linalg_qr")((wrapped_like(A, np.zeros(0, A.dtype)), r))
     if mode == "complete" and rows > columns:
         rows, columns = fixed_length(A, -2), fixed_length(A, -1)  # as many rows of zeros and columns are added
-        q = _whole_basis(q, np.linalg.qr(values_of(A), "complete")[0])
+        q = _whole_basis(q, np.linalg.qr(decided_by(A), "complete")[0])
         r = cat([r, np.zeros((*shape_of(A)[:-2], rows - columns, columns), A.dtype)], -2)
     return named("linalg_qr")((q, r))
 

@@ -10,7 +10,6 @@ from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
-from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.select import abs_, eq, isfinite, isnan, le, logical_and, logical_not
 from symgrad.ops.reductions.sums import axes_of, reduced_shape
 
@@ -116,7 +115,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 @front("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all entries are close; see :func:`isclose`."""
-    return bool(all_(isclose(still(input), still(other), rtol, atol, equal_nan)))
+    return bool(all_(isclose(input, other, rtol, atol, equal_nan)))
 
 
 @front("equal")
@@ -130,4 +129,4 @@ def equal(input: Any, other: Any) -> bool:
     """
     if not hasattr(other, "dtype"):
         raise ArgumentError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-    return shape_of(input) == shape_of(other) and bool(all_(eq(still(input), still(other))))
+    return shape_of(input) == shape_of(other) and bool(all_(eq(input, other)))

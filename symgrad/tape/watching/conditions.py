@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.errors import SymgradError
 from symgrad.formula.term import SYMBOL, Term, evaluate, number
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -16,7 +17,8 @@ from symgrad.tape.formulas.fitting import asked, has_sizes
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node, Source
-from symgrad.tape.watching.looks import Look, looks
+from symgrad.tape.record import value_of
+from symgrad.tape.watching.looks import DECIDED, Look, looks
 
 _WORDS = {
     "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",
@@ -147,14 +149,34 @@ def choices_of(reading: Reading) -> Iterator[tuple[Term, Any, str]]:
     """
     numbers: set[Any] | None = None
     for look in looks_before(reading):
-        if look.how not in ("bool()", "in", "an index"):
+        if look.how not in _CHOOSING:
             numbers = _numbers(reading.nodes) if numbers is None else numbers
-            if look.seen is None or look.seen.ndim or look.seen.item() not in numbers:
+            if look.seen is None or numbers.isdisjoint(look.seen.ravel().tolist()):
                 continue
-        edge = look.edge()
-        if edge is not None and look.seen is not None:
+        edge = look.edge(deep=True)
+        if edge is not None:
             reading.also(edge)
-            yield reading[edge], look.seen, look.how
+            term = reading[edge]
+            seen = _once_more(term, reading) if look.seen is None else look.seen
+            if seen is not None:
+                yield term, seen, look.how
+
+
+_CHOOSING = ("bool()", "in", "an index", "int()", DECIDED)
+"""Looks on which a way depends, whatever numbers there are in the graph: masks, loops of so many steps, places."""
+
+
+def _once_more(term: Term, reading: Reading) -> Any:
+    """What was seen of a value that nobody keeps: its leaves have the values of that time."""
+    values = {}
+    for name, leaf in reading.sources.items():
+        alive = leaf.ref() if isinstance(leaf, Source) else leaf
+        values[name] = value_of(leaf.kept if alive is None else alive)
+    sizes = {letter: n for n, letter in reading.letters.items()}
+    try:
+        return np.asarray(evaluate(term, values, sizes))
+    except SymgradError:
+        return None
 
 
 def _numbers(nodes: Sequence[Node]) -> set[Any]:
@@ -189,7 +211,7 @@ def _of_look(look: Look, reading: Reading) -> Condition:
     edge = look.edge()
     kind = {"bool()": "branch", "an index": "index"}.get(look.how, "value")
     if edge is None or look.seen is None:
-        what = "a value of many operations" if look.rows is None else "a value that is gone"
+        what = "a value of many operations" if look.rows is None or look.many else "a value that is gone"
         return Condition(kind, None, f"{what} is as it was", look.where)
     reading.also(edge)
     term = reading[edge]

@@ -34,10 +34,14 @@ KEPT = 256
 """Looks that a thread remembers."""
 
 
+DECIDED = "a result"
+"""How values are looked at on which a result without derivative hangs, such as the places that are not 0."""
+
+
 class Look:
     """One look: how it was made, what was seen, where in the program, and the operations that lead to the value."""
 
-    __slots__ = ("at", "how", "leaves", "rows", "seen", "site")
+    __slots__ = ("at", "how", "leaves", "many", "rows", "seen", "site")
 
     def __init__(self, tensor: Any, how: str):
         self.at = next(sequence)
@@ -47,20 +51,18 @@ class Look:
         self.rows: list[tuple[Any, ...]] | None = None
         root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
         found, leaves = _few_below(root)
-        if leaves is None:
-            self.leaves = _LOCAL.below.leaves(root)
-        else:
-            self.leaves = list(leaves.values())
-            if not any(map(_opaque, found.values())):
-                self._note(found, leaves)
+        self.many = leaves is None
+        self.leaves = _LOCAL.below.leaves(root) if leaves is None else list(leaves.values())
+        if not any(map(_opaque, found.values())):
+            self._note(found)
 
-    def _note(self, found: dict[int, Node], leaves: dict[int, Any]) -> None:
-        """Keep the operations below a value."""
+    def _note(self, found: dict[int, Node]) -> None:
+        """Keep the operations below a value; of many, the last ones, and weakly the nodes that these stand on."""
         order = sorted(found.values(), key=attrgetter("sequence_nr"))
         place = {id(node): k for k, node in enumerate(order)}
         self.rows = []
         for node in order:
-            args = tuple(_Place(place[id(a)]) if id(a) in place else leaves.get(id(a), a) for a in node.args)
+            args = tuple(_Place(place[id(a)]) if id(a) in place else _held(a) for a in node.args)
             self.rows.append((node.op, args, node.params, node.shape, node.dtype, node.sequence_nr, node.mask))
 
     @property
@@ -82,9 +84,12 @@ class Look:
                 found.append(leaf if isinstance(leaf, Source) else tensor)
         return found
 
-    def edge(self) -> Any:
-        """The value as a graph of its own, for reading its formula; None when a leaf is gone or it was too large."""
-        if self.rows is None:
+    def edge(self, deep: bool = False) -> Any:
+        """The value as a graph of its own, for reading its formula; None when a leaf is gone or it was too large.
+
+        ``deep``: too large it is not while the nodes that its last operations stand on are in a graph that is alive.
+        """
+        if self.rows is None or (self.many and not deep):
             return None
         made: list[Any] = []
         for op, args, params, shape, dtype, number, mask in self.rows:
@@ -107,9 +112,9 @@ def _few_below(root: Any) -> tuple[dict[int, Node], dict[int, Any] | None]:
     """The operations below a value and the leaves, by identity; None for the leaves where the operations are many."""
     found: dict[int, Node] = {}
     leaves: dict[int, Any] = {}
-    stack = [root]
+    stack = deque([root])
     while stack:
-        item = stack.pop()
+        item = stack.popleft()
         if isinstance(item, Node):
             if id(item) not in found:
                 if len(found) == NODES:
@@ -119,6 +124,11 @@ def _few_below(root: Any) -> tuple[dict[int, Node], dict[int, Any] | None]:
         elif hasattr(item, "raw_shape"):
             leaves[id(item)] = _kept(item)
     return found, leaves
+
+
+def _held(arg: Any) -> Any:
+    """An argument of a noted operation without its value: graphs below it and leaves are held weakly."""
+    return weakref.ref(arg) if isinstance(arg, Node) else _kept(arg) if hasattr(arg, "raw_shape") else arg
 
 
 def _kept(leaf: Any) -> Any:

@@ -23,7 +23,7 @@ from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
 from symgrad.tape.watching.looks import note_look
 
-CHOICES = ("bool()", "in", "an index", "item()", "tolist()", "numpy()", "np.asarray()")
+CHOICES = ("bool()", "in", "an index", "int()", "item()", "tolist()", "numpy()", "np.asarray()")
 """Reads on which a program may choose its way."""
 
 
