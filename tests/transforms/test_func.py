@@ -315,6 +315,24 @@ def test_linear_maps_of_what_only_forward_mode_moves_through():
         close(push(2 * t), 2 * np.array(moved))
 
 
+def test_what_moves_unrecorded_is_changed_by_what_is_recorded():
+    """The change keeps the value before it where the tape follows the other operand only."""
+
+    def f(x):
+        with sg.no_grad():
+            moving = x[[1, 0]]
+        y = moving * 2
+        y.mul_(x)
+        y.div_(1 / x)
+        y *= x
+        return y.sum()
+
+    x = sg.tensor([1.0, 2.0], dtype=sg.float64)
+    # The gradient by x with m = (x₁, x₀) fixed is 6 m x², which moves with both.
+    close(jacfwd(grad(f))(x), [[24.0, 6.0], [24.0, 24.0]])
+    close(hessian(f)(x), [[24.0, 6.0], [24.0, 24.0]])
+
+
 def test_changes_in_place_under_forward_mode_within_forward_mode():
     """What was changed by a value that moves twice stands for its dual of the outer derivative, too."""
     b = sg.tensor([3.0, 4.0])

@@ -173,7 +173,7 @@ class Dual(Carried):
         return lookup("cast")(self, dtype=dtype.name)
 
     def _inplace(self, op: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        return dualwrites.overwrite(self, op(dualwrites.unchanged(self), *args, **options))
+        return dualwrites.overwrite(self, op(dualwrites.unchanged(self, *args, *options.values()), *args, **options))
 
     def __getattr__(self, name: str) -> Any:
         if name in dualwrites.FACTS:
@@ -385,7 +385,7 @@ register_carrier(Dual, 3, apply)
 
 def _changing(name: str) -> Callable[[Dual, Any], Any]:
     def call(self: Dual, other: Any) -> Any:
-        return dualwrites.overwrite(self, lookup(name)(dualwrites.unchanged(self), other))
+        return dualwrites.overwrite(self, lookup(name)(dualwrites.unchanged(self, other), other))
 
     return call
 

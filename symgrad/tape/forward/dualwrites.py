@@ -147,17 +147,22 @@ def change(name: str) -> Callable[..., Any] | None:
     entry = FRONTS.get(name)
     if entry is None or not entry.method:
         return None
-    return lambda dual, *args, **options: overwrite(dual, getattr(unchanged(dual), name)(*args, **options))
+    return lambda dual, *args, **options: overwrite(
+        dual, getattr(unchanged(dual, *args, *options.values()), name)(*args, **options)
+    )
 
 
-def recorded(dual: Any) -> bool:
-    """Whether the tape follows the primal or the tangent."""
-    return bool(dual.requires_grad or getattr(dual.tangent, "requires_grad", False))
+def recorded(value: Any) -> bool:
+    """Whether the tape follows a value, or its primal or tangent."""
+    value = faced(value)
+    return bool(
+        getattr(value, "requires_grad", False) or getattr(getattr(value, "tangent", None), "requires_grad", False)
+    )
 
 
-def unchanged(dual: Any) -> Any:
-    """The dual as it is before a change, for what is recorded about the change."""
-    return dual.clone() if recorded(dual) else dual
+def unchanged(dual: Any, *others: Any) -> Any:
+    """The dual as it is before a change by others, for what is recorded about the change."""
+    return dual.clone() if recorded(dual) or any(map(recorded, others)) else dual
 
 
 def _require(dual: Any, requires_grad: bool = True) -> Any:
