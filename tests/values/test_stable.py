@@ -333,3 +333,13 @@ def test_hessians_of_mixtures_with_widths():
         return sg.log(parts[0] + parts[1]).sum()
 
     assert sg.func.hessian(likelihood)(sg.tensor([1.0, -1.0]), sg.tensor([1.0, 2.0])).shape == (2, 2)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_second_answers_have_the_dtype_of_the_leaf():
+    """A float32 leaf below a float64 result got a float64 gradient where its graph was kept."""
+    x = sg.tensor([0.5], requires_grad=True)
+    y = (x.var(correction=0).square().sum().sqrt() ** 2).double()
+    (g,) = sg.autograd.grad(y, x, create_graph=True)
+    assert g.dtype == sg.float32
+    assert g.tolist() == [0.0]

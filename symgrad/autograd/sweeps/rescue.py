@@ -116,6 +116,8 @@ class Rescue:
         found = self._program.gradient(edge, recorded)
         if found is not None and not isinstance(found, Recorded):  # a plain number, where the formula is a constant
             found = np.broadcast_to(found, value.shape).astype(value.dtype)[()]
+        elif found is not None:
+            found = fit(found, value.shape, value.dtype)  # a formula may be all in the wider dtype of a part
         if everywhere:
             return g if found is None else found
         lost = np.ones_like(value, bool) if beyond else ~np.isfinite(value)
