@@ -144,3 +144,7 @@ def test_transforms_say_what_they_expected(t):
     with t.autograd.forward_ad.dual_level():
         words = "Trying to set a forward gradient that has a different size than that of the original Tensor, this is n"
         said(lambda: t.autograd.forward_ad.make_dual(x, t.ones(3)), words)
+
+
+def test_numbers_have_no_entries_to_select(t):
+    said(lambda: t.tensor(1.0).select(0, 0), "select() cannot be applied to a 0-dim tensor.")

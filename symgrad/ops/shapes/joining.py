@@ -273,6 +273,8 @@ select_op: Op = primitive(
 def select(input: Any, dim: int, index: int) -> Any:
     """Entry ``index`` of the axis ``dim``."""
     shape = shape_of(input)
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = axis_of(dim, len(shape))
     if not -shape[dim] <= index < shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
