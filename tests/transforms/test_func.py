@@ -6,7 +6,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, AutogradError, CompileError
-from symgrad.func import grad, hessian, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp
+from symgrad.func import grad, hessian, jacfwd, jacobian, jacrev, jvp, linearize, value_and_grad, vjp, vmap
 
 rng = np.random.default_rng(1)
 
@@ -331,6 +331,52 @@ def test_what_moves_unrecorded_is_changed_by_what_is_recorded():
     # The gradient by x with m = (x₁, x₀) fixed is 6 m x², which moves with both.
     close(jacfwd(grad(f))(x), [[24.0, 6.0], [24.0, 24.0]])
     close(hessian(f)(x), [[24.0, 6.0], [24.0, 24.0]])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda v: v + 0, lambda v: v.clone(), lambda v: sg.where(v > 0, v, 0.0), lambda v: v.masked_fill(v < 0, 0.0)],
+    ids=["add", "clone", "where", "masked_fill"],
+)
+def test_tangents_of_what_runs_unrecorded_have_no_history(step):
+    """Also where the tangent is that of the operand itself; the gradient of this function is 1."""
+
+    def f(x):
+        value = (sg.ones(3) * x.sum()).exp()
+        with sg.no_grad():
+            still = step(value)
+        return (still + x).sum()
+
+    close(hessian(f)(sg.ones(1)), [[0.0]])
+    close(vmap(hessian(f))(sg.ones(2, 1)), np.zeros((2, 1, 1)))
+
+
+def test_sums_of_gradients_of_numbers_and_of_stacks():
+    """The Hessian's rows go together: a number's gradient may be one for all rows, or one for each."""
+    start = sg.ones(1, dtype=sg.float64)
+
+    def f(x):
+        y = start * 3
+        y.div_(x.abs().sum() + 1)
+        y.div_(x.abs().sum() + 1)
+        return (y * x).sum()
+
+    x = sg.full((2, 1, 3), 2.0, dtype=sg.float64)
+    # 3 s / (s + 1)² with s = Σx has the second derivative 6 (s - 2) / (s + 1)⁴ by any two entries.
+    close(hessian(f)(x), np.full((2, 1, 3) * 2, 60 / 13**4))
+
+
+def test_tangents_have_the_dtype_of_the_result():
+    """A float32 operand moves a float64 result by a float64 tangent, and the other way round."""
+    x, y = sg.tensor([1.0, 2.0]), sg.tensor([3.0, 4.0], dtype=sg.float64)
+    for f, dtype in (
+        (lambda x: x + y, sg.float64),
+        (lambda x: y[0] * x, sg.float32),
+        (lambda x: x.double(), sg.float64),
+    ):
+        out, tangent = jvp(f, (x,), (x,))
+        assert out.dtype == tangent.dtype == jacfwd(f)(x).dtype == dtype
+    assert jvp(lambda y: x + y[0], (y,), (y,))[1].dtype == sg.float32
 
 
 def test_changes_in_place_under_forward_mode_within_forward_mode():

@@ -307,7 +307,7 @@ class Sweep:
                     before = get(other)
                     if before is None:
                         grads[other] = c
-                    elif other in owned:
+                    elif other in owned and c.__class__ is array:
                         before += c
                     else:
                         grads[other] = total = before + c
@@ -319,7 +319,7 @@ class Sweep:
             before = get(arg)
             if before is None:
                 grads[arg] = c
-            elif arg in owned:
+            elif arg in owned and c.__class__ is array:
                 before += c
             else:
                 grads[arg] = total = before + c

@@ -31,6 +31,7 @@ from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dualwrites import FACES as FACES
 from symgrad.tape.forward.dualwrites import Place
 from symgrad.tape.forward.dualwrites import faced as faced
+from symgrad.tape.modes import recording
 from symgrad.tape.watching.scalars import note_number, note_value, numbers_counted
 
 _TAGS = itertools.count(1)
@@ -314,12 +315,9 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         made = Dual(out, zeros_like(out), tag)
         made.place.still = True
         return made
-    if tuple(shape_of(total)) != tuple(shape_of(out)):
-        total = expand_op(total, shape=tuple(shape_of(out)))
-    if total.__class__ is Bundle and total.dtype != out.dtype:
-        total = total.to(out.dtype)  # a stack of numbers counts as an array where one of them is weak
+    total = _of_result(total, out)
     made = Dual(out, total, tag)
-    made.place.branch = branch
+    made.place.branch = branch if recording() else None
     if op.view is not None and dualwrites.share_memory(out, primals[0]):
         made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
         made.seen = made.place.changes
@@ -328,6 +326,24 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if known is not None:
         made.history, known.changes = known, made.place.changes
     return made
+
+
+def _of_result(tangent: Any, out: Any) -> Any:
+    """A sum of tangents as that of the result ``out``: of its shape and dtype, and recorded where that is."""
+    if tuple(shape_of(tangent)) != tuple(shape_of(out)):
+        tangent = expand_op(tangent, shape=tuple(shape_of(out)))
+    if tangent.dtype != out.dtype:  # a stack of numbers counts as an array where one of them is weak
+        bundled = tangent.__class__ is Bundle
+        tangent = tangent.to(out.dtype) if bundled else lookup("cast")(tangent, dtype=out.dtype.name)
+    # That of an operand itself, as a sum with what stands still has it, may have a history.
+    return tangent if recording() or not getattr(tangent, "requires_grad", False) else _unrecorded(tangent)
+
+
+def _unrecorded(tangent: Any) -> Any:
+    """A tangent as what runs unrecorded gives it: it moves along others, and has no history."""
+    if isinstance(tangent, Dual):
+        return Dual(_unrecorded(tangent.primal), tangent.tangent, tangent.tag)
+    return tangent.map(_unrecorded) if isinstance(tangent, Bundle) else tangent.detach()
 
 
 def _stands(op: Op, i: int, arg: Any) -> bool:
