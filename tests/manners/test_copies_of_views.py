@@ -74,6 +74,16 @@ def test_a_copy_has_the_gradient_of_the_view(t, name):
     assert t.equal(found, wanted)
 
 
+@pytest.mark.parametrize("call", ["repeat(2, 1)", "repeat(1)", "tile(2, 1)", "tile(1)"])
+def test_copies_made_unrecorded_require_no_grad(t, call):
+    """They are no views, which require grad as their base does."""
+    x = t.arange(3.0).requires_grad_()
+    with t.no_grad():
+        made = eval(f"x.{call}", {"x": x})
+    assert not made.requires_grad
+    assert not (made * 2).requires_grad
+
+
 def test_copies_into_given_tensors(t):
     x = t.arange(4.0)
     outs = t.empty(2), t.empty(2)

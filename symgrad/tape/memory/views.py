@@ -365,6 +365,8 @@ def of_its_own(made: Any, order: Any = "C") -> Any:
         views = extra.view.base._extra.views
         del views[next(k for k in reversed(range(len(views))) if views[k]() is made)]
         made._value, extra.view = made._value.copy(order), None
+        if made._node is None:
+            made._requires_grad = False  # it was cut out unrecorded, and required grad as its base does
     elif extra is not None and extra.inference and not MODE.local.inference:
         made._value, extra.inference = made._value.copy(order), False
     return made
