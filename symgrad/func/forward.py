@@ -39,7 +39,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.histories import histories_kept, were_chosen
 from symgrad.tape.forward.jets import Jet
-from symgrad.tape.modes import MODE, enable_grad, recording
+from symgrad.tape.modes import enable_grad, recording, switches_noticed
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.watch import watching
@@ -234,15 +234,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def again(*tangents: Any) -> Any:
         return jvp(func, primals, tangents)[1]
 
-    with deriving():
-        left = MODE.local.left
+    with deriving(), switches_noticed() as switched:
         bound = Bound(func, primals, tuple(range(len(primals))))
         with bound.closed():
             result, _ = run(func, bound.args, {}, False, JVP, bound.of_arrays)
         leaves, structure = results(result, JVP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
         shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
-        if MODE.local.left != left or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
+        if switched() or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
             return shown, again  # what it holds moves, or what it runs unrecorded, and with it the derivative
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
         probes = [as_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]

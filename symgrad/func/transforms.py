@@ -33,13 +33,14 @@ from symgrad.func.bound import (
 )
 from symgrad.func.chances import drawing
 from symgrad.op import shape_of
+from symgrad.ops.rules.fitting import fit
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import reshape
 from symgrad.tape import containers
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
-from symgrad.tape.modes import MODE
+from symgrad.tape.modes import switches_noticed
 from symgrad.tape.record import Recorded
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import zeros
@@ -214,9 +215,17 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
 
 
 def _pulled_back(
-    func: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str, chunk_size: int | None = None
+    func: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    name: str,
+    chunk_size: int | None = None,
+    as_pushed: bool = False,
 ) -> Callable[..., Any]:
-    """:func:`jacobian`, of which ``chunk_size`` rows are computed at once; ``name`` is what the user called."""
+    """:func:`jacobian`, of which ``chunk_size`` rows are computed at once; ``name`` is what the user called.
+
+    ``as_pushed``: in the dtypes of the outputs, as forward mode gives it, and not in those of the variables.
+    """
     check_function(func, name)
 
     @functools.wraps(func)
@@ -230,7 +239,11 @@ def _pulled_back(
             leaves, structure = results(result, _VJP)
             check_real(leaves, "output", name)
             outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
-            found = [bound.nested(iter(_rows(leaf, bound.variables, outer, chunk_size))) for leaf in leaves]
+            blocks = [_rows(leaf, bound.variables, outer, chunk_size) for leaf in leaves]
+            if as_pushed:
+                both = zip(leaves, blocks, strict=True)
+                blocks = [[fit(b, tuple(shape_of(b)), leaf.dtype) for b in row] for leaf, row in both]
+            found = [bound.nested(iter(row)) for row in blocks]
             bound.close()
         nested = containers.unflatten(structure, iter(found))
         return (nested, bound.beside(aux)) if has_aux else nested
@@ -329,8 +342,7 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
     None where they do not: beside functions of the user's own, under other transforms, and of dtypes that differ; also
     where the function switches recording off, which forward mode moves through.
     """
-    with deriving():
-        left = MODE.local.left
+    with deriving(), switches_noticed() as switched:
         bound = Bound(func, args, argnums)
         if any(not isinstance(v, Tensor) or isinstance(v, Dual) or v.dtype.kind == "c" for v in bound.shown):
             return None
@@ -340,7 +352,7 @@ def _rows_of_gradient(func: Callable[..., Any], args: Sequence[Any], kwargs: dic
         known = all(isinstance(leaf, Recorded) and leaf._requires_grad for leaf in leaves)
         if (
             not known
-            or MODE.local.left != left
+            or switched()
             or bound.outer(leaves)
             or {x.dtype for x in (*leaves, *bound.variables)} != {leaves[0].dtype}
         ):
@@ -394,14 +406,15 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     """
     check_function(func, "hessian")
     first = jacobian(func, argnums)
-    pulled, pushed = jacobian(first, argnums), jacfwd(first, argnums)
+    pulled, pushed = _pulled_back(first, argnums, False, "jacobian", as_pushed=True), jacfwd(first, argnums)
 
     @functools.wraps(func)
     def second(*args: Any, **kwargs: Any) -> Any:
-        left = MODE.local.left
-        found = pulled(*args, **kwargs)
-        # What runs under no_grad() stands still in reverse mode, and moves in forward mode, which torch takes here.
-        return found if MODE.local.left == left else pushed(*args, **kwargs)
+        with switches_noticed() as switched:
+            found = pulled(*args, **kwargs)
+            if not switched():
+                return found
+        return pushed(*args, **kwargs)  # what runs under no_grad() moves in forward mode, which torch takes here
 
     return transformed(second, "hessian", func, argnums, False)
 

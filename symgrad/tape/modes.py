@@ -6,11 +6,12 @@ have recording switched off, and only when it is not zero does an op ask for its
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast, overload
 
@@ -27,14 +28,15 @@ class _Local(ThreadState):
     enabled = True
     inference = False
     closed = False
-    left = 0
+    left: int | None = None
 
 
 class _Mode:
     """``local.enabled`` says whether this thread records; ``local.asked`` what it would do outside of inference mode.
 
     ``local.closed`` is for graphs that do not outlive a transform of a function: they may save inference tensors.
-    ``local.left`` counts how often the user's code has switched recording off, which forward mode does not ask for.
+    ``local.left`` counts how often the user's code switches recording off, if somebody wants to know
+    (:func:`switches_noticed`).
 
     ``inferred`` is true once there may be inference tensors, which graphs must not save.
     """
@@ -81,14 +83,20 @@ def is_inference_mode_enabled() -> bool:
 def _switch(enabled: bool) -> bool:
     local = MODE.local
     before, local.asked = local.asked, enabled
-    if before and not enabled:
-        local.left += 1
     records = enabled and not local.inference
     if local.enabled is not records:
         with _LOCK:
             MODE.exceptional += -1 if records else 1
         local.enabled = records
     return before
+
+
+def _asked(enabled: bool) -> bool:
+    """:func:`_switch` at a context or call that says so, and not at the end of one."""
+    local = MODE.local
+    if local.left is not None and local.asked and not enabled:
+        local.left += 1
+    return _switch(enabled)
 
 
 class _Context:
@@ -100,7 +108,7 @@ class _Context:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(_switch(self.enabled))
+        self._before.append(_asked(self.enabled))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -201,6 +209,17 @@ class own_no_grad(_Context):  # noqa: N801  (beside its public kin)
         MODE.local.left = self._left
 
 
+@contextlib.contextmanager
+def switches_noticed() -> Iterator[Callable[[], bool]]:
+    """Inside, what is given tells whether the user switched recording off, which forward mode moves through."""
+    local = MODE.local
+    outer, local.left = local.left, 0
+    try:
+        yield lambda: bool(local.left)
+    finally:
+        local.left = None if outer is None else outer + local.left
+
+
 def without_grad(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function of the library's gives unrecorded."""
     before, left = _switch(False), MODE.local.left
@@ -286,13 +305,13 @@ class set_grad_enabled(_Context):  # noqa: N801  (torch's name)
             )
         super().__init__()
         self.enabled = bool(mode)
-        self._first: bool | None = _switch(self.enabled)
+        self._first: bool | None = _asked(self.enabled)
 
     def __repr__(self) -> str:
         return f"symgrad.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
     def __enter__(self) -> None:
-        self._before.append(_switch(self.enabled) if self._first is None else self._first)
+        self._before.append(_asked(self.enabled) if self._first is None else self._first)
         self._first = None
 
     def clone(self) -> _Context:
