@@ -86,6 +86,30 @@ def test_the_plainest_size_names_a_factor():
     assert report.diagnosis.sentence == "Every entry is 1/6 (= 1/X.shape[0]) times the exact one."
 
 
+def test_a_size_of_what_the_function_has_from_elsewhere_names_a_factor():
+    """It was 6 (= W.size/2), which is as many by chance."""
+    X, y = RNG.normal(size=(6, 4)), RNG.normal(size=(6, 3))
+    found = check(
+        lambda W: ((X @ W - y) ** 2).sum(axis=1).mean(), lambda W: 2 * X.T @ (X @ W - y), RNG.normal(size=(4, 3))
+    )
+    assert found.diagnosis.sentence == "Every entry is 6 (= X.shape[0]) times the exact one."
+
+
+def test_factors_have_the_sign_of_what_they_are_named():
+    """1/det(A) of a negative determinant was -1/det(A), and -1/n was called 1/n."""
+    x = RNG.normal(size=5)
+    A = np.array([[1.5, 2.0, 0.3], [3.0, 1.2, 1.0], [0.1, 1.0, 2.0]])
+    assert np.linalg.det(A) < 0
+    found = check(lambda A: np.linalg.det(A), lambda A: np.linalg.inv(A).T, A).diagnosis
+    assert found.sentence.startswith("Every entry is 1/(det(A)) (= -0."), found.sentence
+    found = check(lambda A: -np.linalg.det(A), lambda A: np.linalg.inv(A).T, A).diagnosis
+    assert found.sentence.startswith("Every entry is -1/(det(A)) (= 0."), found.sentence
+    found = check(lambda x, a: a * (x**2).sum(), lambda x, a: 2 * x, x, -0.3, argnums=0, mend=False).diagnosis
+    assert found.sentence.startswith("Every entry is 1/a (= -3.333)"), found.sentence
+    found = check(lambda x: (x**2).sum(), lambda x: -2 * x / 5, x, mend=False).diagnosis
+    assert found.sentence == "Every entry is -1/5 (= -1/x.shape[0]) times the exact one."
+
+
 def test_an_order_turned_round_along_two_axes():
     report = check(lambda w: (w**3).sum(), lambda w: 3 * w[:, ::-1, ::-1] ** 2, RNG.normal(size=(2, 3, 3)))
     assert "backwards along axis 1 and axis 2" in report.diagnosis.sentence

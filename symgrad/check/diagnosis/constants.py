@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +37,12 @@ def constant_name(value: Any, case: Case) -> str | None:
     plain = f"{sign}{fraction}" if _near(size, float(fraction)) and fraction.numerator <= 24 else None
     if plain is not None and fraction in (1, 2, Fraction(1, 2)):
         return plain
-    of_size, of_scalar = _size_name(size, case), _scalar_name(size, case)
+    of_size, of_scalar = _size_name(size, case, sign), _scalar_name(value, case)
     if of_size and of_scalar and "**" not in of_scalar:  # which of them is meant nobody knows
-        return f"{sign}{of_size[:-1]} or {of_scalar.partition(' (')[0]})"
-    named = of_size or of_scalar or _total_name(size, case)
-    if named or plain:
-        return sign + named if named else plain
+        return f"{of_size[:-1]} or {of_scalar.partition(' (')[0]})"
+    named = of_size or of_scalar or _total_name(value, case) or plain
+    if named:
+        return named
     for name, known in {**_KNOWN, **_norm(case)}.items():
         for text, candidate in ((name, known), (_inverse(name), 1 / known)):
             if _near(size, candidate):
@@ -60,15 +60,14 @@ def _inverse(name: str) -> str:
 def value_name(factor: Any, case: Case) -> str | None:
     """``factor`` as a number that the function computes on the way, as ‖x - y‖, its square, or their inverses."""
     replay = None if isinstance(factor, complex) else case.replay
-    sign, size = ("-" if factor.real < 0 else ""), abs(factor)
     for node, value in {} if replay is None else replay.values.items():
         if np.ndim(value) or np.iscomplexobj(value) or not np.isfinite(value):
             continue
-        of_value = _among(size, [("{}", abs(value))])
+        of_value = _among(factor, [("{}", value)])
         if of_value is not None:
             text = text_of(case.exact.output, node)
             form, _, known = of_value.partition(" (= ")
-            return sign + f"{form.format(text if form == '{}' else f'({text})')} (= {known}"
+            return f"{form.format(text if form == '{}' else f'({text})')} (= {known}"
     return None
 
 
@@ -76,22 +75,32 @@ def _near(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-6 * abs(b)
 
 
-def _size_name(value: float, case: Case) -> str | None:
-    """``value`` as a size of an argument, its inverse or double, as Bessel's n/(n-1), or as one size over another."""
-    sizes = {}
-    for k in case.subject.data:
-        array, name = case.subject.args[k], case.subject.names[k]
-        for axis, n in enumerate(array.shape):
-            sizes[f"{name}.shape[{axis}]"] = n
-        sizes[f"{name}.size"] = array.size
+def _size_name(value: float, case: Case, sign: str) -> str | None:
+    """``value`` as a size of an argument, its inverse or double, as Bessel's n/(n-1), or as one size over another.
+
+    A ``sign`` stands before each of them.
+    """
+    sizes: dict[str, int] = {}
+    for name, shape in _shapes(case):
+        sizes |= {f"{name}.shape[{axis}]": n for axis, n in enumerate(shape)}
+        sizes[f"{name}.size"] = math.prod(shape)
     for form, of in _OF_SIZES.items():
         for text, n in sizes.items():
             if n > 2 and _near(value, of(n)):
                 plain = form.format(n) if "sqrt" in form else str(Fraction(of(n)).limit_denominator(2 * n))
                 told = [form.format(text), _two_sizes(value, sizes, case) if form in _DOUBTFUL else None]
-                return f"{plain} (= {' or '.join(filter(None, told))})"
+                return f"{sign}{plain} (= {' or '.join(sign + text for text in told if text)})"
     pair = _two_sizes(value, sizes, case)
-    return None if pair is None else f"{Fraction(value).limit_denominator(max(sizes.values()))} (= {pair})"
+    return None if pair is None else f"{sign}{Fraction(value).limit_denominator(max(sizes.values()))} (= {sign}{pair})"
+
+
+def _shapes(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The shapes of the arguments, and of the arrays that the function has from elsewhere, with their names."""
+    yield from ((case.subject.names[k], case.subject.args[k].shape) for k in case.subject.data)
+    for source in case.exact.constants:
+        name = source.name or source.variable
+        if name is not None:
+            yield name, source.shape
 
 
 def _two_sizes(value: float, sizes: dict[str, int], case: Case) -> str | None:
@@ -131,7 +140,7 @@ def _scalar_name(value: float, case: Case) -> str | None:
     """``value`` as an argument without axes, its square or double, or the inverse of one of these."""
     arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
     scalars = [(name, a) for name, a in arguments if not a.ndim and a.dtype.kind == "f"]
-    return _among(value, [(name, abs(a)) for name, a in scalars]) or _exponential(value, scalars)
+    return _among(value, scalars) or _exponential(value, scalars)
 
 
 def _total_name(value: float, case: Case) -> str | None:
@@ -139,7 +148,7 @@ def _total_name(value: float, case: Case) -> str | None:
     subject = case.subject
     arrays = [(subject.names[k], np.asarray(subject.args[k])) for k in subject.data]
     chosen = [(name, a) for name, a in arrays if a.size > 2 and a.dtype.kind in "fib"]
-    sums = [(f"{name}.{kind}()", abs(getattr(a, kind)())) for kind in ("sum", "mean") for name, a in chosen]
+    sums = [(f"{name}.{kind}()", getattr(a, kind)()) for kind in ("sum", "mean") for name, a in chosen]
     return _among(value, [*sums, *((f"norm({name})", np.sqrt(np.sum(a * 1.0 * a))) for name, a in chosen)])
 
 
@@ -157,7 +166,7 @@ def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
         if a.ndim == 1 and a.size <= FEW and a.dtype.kind == "f"
         for i, entry in enumerate(a)
     ]
-    return _among(value, entries) or other or _exponential(abs(value), entries)
+    return _among(value, entries) or other or _exponential(value, entries)
 
 
 FEW = 12
@@ -165,12 +174,14 @@ FEW = 12
 
 
 def _among(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
+    """``value`` as one of a few numbers, its square or double, an inverse of these, or the negative of one."""
     for name, array in named:
         if array and abs(array) not in (1, 2, 0.5):
-            size = float(array)
             for form, of in _FORMS.items():
-                if _near(value, of(size)):
-                    return f"{form.format(name)} (= {of(size):.4g})"
+                made = of(float(array))
+                if _near(abs(value), abs(made)):
+                    sign = "-" if (made < 0) != (value < 0) else ""
+                    return f"{sign}{form.format(name)} (= {value:.4g})"
     return None
 
 
@@ -188,8 +199,8 @@ def _exponential(value: float, named: Sequence[tuple[str, Any]]) -> str | None:
     """``value`` as the exponential of a number, or of its double: what people take the logarithm of as a parameter."""
     for name, x in named:
         for k, form in ((1, "exp({})"), (-1, "exp(-{})"), (2, "exp(2*{})"), (-2, "exp(-2*{})")):
-            if x and value > 0 and abs(math.log(value) - k * x) <= 1e-6 * min(1, abs(x)):
-                return f"{form.format(name)} (= {value:.4g})"
+            if x and value and abs(math.log(abs(value)) - k * x) <= 1e-6 * min(1, abs(x)):
+                return f"{'-' if value < 0 else ''}{form.format(name)} (= {value:.4g})"
     return None
 
 
