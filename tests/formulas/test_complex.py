@@ -226,3 +226,31 @@ def test_a_conjugate_sign_over_a_modulus_is_a_reciprocal():
     read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
     want = sg.func.grad(output)(sg.tensor(w), sg.tensor(R), sg.tensor(d)).numpy()
     np.testing.assert_allclose(evaluate(read, {"w": w, "R": R, "d": d}), want)
+
+
+TRANSFORMS = {
+    "there and back": (lambda x, h: sg.fft.ifft(sg.fft.fft(x)), False, "x"),
+    "of other norms": (lambda x, h: sg.fft.fft(sg.fft.ifft(x, norm="ortho")), False, r"\sqrt{n} x"),
+    "energy": (lambda x, h: (abs(sg.fft.fft(x)) ** 2).sum(), True, "2 n x"),
+    "unitary": (lambda x, h: (abs(sg.fft.fft(x, norm="ortho")) ** 2).sum(), True, "2 x"),
+}
+FILTER = (
+    r"2 \operatorname{Re}\left(\mathcal{F}^{-1}\left(\mathcal{F}\left(\operatorname{Re}\left(\mathcal{F}^{-1}\left("
+    r"h \odot \mathcal{F}\left(x\right)\right)\right)\right) \odot \overline{h}\right)\right)"
+)
+TRANSFORMS["a filter"] = (lambda x, h: (sg.fft.ifft(sg.fft.fft(x) * h).real ** 2).sum(), True, FILTER)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_fourier_transforms_undo_each_other(name):
+    """The gradient of Σ|𝓕x|² was 2 Re(𝓕*(𝓕(x))), and adjoints of inverses stood in those of filters."""
+    f, derived, text = TRANSFORMS[name]
+    rng = np.random.default_rng(6)
+    values = {"x": rng.normal(size=5), "h": rng.normal(size=5) + 1j * rng.normal(size=5)}
+    leaves = {n: sg.tensor(v, requires_grad=True, name=n) for n, v in values.items()}
+    out = f(*leaves.values())
+    found = sg.autograd.grad(out, [leaves["x"]], create_graph=True)[0] if derived else out
+    assert found.latex() == text
+    symbols = sg.formula(found).symbols
+    read = from_latex(found.latex(), symbols, shape=sg.formula(found).term.shape)
+    np.testing.assert_allclose(evaluate(read, values), found.numpy(force=True), rtol=1e-10, atol=1e-14)

@@ -18,6 +18,7 @@ from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
+from symgrad.formula.canonical.matrices.transforms import read_fourier
 from symgrad.formula.canonical.matrices.triangles import (
     running_sums,
     shifted_over_places,
@@ -485,6 +486,7 @@ READERS: dict[str, Reader] = {
     "solve": _read_solve,
     "cross": _read_cross,
     "solve_sylvester": _read_sylvester,
+    "fourier": read_fourier,
     "adjugate": _read_adjugate,
     "det": _read_det,
     "logdet": _read_det,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
-from symgrad.formula.term import is_complex_constant, number
+from symgrad.formula.term import Term, is_complex_constant, number
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
     terms = [opened for p in form.terms for opened in _opened(p, run)]
     known, rest = [], []
     for p in terms:
-        if all(f.base.number == 1j or f.base.real_dtype for f in p.factors):
+        if all(f.base.number == 1j or _is_real(f.base) for f in p.factors):
             units = [f for f in p.factors if f.base.number == 1j]
             if bool(units) == (op.name == "imag"):
                 known.append(without(p, units, []))
@@ -128,11 +128,16 @@ def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
     return run.plus([found, run.elementwise(op, [Form(rest, form.shape)], {}, form.shape)], (1, 1), form.shape)
 
 
+def _is_real(base: Term) -> bool:
+    """Whether the base of a factor is real: an array of floats, or a size."""
+    return base.real_dtype or (base.number is None and base.dtype is not None and base.dtype.kind in "iu")
+
+
 def _real_in_front(run: Canonicaliser, op: Op, p: Product, shape: tuple[Any, ...]) -> Form | None:
     """Re(2xz) = 2x Re(z), Re(iz) = -Im(z) and Im(iz) = Re(z) for real x, always."""
 
     def goes(f: Factor) -> bool:
-        real = f.base.number == 1j or f.base.real_dtype
+        real = f.base.number == 1j or _is_real(f.base)
         return real and (not f.labels or (len(set(p.out)) == len(p.out) and set(f.labels) <= set(p.out)))
 
     front = [f for f in p.factors if goes(f)]
