@@ -317,8 +317,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     ``shapes`` states (``"X=n,m w=m"``), or are found by trying.  ``wrt`` (a parameter's name or position) gives the
     gradient by it, which needs a scalar result; of two (``("x", "x")``) the Hessian, which ``sg.func.hessian(f)`` in
     the place of the function gives, too.  ``assume`` states structures of arguments, as ``{"S": "symmetric"}``.  Raises
-    ``ArgumentError`` for what has no formula, ``FormulaError`` for a text that cannot be read or a structure that is
-    not known, and ``NameProblem`` for a ``wrt`` that is not there.
+    ``ArgumentError`` for what has no formula, ``FormulaError`` for a text that cannot be read, a structure that is not
+    known, or letters that are stated for sizes that the function makes plain numbers of, and ``NameProblem`` for a
+    ``wrt`` that is not there.
 
     >>> import symgrad as sg
     >>> X = sg.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], name="X")

@@ -199,6 +199,22 @@ def test_a_size_that_the_program_fixes_leaves_the_others_letters():
     assert found.shape == (3, "m")
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x[: x.shape[0] // 2] ** 2).sum(),
+        lambda x: (abs(sg.fft.rfft(x)) ** 4).sum(),
+        lambda x: x[:2].sum() if x.shape[0] > 4 else x.sum(),
+    ],
+    ids=["half an axis", "half a spectrum", "a branch"],
+)
+def test_letters_that_are_stated_are_kept_or_refused(f):
+    """The first was x₀², the formula for n = 3, though n was asked for."""
+    with pytest.raises(sg.errors.FormulaError, match="state numbers, as in shapes="):
+        sg.latex(f, shapes="x=n")
+    assert sg.latex(f, shapes="x=7") == sg.latex(f, (7,))
+
+
 def test_labels_are_examples_of_labels_at_other_sizes():
     """Integers stay integers when a function is run at other sizes: they choose rows."""
     text = sg.latex(lambda x, t: x[t].mean(), RNG.random(4), np.array([0, 2]), wrt="x")
