@@ -11,6 +11,7 @@ import symgrad as sg
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.term import evaluate
 
+RNG = np.random.default_rng(11)
 SIZES = ({"n": 5, "m": 3, "k": 2, "p": 4}, {"n": 4, "m": 2, "k": 3, "p": 6}, {"n": 7, "m": 4, "k": 6, "p": 3})
 
 
@@ -134,3 +135,28 @@ def test_weights_beside_a_sum_read_back(weight):
     given = {"u": rng.uniform(0.5, 2, 3), "v": rng.uniform(0.5, 2, 3), "T": rng.normal(size=(3, 2, 4))}
     read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
     np.testing.assert_allclose(evaluate(read, given), found.evaluate(**given), rtol=1e-9)
+
+
+UNITS = {
+    "of length 1": (lambda E, c: c * (sg.outer(E, E) - 0.5 * (E @ E) * sg.eye(3))[0, 0], "E=3 c=", "E",
+                    r"c \left(2 E_{[0]} \mathbf{e}_{3,0} - E\right)"),
+    "an entry": (lambda X, v: (sg.diag(v) @ X)[1, 2], "X=n,n v=n", "X",
+                 r"v_{[1]} \mathbf{e}_{n,1} \mathbf{e}_{n,2}^{\top}"),
+    "off the diagonal": (lambda E, c: (sg.outer(E, E) + c * sg.eye(3))[0, 1], "E=3 c=", None, r"E_{[0]} E_{[1]}"),
+    "on the diagonal": (lambda E, c: (sg.outer(E, E) + c * sg.eye(3))[1, 1], "E=3 c=", None, r"E_{[1]}^{2} + c"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_vectors_are_one_at_one_place(name):
+    """‖e₀‖² stood for 1, v ⊙ e₁ for v₁e₁, and (EEᵀ + cI)₀₁ for E₀E₁."""
+    f, shapes, wrt, text = UNITS[name]
+    given = {"E": RNG.normal(size=3), "c": 0.7, "X": RNG.normal(size=(3, 3)), "v": RNG.normal(size=3)}
+    values = {n: given[n] for n in f.__code__.co_varnames}
+    found = sg.formula(f, shapes=shapes, wrt=wrt)
+    assert found.latex() == text
+    leaves = [sg.tensor(v, dtype=sg.float64, requires_grad=True) for v in values.values()]
+    out = f(*leaves)
+    want = out if wrt is None else sg.autograd.grad(out, [leaves[[*values].index(wrt)]])[0]
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    np.testing.assert_allclose(evaluate(read, values), want.numpy(force=True), rtol=1e-12)

@@ -373,3 +373,24 @@ def test_a_sum_under_an_exponent_has_the_numbers_that_it_has_elsewhere():
         (lambda x, y, a: y / (2 * x - a) ** 2, r"\frac{y}{\left(2 x - a\right)^{2}}"),
     ):
         assert sg.latex(f, 1.0, 2.0, 3.0) == text
+
+
+SHORT = {
+    "halves of an angle": (lambda x: 1 / (1 + 3 * sg.sin(x / 2) ** 2),
+                           r"-\frac{3 \sin\left(x\right)}{2 \left(1 + 3 \sin^{2}\left(\frac{x}{2}\right)\right)^{2}}"),
+    "a quarter": (lambda x: sg.sin(x / 4) ** 2, r"\frac{1}{4} \sin\left(\frac{x}{2}\right)"),
+    "hyperbolic": (lambda x: sg.cosh(x / 2) ** 2, r"\frac{\sinh\left(x\right)}{2}"),
+    "a hinge": (lambda x: sg.relu(1 - x**2), r"-2 x \left[x^{2} < 1\right]"),
+    "a negative": (lambda x: sg.relu(-x) * 3, r"-3 \left[x < 0\right]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_forms_of_angles_and_conditions(name):
+    """Gradients said sin(x/2) cos(x/2) for sin(x)/2, 1 - x² > 0 for x² < 1, and -x > 0 for x < 0."""
+    f, text = SHORT[name]
+    found = sg.formula(f, 0.7, wrt="x")
+    assert found.latex() == text
+    for x in (0.7, -1.3):
+        want = sg.func.grad(f)(sg.tensor(x).double()).item()
+        assert float(evaluate(from_latex(text, found.symbols), {"x": x})) == pytest.approx(want)

@@ -294,6 +294,9 @@ def _defined(w: Writer, t: Term) -> Piece | None:
 
 _SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "tied": "=", "ne": r"\ne"}
 
+_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
+"""The comparison of the same arguments in the other order."""
+
 
 @writes(*_SIGNS)
 def _relation(w: Writer, t: Term) -> Piece:
@@ -301,10 +304,12 @@ def _relation(w: Writer, t: Term) -> Piece:
 
 
 def _related(w: Writer, t: Term, name: str) -> Piece:
-    """The arguments of a comparison with the sign of ``name`` between them; u - v > 0 is u > v."""
+    """The sides of a comparison with the sign of ``name`` between them: u - v > 0 is u > v, and 1 - u > 0 is u < 1."""
     x, y = t.args
-    if y.number == 0 and x.op.name == "sub" and constant_value(x.args[0]) is None and x.shape == t.shape:
-        x, y = x.args
+    if y.number == 0 and x.op.name in ("sub", "neg") and x.shape == t.shape:
+        x, y = x.args if x.op.name == "sub" else (y, *x.args)
+        if constant_value(x) is not None:
+            x, y, name = y, x, _MIRRORED.get(name, name)
     a, b = (text_of(w.operand(z, t.shape)) for z in (x, y))
     return Piece(kind_of(t.shape), f"{a} {_SIGNS[name]} {b}", RELATION)
 

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 
 def entries_of_others(p: Product) -> Product:
-    """Σᵢ eₖ[i]·A[i, j] = A[k, j], always: ``put(1; index=k)`` is the unit vector eₖ."""
+    """Σᵢ eₖ[i]·A[i, j] = A[k, j] and eₖ ⊙ v = v[k] eₖ, always: ``put(1; index=k)`` is the unit vector eₖ."""
     for f in p.factors:
         place = unit_place(f.base) if f.power > 0 else None
-        if place is None or f.labels[0] in p.out:
+        if place is None:
             continue
         (x,) = f.labels
         others = [g for g in p.factors if g is not f]
-        if any(x in g.labels for g in others):
-            return entries_of_others(Product(p.coef, [_entry(g, x, place) for g in others], p.out, p.decimal))
+        if any(x in g.labels for g in others) or f.power != 1:
+            alone = [Factor(f.base, f.labels)] if x in p.out else []
+            met = [_entry(g, x, place) for g in others]
+            return entries_of_others(Product(p.coef, [*met, *alone], p.out, p.decimal)) if met or alone else p
     return p
 
 
@@ -43,12 +45,9 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
             continue
         fresh = 1 + max([x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels])
         (inner,) = run.opaque(value).terms
-        (g,) = inner.factors or (None,)
-        if g is not None:
-            part = Factor(g.base, tuple(fresh + x for x in g.labels), f.power)
-            rest = [part if h is f else h for h in p.factors]
-            coef = p.coef * inner.coef ** int(f.power)
-            return sums_of_placed(Product(coef, rest, p.out, p.decimal), run)
+        parts = [Factor(g.base, tuple(fresh + x for x in g.labels), f.power) for g in inner.factors]
+        rest = [h for g in p.factors for h in (parts if g is f else [g])]
+        return sums_of_placed(Product(p.coef * inner.coef ** int(f.power), rest, p.out, p.decimal), run)
     return p
 
 

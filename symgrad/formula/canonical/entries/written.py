@@ -181,9 +181,12 @@ def _picked(run: Canonicaliser, form: Form, places: dict[int, int]) -> Form | No
 
 def _entry(p: Product, places: dict[int, int]) -> Product | None:
     """A product at places of some axes; None where it is made of an array that has no known entries."""
-    factors, known = list(p.factors), len(set(p.out)) == len(p.out)
-    for axis, k in places.items():
-        x = p.out[axis]
+    factors, known, named = list(p.factors), True, {p.out[axis]: k for axis, k in places.items()}
+    if any(named[p.out[axis]] != k for axis, k in places.items()):
+        return Product(0, (), ())  # beside the diagonal
+    if any(x in named for axis, x in enumerate(p.out) if axis not in places):
+        return None
+    for x, k in named.items():
         at = [f for f in p.factors if x in f.labels]
         unit = _place_of_unit(at[0].base) if len(at) == 1 and at[0].power == 1 else None
         if unit is not None and unit != k:

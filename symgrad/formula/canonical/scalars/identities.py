@@ -222,16 +222,18 @@ _DOUBLED = {"sin": "cos", "sinh": "cosh"}
 
 
 def doubled_angle(p: Product, run: Canonicaliser) -> Product:
-    """2 sin u cos u = sin 2u and 2 sinh u cosh u = sinh 2u, always; where the coefficient is even."""
-    if Fraction(p.coef).numerator % 2 or not p.elementwise:
+    """2 sin u cos u = sin 2u and 2 sinh u cosh u = sinh 2u, always; where the coefficient is even, or u are halves."""
+    if not p.elementwise:
         return p
     for f in p.factors:
         name = f.base.op.name
         for g in p.factors if name in _DOUBLED and f.power == 1 and f.base in run.arguments else ():
             other = g.base.op.name == _DOUBLED[name] and g.power == 1 and g.labels == f.labels
             if other and g.base.args[0] is f.base.args[0]:
-                u = run.arguments[f.base][0].scaled(2)
-                (made,) = run.elementwise(lookup(name), [u], {}, f.base.shape).terms
+                u = run.arguments[f.base][0]
+                if Fraction(p.coef).numerator % 2 and any(Fraction(q.coef).denominator % 2 for q in u.terms):
+                    continue
+                (made,) = run.elementwise(lookup(name), [u.scaled(2)], {}, f.base.shape).terms
                 names = dict(zip(made.out, f.labels, strict=True))
                 new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
                 rest = [h for h in p.factors if h is not f and h is not g]
