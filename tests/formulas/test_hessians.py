@@ -7,6 +7,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol
 
 RNG = np.random.default_rng(0)
@@ -275,3 +276,26 @@ def test_programs_of_nested_jacobians_do_not_grow_with_the_rows():
         lengths.append(len(program.source.splitlines()))
         assert np.allclose(program(x), f(sg.tensor(x)).numpy())
     assert lengths[0] == lengths[1]
+
+
+PRODUCTS = {
+    "all": (lambda x: sg.prod(x), (r"\left[\prod_{k \ne i, j} x_{k}\right]_{i j} - "
+            r"\operatorname{diag}\left(\left[\prod_{j \ne i} x_{j}\right]_{i}\right)")),
+    "differences": (lambda x: sg.prod(1 - x), (r"\left[\prod_{k \ne i, j} \left(1 - x_{k}\right)\right]_{i j} - "
+                    r"\operatorname{diag}\left(\left[\prod_{j \ne i} \left(1 - x_{j}\right)\right]_{i}\right)")),
+    "sines": (lambda x: sg.prod(sg.sin(x)) / 2, None),
+    "squares": (lambda x: sg.prod(1 + x) ** 2, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_hessians_of_products_have_the_products_without_two_entries(name):
+    """They were case distinctions by the identity around products of rows that had its ones."""
+    f, text = PRODUCTS[name]
+    found = sg.formula(f, shapes="x=n", wrt=("x", "x"))
+    assert found.latex() == text or (text is None and "cases" not in found.latex())
+    for x in (RNG.normal(size=3), np.array([0.5, 0.0, -1.2, 0.0, 2.0])):
+        want = sg.func.hessian(f)(sg.tensor(x)).numpy()
+        for read, printed in ((from_latex, found.latex()), (from_unicode, found.unicode())):
+            made = evaluate(read(printed, found.symbols, shape=found.term.shape), {"x": x})
+            np.testing.assert_allclose(made, want, rtol=1e-10, atol=1e-12)

@@ -394,3 +394,18 @@ def test_short_forms_of_angles_and_conditions(name):
     for x in (0.7, -1.3):
         want = sg.func.grad(f)(sg.tensor(x).double()).item()
         assert float(evaluate(from_latex(text, found.symbols), {"x": x})) == pytest.approx(want)
+
+
+def test_slopes_of_stable_cross_entropies_are_sigmoids():
+    """They were Heaviside(z) - σ(-|z|) sign(z) - y, which is σ(z) - y at 0, too."""
+
+    def entropy(z, y, w):
+        return (w * (sg.maximum(z, 0 * z) - z * y + sg.log1p(sg.exp(-abs(z))))).mean()
+
+    found = sg.formula(entropy, (4,), (4,), (4,), wrt="z")
+    assert found.latex() == r"\frac{1}{n} w \odot \left(\sigma\left(z\right) - y\right)"
+    z, y, w = np.array([0.3, 0.0, -40.0, 5.0]), np.array([1.0, 0.0, 0.0, 1.0]), drawn(4)
+    want = sg.func.grad(entropy)(*map(sg.tensor, (z, y, w))).numpy()
+    np.testing.assert_allclose(found.evaluate(z=z, y=y, w=w), want, rtol=1e-12, atol=1e-18)
+    text = sg.latex(lambda z, m: (sg.maximum(z, m) + sg.log(1 + sg.exp(-abs(z - m)))).sum(), (4,), (4,), wrt="z")
+    assert text == r"\sigma\left(z - m\right)"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from symgrad.formula.canonical.entries.products import without_own
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
@@ -145,12 +146,16 @@ def _along(w: Writer, t: Term, sign: str, dim: int, others: bool = False) -> Pie
     name = [next(letters) for _ in range(x.ndim)]
     bound = next(letters) if others else name[dim]
     row = tuple(bound if k == dim else y for k, y in enumerate(name))
+    own = without_own(t) if others else None
+    if own is not None:
+        alike = own.op.name == "outer" and constant_value(own.args[0]) == 1
+        x, row = (own.args[1], (bound,)) if alike else (own, row)
     entries, sizeless = _Entries(w, letters), w.needs_sizes
     entry = entries.of(x, row) if x.ndim in (1, 2) and not t.params.get("keepdim") else None
     if entry is None or entries.deltas:  # the product of deltas is no shorter than what it stands in
         w.needs_sizes = sizeless
         return None
-    below = rf"{bound} \ne {name[dim]}" if others else bound
+    below = rf"{bound} \ne {', '.join(name if own is not None else [name[dim]])}" if others else bound
     text = rf"{sign}_{{{below}}} {closed(pieces.signed(w.write(entry)), MUL)}"
     free = [y for k, y in enumerate(name) if others or k != dim]
     return Piece(kind_of(t.shape), rf"\left[{text}\right]_{{{' '.join(free)}}}") if free else Piece("s", text, OPEN)

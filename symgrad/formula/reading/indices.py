@@ -125,6 +125,14 @@ def entry_by_entry(function: Callable[..., Any], values: Sequence[Indexed | Term
     return Indexed([(function(*(_spread(t, row, letters) for t, row in parts)), letters)])
 
 
+def all_but_two(term: Term, own: tuple[str, ...], bound: str, places: tuple[str, str]) -> Indexed:
+    r"""``\prod_{k \ne i, j}``: the product of the entries along ``bound`` without those at two places."""
+    n = term.shape[own.index(bound)]
+    rows = op("expand", _spread(term, own, (places[0], bound)), shape=(n, n))
+    rest = op("where", op("ne", op("eye", n=n, dtype="float64"), 0), 1, rows)
+    return Indexed([(op("prod_others", rest, dim=1), places)])
+
+
 def _sizes(operands: Sequence[Operand]) -> dict[str, Any]:
     """The size of each letter, which is one at all places."""
     sizes: dict[str, Any] = {}

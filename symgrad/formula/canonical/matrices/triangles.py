@@ -178,7 +178,7 @@ def _finite(form: Form, run: Canonicaliser) -> bool:
     for p in form.terms:
         for f in p.factors:
             inside = run.insides.get(f.base)
-            plain = f.base.op is SYMBOL or f.base.op.name in ("inv", "cholesky", "tril", "triu")
+            plain = f.base.op is SYMBOL or f.base.op.name in ("inv", "cholesky", "tril", "triu", "prod_others")
             if len(f.labels) > 1 and not (f.power > 0 and (plain or (inside is not None and _finite(inside, run)))):
                 return False
     return True

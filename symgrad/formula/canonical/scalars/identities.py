@@ -102,6 +102,26 @@ def half_tangent(form: Form, run: Canonicaliser) -> Form | None:
     return None
 
 
+def whole_sigmoid(form: Form, run: Canonicaliser) -> Form | None:
+    """r Heaviside(u) - r sign(u) σ(-|u|) = r σ(u), always: slopes of max(u, 0) + log(1 + e^(-|u|)), at 0 too."""
+    keys = {run.key(p): (k, p) for k, p in enumerate(form.terms)}
+    for k, p in enumerate(form.terms):
+        for f in p.factors if p.elementwise else ():
+            if f.base.op.name != "step" or f.power != 1 or f.base not in run.arguments:
+                continue
+            u, axes = run.plus(run.arguments[f.base], (1, -1), f.base.shape), [p.out.index(x) for x in f.labels]
+            rest = Form([Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)], form.shape)
+            size = run.elementwise(lookup("abs"), [u], {}, u.shape).scaled(-1)
+            beside = run.times(rest, _wave("sigmoid", size, f, axes, form, run))
+            partner = run.times(beside, _wave("sign", u, f, axes, form, run)).terms
+            n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
+            if n != k and q.coef == -partner[0].coef:
+                whole = run.times(rest, _wave("sigmoid", u, f, axes, form, run))
+                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
+                return run.sum_of([*left[: min(k, n)], *whole.terms, *left[min(k, n) :]], form.shape)
+    return None
+
+
 _MEETING = {("sin", "cos"): ("cos", "sin"), ("cos", "cos"): ("sin", "sin")}
 """Which product of functions of u and v meets which: sin u cos v meets cos u sin v, cos u cos v meets sin u sin v."""
 

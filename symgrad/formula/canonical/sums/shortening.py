@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.cases.branches import constant_inside
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
-from symgrad.formula.canonical.scalars.identities import half_tangent, hyperbolic, one_square, shared_square, two_angles
+from symgrad.formula.canonical.scalars.identities import (
+    half_tangent,
+    hyperbolic,
+    one_square,
+    shared_square,
+    two_angles,
+    whole_sigmoid,
+)
 from symgrad.formula.canonical.scalars.meetings import (
     bessel_recurrence,
     normal_probability,
@@ -227,6 +234,6 @@ def _place(q: Product, p: Product, f: Factor) -> Factor:
 
 
 _RULES = (
-    _square, one_square, shared_square, hyperbolic, half_tangent, two_angles, _complement, _sandwich, one_logarithm,
-    normal_probability, bessel_recurrence, one_exponential, _one_fraction, _one_call, constant_inside,
+    _square, one_square, shared_square, hyperbolic, half_tangent, whole_sigmoid, two_angles, _complement, _sandwich,
+    one_logarithm, normal_probability, bessel_recurrence, one_exponential, _one_fraction, _one_call, constant_inside,
 )  # fmt: skip
