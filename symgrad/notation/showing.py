@@ -23,7 +23,7 @@ from symgrad.op import is_complex, lookup
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.ops.shapes.shaping import shape_text
 from symgrad.ops.shapes.sizes import letters_of, size_value
-from symgrad.sources.asked import assuming, named, one_entry
+from symgrad.sources.asked import assuming, named, one_entry, refuse_numbers
 from symgrad.sources.natural import asked_about
 from symgrad.sources.running import called, head_latex, name_of, parameters
 from symgrad.sources.runs import run_on
@@ -336,7 +336,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
     """
     assume = dict(assume or {})
     if not args and (isinstance(value, str) or (callable(value) and (shapes is not None or parameters(value, 1)))):
-        about = asked_about(value, shapes, wrt is not None).assuming(assume)
+        about = asked_about(value, shapes, wrt is not None)
+        refuse_numbers(about, shapes)
+        about = about.assuming(assume)
         head = head_latex(about.name)
         targets = [] if wrt is None else [about.target(w) for w in _each(wrt)]
         of = derivative_of(head, targets, about.symbols)

@@ -144,7 +144,7 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     ``shapes`` states the shapes of a text's or function's arguments; those that are missing are found by trying.
     ``scalar`` asks for shapes that give a number; ``star`` says what ``*`` means in a text that leaves it open.
     """
-    known = parse_shapes(shapes) if isinstance(shapes, str) else {k: tuple(v) for k, v in (shapes or {}).items()}
+    known = _stated(shapes)
     if isinstance(of, Recorded):
         reading, term = read(of)
         return Source(term, reading.symbols, "f", reading, sizes=_sizes(reading))
@@ -169,6 +169,28 @@ def source(of: Any, args: Sequence[Any] = (), shapes: Any = None, scalar: bool =
     name = name if name.isidentifier() and len(name) < 20 else "f"
     given = {s for shape in known.values() for s in shape}
     return Source(term, reading.symbols, name, reading, given, _sizes(reading) if args else None)
+
+
+def _stated(shapes: Any) -> Shapes:
+    """Shapes as they are stated, by name."""
+    return parse_shapes(shapes) if isinstance(shapes, str) else {k: tuple(v) for k, v in (shapes or {}).items()}
+
+
+def refuse_numbers(about: Source, shapes: Any) -> None:
+    """Raise ``FormulaError`` where a letter is stated for a size for which the formula has a number.
+
+    A function that makes a plain number of a size has another formula at every size.
+    """
+    stated = _stated(shapes)
+    pairs = [pair for t in about.symbols for pair in zip(stated.get(str(t.name), ()), t.shape, strict=False)]
+    fixed = {letter: n for letter, n in pairs if isinstance(letter, str) and isinstance(n, int)}
+    if fixed:
+        texts = {name: ",".join(str(fixed.get(str(s), s)) for s in shape) for name, shape in stated.items()}
+        raise FormulaError(
+            f"the formula of {about.name} is another one at every size {', '.join(fixed)}: it makes a plain number of "
+            "a size, as n // 2 is, or goes other ways; state numbers, as in "
+            f'shapes="{" ".join(f"{name}={text}" for name, text in texts.items())}".'
+        )
 
 
 def one_entry(term: Term) -> Term:

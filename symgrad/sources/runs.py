@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, FormulaError, ShapeError
+from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.joined import joined
 from symgrad.formula.term import Term, evaluate
 from symgrad.interop.array_calls import called as called_with_arrays
-from symgrad.sources.running import called, ran
+from symgrad.sources.running import ran
 from symgrad.sources.shapes import Reached, Shapes, infer_shapes, reached
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.modes import enable_grad
@@ -43,7 +43,7 @@ _FLOAT = np.dtype(float)
 def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple[Reading, Term]:
     """A function run on example arrays; ``known`` shapes keep their letters, the others are found by trying.
 
-    Raises ``FormulaError`` where the formula is another one at every size of letters that are stated.
+    Where the formula is another one at every size, it is that of one size, which stands in place of its letter.
     """
     names, shapes = example_shapes(f, known, scalar)
 
@@ -78,20 +78,7 @@ def run_on_examples(f: Callable[..., Any], known: Shapes, scalar: bool) -> tuple
             found = None
     except ShapeError:
         return run(first, lettered=False)  # the sizes are those of arrays that the function holds
-    if found is None:
-        _refuse_letters(f, known, shapes, first)
     return (reading, found) if found is not None else run(first, lettered=False)
-
-
-def _refuse_letters(f: Callable[..., Any], known: Shapes, shapes: Shapes, sizes: dict[Any, int]) -> None:
-    """Raise ``FormulaError`` where letters are stated for the sizes of a formula that holds at no others."""
-    stated = dict.fromkeys(s for shape in known.values() for s in shape if isinstance(s, str))
-    if stated:
-        text = " ".join(f"{name}={','.join(str(sizes.get(s, s)) for s in shape)}" for name, shape in shapes.items())
-        raise FormulaError(
-            f"the formula of {called(f)} is another one at every size {', '.join(stated)}: it makes a plain number of "
-            f'a size, as n // 2 is, or goes other ways; state numbers, as in shapes="{text}".'
-        )
 
 
 def run_on(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Reading, Term]:

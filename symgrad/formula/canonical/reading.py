@@ -17,7 +17,8 @@ from symgrad.formula.canonical.entries.places import read_gathered, read_getitem
 from symgrad.formula.canonical.entries.products import read_prod_others
 from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
-from symgrad.formula.canonical.matrices.inverses import inverse_of, path_of
+from symgrad.formula.canonical.matrices.commuting import commutes
+from symgrad.formula.canonical.matrices.inverses import inverse_of
 from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.transforms import read_fourier
 from symgrad.formula.canonical.matrices.triangles import (
@@ -301,34 +302,11 @@ def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     matrix, direction = args
     if not direction.terms:
         return direction
-    if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix):
+    if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix, run):
         made = lookup("matrix_exp_frechet")(*(run.like(t, a) for t, a in zip(term.args, args, strict=True)))
         run.arguments[made] = [matrix, direction]
         return run.opaque(made)
     return run.contract([exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
-
-
-def commutes(p: Product, matrix: Form) -> bool:
-    """Whether a product is made of scalars and functions of one matrix."""
-    m = matrix.terms[0] if len(matrix.terms) == 1 else None
-    arrays = [f for f in p.factors if f.labels]
-    if not arrays:
-        return p.out[0] == p.out[1]
-    own = [] if m is None else [f for f in m.factors if f.labels]
-    path = path_of(Product(1, arrays, p.out), True) if len(own) == 1 else None
-    if m is None or path is None or m.has_delta or own[0].power != 1:
-        return False
-    turned = own[0].labels != m.out
-    return all(way == turned and _argument(base) is own[0].base for base, way in path)
-
-
-def _argument(term: Term) -> Term:
-    """X for X, X⁻¹, e^X, powers of these and multiples."""
-    while term.op.name in ("inv", "matrix_exp", "matrix_power", "neg") or (
-        term.op.name == "mul" and term.args[0].shape == ()
-    ):
-        term = term.args[-1 if term.op.name == "mul" else 0]
-    return term
 
 
 def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

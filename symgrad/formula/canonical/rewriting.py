@@ -14,6 +14,7 @@ from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, 
 from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.products import pairs_on_diagonal
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
+from symgrad.formula.canonical.matrices.commuting import in_order
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import inverses_together, without_inverses
@@ -394,6 +395,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"exp"}), _exponentials),
     (frozenset({"exp"}), logistic_quotient),
     (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
+    (frozenset({"inv", "matrix_exp"}), in_order),
     (frozenset({"inv"}), lambda p, run: inverses_together(without_inverses(p, run), run)),
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),

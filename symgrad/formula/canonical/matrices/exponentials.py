@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symgrad.formula.canonical.matrices.commuting import commutes
 from symgrad.formula.canonical.normal import Factor, Product, contract_products
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def adjoint_directions(p: Product, run: Canonicaliser) -> Product:
 
 
 def _moved(p: Product, f: Factor, run: Canonicaliser) -> Product | None:
-    from symgrad.formula.canonical.reading import commutes, exponential
+    from symgrad.formula.canonical.reading import exponential
 
     matrix, direction = run.arguments[f.base]
     *lead, i, j = f.labels
@@ -35,7 +36,7 @@ def _moved(p: Product, f: Factor, run: Canonicaliser) -> Product | None:
         return None
     with_respect_to = Product(1, [Factor(g.base, (0, 1) if g.labels == (i, j) else (1, 0))], (0, 1))
     turned = matrix.restricted((len(lead) + 1, len(lead)))
-    if not commutes(with_respect_to, turned):
+    if not commutes(with_respect_to, turned, run):
         return None
     rest = [h for h in p.factors if h is not f and h is not g]
     own = tuple(dict.fromkeys([*p.out, *(x for h in rest for x in h.labels)]))

@@ -25,6 +25,8 @@ class Symmetries:
         """Functions of such matrices that are their own negatives, too: sin(xᵢ - xⱼ)."""
         self.centred: dict[tuple[Term, int], bool] = {}
         """Whether the sums of brackets along an axis are 0."""
+        self.roots: dict[Term, Term | None] = {}
+        """Of which matrix others are functions."""
         self.diagonals: dict[Term, Product | None] = {}
         """The numbers that diagonals of what is made of them are."""
         self._symmetric: dict[Term, bool] = {}

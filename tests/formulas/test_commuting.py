@@ -1,0 +1,83 @@
+"""Functions of one matrix may stand in any order: like terms of gradients come together, and read back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.formula.reading.text import from_latex
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.term import evaluate
+
+RNG = np.random.default_rng(9)
+VALUES = {"X": 0.3 * RNG.normal(size=(3, 3)), "A": RNG.normal(size=(3, 3))}
+
+
+def one(X):
+    return sg.eye(X.shape[0])
+
+
+def power(X):
+    return sg.linalg.matrix_exp(X)
+
+
+def inverse(X):
+    return sg.linalg.inv(X)
+
+
+EXP = r"\operatorname{expm}\left(X\right)"
+GRADIENTS = {
+    "log det": (lambda X, A: sg.logdet(one(X) + X @ X), r"2 \left(I + X^{2}\right)^{-\top} X^{\top}"),
+    "exponential": (lambda X, A: power(X @ X).trace(), r"2 \operatorname{expm}\left(X^{2}\right)^{\top} X^{\top}"),
+    "resolvent": (
+        lambda X, A: inverse(one(X) + X @ X).trace(),
+        r"-2 \left(\left(I + X^{2}\right)^{-2}\right)^{\top} X^{\top}",
+    ),
+    "cube": (
+        lambda X, A: sg.logdet(one(X) - X @ X @ X),
+        r"-3 \left(I - X^{3}\right)^{-\top} \left(X^{2}\right)^{\top}",
+    ),
+    "of a sum": (lambda X, A: (inverse(A + X) @ (A + X) @ (A + X) @ power(2 * (A + X))).trace(), None),
+    "transposed": (lambda X, A: (A @ power(X).T @ X.T @ inverse(X + 3 * one(X)).T).trace(), None),
+    "in a trace": (lambda X, A: (X @ inverse(one(X) - 2 * X) @ power(X) @ inverse(one(X) - 2 * X)).trace(), None),
+    "of others": (lambda X, A: (A @ X @ power(X) @ A @ inverse(one(X) + X)).trace(), None),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_functions_of_one_matrix(name):
+    """That of log|I + X²| was (X(I + X²)⁻¹ + (I + X²)⁻¹X)ᵀ."""
+    f, text = GRADIENTS[name]
+    found = sg.formula(f, shapes="X=n,n A=n,n", wrt="X")
+    assert text in (None, found.latex())
+    leaves = [sg.tensor(v, requires_grad=True) for v in VALUES.values()]
+    want = sg.autograd.grad(f(*leaves), leaves[:1])[0].numpy()
+    for read, printed in ((from_latex, found.latex()), (from_unicode, found.unicode())):
+        made = evaluate(read(printed, found.symbols, shape=found.term.shape), VALUES)
+        np.testing.assert_allclose(made, want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda X: X @ power(X) - power(X) @ X, "0"),
+        (lambda X: power(X) @ X @ power(2 * X), r"X \operatorname{expm}\left(3 X\right)"),
+        (lambda X: inverse(X) @ power(X) @ X, r"\operatorname{expm}\left(X\right)"),
+        (
+            lambda X: power(X) @ power(X.T),
+            r"\operatorname{expm}\left(X\right) \operatorname{expm}\left(X\right)^{\top}",
+        ),
+    ],
+    ids=["a commutator", "exponents", "a similarity", "others"],
+)
+def test_products_of_functions_of_one_matrix(f, text):
+    assert sg.latex(f, (3, 3)) == text
+
+
+def test_derivatives_of_exponentials_in_directions_that_commute():
+    S = sg.tensor(VALUES["A"] @ VALUES["A"].T / 9, structure="symmetric", requires_grad=True, name="S")
+    (slope,) = sg.autograd.grad((power(S @ S) @ S).trace(), [S], create_graph=True)
+    assert slope.latex() == r"\operatorname{expm}\left(S^{2}\right) + 2 S^{2} \operatorname{expm}\left(S^{2}\right)"
+    found = sg.formula(slope).evaluate(S=S.numpy(force=True))
+    np.testing.assert_allclose(found, slope.numpy(force=True), rtol=1e-9)
