@@ -16,6 +16,8 @@ from symgrad.errors import SymgradError
 from symgrad.formula.term import NUMBER, Term, as_term, full, make, number, size_letter
 from symgrad.op import lookup
 
+ROUNDING = 1e-9
+"""The largest relative tolerance of a pseudo inverse that is one of rounding."""
 Sizes = Mapping[Any, int]
 """What the letters stand for in a run."""
 
@@ -53,12 +55,19 @@ def _joined_node(row: Sequence[Term], args: list[Term], sizes: Sequence[Sizes]) 
     if x.op.name == "full" and all({**x.params, "value": 0} == {**y.params, "value": 0} for y in others):
         value = _following([t.params["value"] for t in row], sizes)
         return None if value is None else lookup("mul")(full(x.shape, 1, x.dtype), value)
-    if x.op.kind == "leaf" or any(x.params != y.params for y in others):
+    if x.op.kind == "leaf" or not all(_alike(x.params, y.params) for y in others):
         return None
     try:
         return _typed(as_term(x.op(*args, **x.params)), x)
     except SymgradError:
         return None
+
+
+def _alike(params: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether ops do the same: tolerances of rounding, which grow with sizes, are one."""
+    return params.keys() == others.keys() and all(
+        v == others[k] or (k == "rtol" and max(v, others[k]) <= ROUNDING) for k, v in params.items()
+    )
 
 
 def _typed(term: Term | None, like: Term) -> Term | None:

@@ -81,3 +81,40 @@ def test_derivatives_of_exponentials_in_directions_that_commute():
     assert slope.latex() == r"\operatorname{expm}\left(S^{2}\right) + 2 S^{2} \operatorname{expm}\left(S^{2}\right)"
     found = sg.formula(slope).evaluate(S=S.numpy(force=True))
     np.testing.assert_allclose(found, slope.numpy(force=True), rtol=1e-9)
+
+
+PSEUDO = {
+    "projection": (lambda X, y: y @ X @ sg.linalg.pinv(X) @ y,
+                   r"2 \left(y - X X^{+} y\right) y^{\top} \left(X^{+}\right)^{\top}"),
+    "residual": (lambda X, y: ((y - X @ (sg.linalg.pinv(X) @ y)) ** 2).sum(),
+                 r"2 \left(X X^{+} y - y\right) y^{\top} \left(X^{+}\right)^{\top}"),
+    "solution": (lambda X, y: ((sg.linalg.pinv(X) @ y) ** 2).sum(), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PSEUDO)
+def test_pseudo_inverses_beside_their_matrices(name):
+    """The gradient of yᵀXX⁺y had (X⁺)ᵀX⁺y(y - (X⁺)ᵀXᵀy)ᵀX, which is 0, and 2 XX⁺ in two words."""
+    f, text = PSEUDO[name]
+    found = sg.formula(f, shapes="X=n,m y=n", wrt="X")
+    assert text in (None, found.latex())
+    for shape in ((5, 3), (3, 5)):
+        values = {"X": RNG.normal(size=shape), "y": RNG.normal(size=shape[0])}
+        want = sg.func.grad(f)(*map(sg.tensor, values.values())).numpy()
+        read = from_latex(found.latex(), found.symbols, shape=found.term.shape)
+        np.testing.assert_allclose(evaluate(read, values), want, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda X: X @ sg.linalg.pinv(X) @ X, "X"),
+        (lambda X: sg.linalg.pinv(X) @ X @ sg.linalg.pinv(X), r"X^{+}"),
+        (lambda X: X.T @ X @ sg.linalg.pinv(X), r"X^{\top}"),
+        (lambda X: X @ sg.linalg.pinv(X) @ sg.linalg.pinv(X).T @ X.T, r"X X^{+}"),
+        (lambda X: (X @ sg.linalg.pinv(X)) ** 2, r"\left(X X^{+}\right)^{\odot 2}"),
+    ],
+    ids=["first", "second", "normal equations", "twice", "entries"],
+)
+def test_penroses_conditions(f, text):
+    assert sg.latex(f, shapes="X=n,m") == text

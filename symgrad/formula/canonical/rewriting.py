@@ -19,6 +19,7 @@ from symgrad.formula.canonical.matrices.diagonals import on_diagonals
 from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
 from symgrad.formula.canonical.matrices.inverses import inverses_together, without_inverses
 from symgrad.formula.canonical.matrices.kronecker import mixed_products
+from symgrad.formula.canonical.matrices.pseudoinverses import penrose
 from symgrad.formula.canonical.matrices.spectra import orthogonal_axes, without_singular_vectors, without_spectra
 from symgrad.formula.canonical.matrices.triangles import halves_of_symbols, without_cholesky, without_implied
 from symgrad.formula.canonical.normal import Factor, Form, Product, constant_form, plain_power, size_factors
@@ -396,6 +397,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"exp"}), logistic_quotient),
     (frozenset({"cosh", "cos", "tanh", "tan"}), _quotients),
     (frozenset({"inv", "matrix_exp"}), in_order),
+    (frozenset({"pinv"}), penrose),
     (frozenset({"inv"}), lambda p, run: inverses_together(without_inverses(p, run), run)),
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from symgrad.dtypes import is_floating
 from symgrad.formula.canonical.matrices.kronecker import sides
+from symgrad.formula.joined import ROUNDING
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import (
     diagonal_matrix,
@@ -36,9 +37,6 @@ from symgrad.formula.term import Term, constant_value
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import total_size
-
-ROUNDING = 1e-9
-"""The largest relative tolerance of a pseudo inverse that is one of rounding."""
 
 # ---------------------------------------------------------------------------------------------- matrices
 
