@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,13 @@ class Presenter:
         self.run = run
         self._flips: dict[Any, Term] = {}
         self._multiplied: dict[Term, Any] = {}
+        self._orders: dict[frozenset[tuple[Factor, int]], list[Factor]] = {}
         self._nesting = 0
 
     def product(self, p: Product) -> Product:
         """A product as shown: −(y − Xw) is Xw − y, always."""
         self.run.steps -= 4
-        p = self._probabilities(p)
+        p = self._probabilities(self._in_order(p))
         if p.coef in (0, 1):
             return p
         for k, f in enumerate(p.factors):
@@ -60,6 +62,17 @@ class Presenter:
                     factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                     return Product(-p.coef, factors, p.out, p.decimal)
         return p
+
+    def _in_order(self, p: Product) -> Product:
+        """A product with its numbers in the order in which the same ones stood before, as in the rows of a Hessian."""
+        scalars = [f for f in p.factors if not f.labels]
+        if len(scalars) < 2:
+            return p
+        known = self._orders.setdefault(frozenset(Counter(scalars).items()), scalars)
+        if known == scalars:
+            return p
+        own = iter(known)
+        return Product(p.coef, [f if f.labels else next(own) for f in p.factors], p.out, p.decimal)
 
     def _probabilities(self, p: Product) -> Product:
         """1 - σ(v) is σ(-v) where no σ(v) stands next to it, and σ(v) - 1 is -(1 - σ(v)), always."""
