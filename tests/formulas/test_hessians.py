@@ -278,14 +278,13 @@ def test_programs_of_nested_jacobians_do_not_grow_with_the_rows():
     assert lengths[0] == lengths[1]
 
 
+BESIDE = r"\left(\mathbf{1}_{n} \mathbf{1}_{n}^{\top} - I_{n}\right) \odot \left[\prod_{k \ne i, j} "
 PRODUCTS = {
-    "all": (lambda x: sg.prod(x), (r"\left[\prod_{k \ne i, j} x_{k}\right]_{i j} - "
-            r"\operatorname{diag}\left(\left[\prod_{j \ne i} x_{j}\right]_{i}\right)")),
-    "differences": (lambda x: sg.prod(1 - x), (r"\left[\prod_{k \ne i, j} \left(1 - x_{k}\right)\right]_{i j} - "
-                    r"\operatorname{diag}\left(\left[\prod_{j \ne i} \left(1 - x_{j}\right)\right]_{i}\right)")),
+    "all": (lambda x: sg.prod(x), BESIDE + r"x_{k}\right]_{i j}"),
+    "differences": (lambda x: -sg.prod(1 - x), "-" + BESIDE + r"\left(1 - x_{k}\right)\right]_{i j}"),
     "sines": (lambda x: sg.prod(sg.sin(x)) / 2, None),
     "squares": (lambda x: sg.prod(1 + x) ** 2, None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

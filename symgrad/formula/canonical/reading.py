@@ -14,7 +14,6 @@ from symgrad.formula.canonical.cases.branches import read_first, read_where
 from symgrad.formula.canonical.chains import count_transposes, counted, identity, is_truth
 from symgrad.formula.canonical.entries.blocks import read_joined, read_narrow, read_select, read_sum
 from symgrad.formula.canonical.entries.places import read_gathered, read_getitem, read_put, read_scattered
-from symgrad.formula.canonical.entries.products import read_prod_others
 from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.commuting import commutes
@@ -475,7 +474,6 @@ READERS: dict[str, Reader] = {
     "matrix_exp": _read_matrix_exp,
     "matrix_exp_frechet": _read_frechet,
     "prod": _read_prod,
-    "prod_others": read_prod_others,
     "tril": _read_triangle,
     "triu": _read_triangle,
     "reshape": _read_reshape,

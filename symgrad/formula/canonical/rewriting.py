@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from symgrad.formula.canonical.cases.guards import without_guards
 from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
 from symgrad.formula.canonical.entries.places import one_label
-from symgrad.formula.canonical.entries.products import pairs_on_diagonal
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
 from symgrad.formula.canonical.matrices.commuting import in_order
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
@@ -404,7 +403,6 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"one_hot"}), _alone(one_label)),
-    (frozenset({"prod_others"}), pairs_on_diagonal),
     (frozenset({"softmax", "one_hot", "put"}), _alone(_probabilities)),
     (frozenset({"reshape"}), mixed_products),
 )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from symgrad.formula.canonical.entries.products import without_own
+from symgrad.formula.canonical.matrices.triangles import without_own
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.calls import exact
 from symgrad.formula.printing.latex import Writer, kind_of
@@ -146,7 +146,7 @@ def _along(w: Writer, t: Term, sign: str, dim: int, others: bool = False) -> Pie
     name = [next(letters) for _ in range(x.ndim)]
     bound = next(letters) if others else name[dim]
     row = tuple(bound if k == dim else y for k, y in enumerate(name))
-    own = without_own(t) if others else None
+    own = without_own(x) if others else None
     if own is not None:
         alike = own.op.name == "outer" and constant_value(own.args[0]) == 1
         x, row = (own.args[1], (bound,)) if alike else (own, row)

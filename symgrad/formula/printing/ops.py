@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.dtypes import is_floating
+from symgrad.formula.canonical.matrices.triangles import asks_diagonal, without_two
 from symgrad.formula.printing import blocks, matrices, pieces, special
 from symgrad.formula.printing.calls import WRITERS, called, diagonal_matrix, exact, function, operator, power, writes
 from symgrad.formula.printing.latex import Writer, kind_of
@@ -22,7 +23,7 @@ from symgrad.formula.printing.pieces import (
     text_of,
     transposed,
 )
-from symgrad.formula.term import Term, constant_value
+from symgrad.formula.term import Term, constant_value, full
 from symgrad.op import lookup
 from symgrad.ops.reductions.products import QUOTIENTS
 
@@ -361,6 +362,9 @@ def _not(w: Writer, t: Term) -> Piece:
 
 @writes("where")
 def _where(w: Writer, t: Term) -> Piece:
+    if asks_diagonal(t.args[0]) and t.args[1].number == 0 and without_two(t.args[2]):
+        off = lookup("outer")(*(full((n,), 1, t.dtype) for n in t.shape)) - t.args[0].args[0]
+        return w.write(off * t.args[2])
     bracket = _iverson(w, t)
     if bracket is not None:
         return bracket

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.cases.intervals import assuming, by_cases, called, spread_arguments
-from symgrad.formula.canonical.matrices.triangles import half_where, off_diagonal
+from symgrad.formula.canonical.matrices.triangles import half_where, off_diagonal, without_two
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.sums.expanding import substituted
 from symgrad.formula.term import Term
@@ -89,6 +89,13 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
         return Form([p], shape)
     if first.terms and _shared_out(run, p, condition):
         return run.times(Form([p], shape), condition)
+    pairs = next((f for f in p.factors if len(f.labels) == 2 and without_two(f.base)), None)
+    if pairs is not None and not first.terms and pairs.labels == p.out:
+        inside = [f for f in p.factors if f is pairs or not f.labels]
+        beside = run.elementwise(op, [condition, first, Form([Product(1, inside, p.out)], shape)], {}, shape)
+        run.symmetries.note(beside.terms[0].factors[0].base)
+        rest = Product(p.coef, [f for f in p.factors if f.labels and f is not pairs], p.out, p.decimal)
+        return run.times(Form([rest], shape), beside)
     distinct = tuple(dict.fromkeys(p.out))
     small = tuple(shape[p.out.index(x)] for x in distinct)
     mask = run.contract([condition], [p.out], distinct, small)

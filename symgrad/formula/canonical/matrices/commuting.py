@@ -103,7 +103,9 @@ def _root(t: Term, run: Canonicaliser, depth: int) -> Term | None:
 
 
 def commutes(p: Product, matrix: Form, run: Canonicaliser) -> bool:
-    """Whether a product and a matrix are made of scalars and functions of one other matrix."""
+    """Whether a product is made of numbers alone, or it and a matrix are made of functions of one other matrix."""
+    if not any(f.labels for f in p.factors):
+        return p.out[0] == p.out[1]
     roots: set[tuple[Term | None, bool]] = set()
     for q in (p, *matrix.terms):
         arrays = [f for f in q.factors if f.labels]

@@ -126,6 +126,28 @@ def off_diagonal(run: Canonicaliser, condition: Form, first: Form, second: Form)
     return Form(run.sum_of([*kept.terms, *(p.scaled(-1) for p in diagonal.terms)], kept.shape).terms, kept.shape)
 
 
+def asks_diagonal(condition: Term) -> bool:
+    """Whether a condition is I ≠ 0, which holds on the diagonal alone."""
+    return condition.op.name == "ne" and condition.args[0].op.name == "eye" and condition.args[1].number == 0
+
+
+def without_own(rows: Term) -> Term | None:
+    """The matrix of which ``rows`` are those without the entries on the diagonal, where ones stand."""
+    if rows.op.name != "where" or rows.args[1].number != 1 or not asks_diagonal(rows.args[0]):
+        return None
+    return rows.args[2] if rows.args[0].shape == rows.shape else None
+
+
+def without_two(t: Term) -> bool:
+    """Whether a matrix is that of the products of all entries but two, [∏ₖ xₖ without i and j]ᵢⱼ, times a number.
+
+    It is as finite on its diagonal as beside it, and so is what multiplies its rows and columns.
+    """
+    while t.op.name == "mul" and not t.args[0].shape:
+        t = t.args[1]
+    return t.op.name == "prod_others" and t.params["dim"] == 1 and without_own(t.args[0]) is not None
+
+
 def _holds_on_diagonal(condition: Form) -> bool | None:
     """Whether a condition such as I = 1 holds on the diagonal and nowhere else, or (False) everywhere else."""
     square = len(condition.shape) == 2 and condition.shape[0] == condition.shape[1]
@@ -178,7 +200,7 @@ def _finite(form: Form, run: Canonicaliser) -> bool:
     for p in form.terms:
         for f in p.factors:
             inside = run.insides.get(f.base)
-            plain = f.base.op is SYMBOL or f.base.op.name in ("inv", "cholesky", "tril", "triu", "prod_others")
+            plain = f.base.op is SYMBOL or f.base.op.name in ("inv", "cholesky", "tril", "triu")
             if len(f.labels) > 1 and not (f.power > 0 and (plain or (inside is not None and _finite(inside, run)))):
                 return False
     return True

@@ -104,6 +104,8 @@ def half_tangent(form: Form, run: Canonicaliser) -> Form | None:
 
 def whole_sigmoid(form: Form, run: Canonicaliser) -> Form | None:
     """r Heaviside(u) - r sign(u) σ(-|u|) = r σ(u), always: slopes of max(u, 0) + log(1 + e^(-|u|)), at 0 too."""
+    if not any(f.base.op.name == "sign" for p in form.terms for f in p.factors):
+        return None
     keys = {run.key(p): (k, p) for k, p in enumerate(form.terms)}
     for k, p in enumerate(form.terms):
         for f in p.factors if p.elementwise else ():
