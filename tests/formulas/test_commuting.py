@@ -75,6 +75,14 @@ def test_products_of_functions_of_one_matrix(f, text):
     assert sg.latex(f, (3, 3)) == text
 
 
+def test_logarithms_in_a_trace_have_the_inverse_as_derivative():
+    """It was L_log(Aᵀ, I)."""
+    A = VALUES["A"] @ VALUES["A"].T + np.eye(3)
+    found = sg.formula(lambda A: sg.linalg.logm(A).trace(), A, wrt="A")
+    assert found.latex() == r"A^{-\top}"
+    np.testing.assert_allclose(found.evaluate(A=A), np.linalg.inv(A).T)
+
+
 def test_derivatives_of_exponentials_in_directions_that_commute():
     S = sg.tensor(VALUES["A"] @ VALUES["A"].T / 9, structure="symmetric", requires_grad=True, name="S")
     (slope,) = sg.autograd.grad((power(S @ S) @ S).trace(), [S], create_graph=True)

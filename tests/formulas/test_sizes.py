@@ -215,6 +215,18 @@ def test_letters_that_are_stated_are_kept_or_refused(f):
     assert sg.latex(f, shapes="x=7") == sg.latex(f, (7,))
 
 
+def test_what_is_left_of_an_axis_is_no_other_one_by_chance():
+    """Halves of eight columns are as long as four rows: the formula said n for both, and had other means elsewhere."""
+    X = sg.tensor(RNG.normal(size=(4, 8)), name="X")
+    found = sg.formula((X.reshape(X.shape[0], 2, -1) ** 2).mean(2))
+    assert r"\frac{1}{4}" in found.latex()
+    x = RNG.normal(size=(7, 8))
+    np.testing.assert_allclose(found.evaluate(X=x), (x.reshape(7, 2, 4) ** 2).mean(2))
+    X = sg.tensor(RNG.normal(size=(3, 4)), name="X")
+    assert sg.formula(X.reshape(-1)).shape == ("n*m",)
+    assert sg.formula(X.reshape(X.shape[0], 1, -1)).shape == ("n", 1, "m")
+
+
 def test_labels_are_examples_of_labels_at_other_sizes():
     """Integers stay integers when a function is run at other sizes: they choose rows."""
     text = sg.latex(lambda x, t: x[t].mean(), RNG.random(4), np.array([0, 2]), wrt="x")

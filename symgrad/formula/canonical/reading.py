@@ -297,15 +297,16 @@ def _read_one_hot(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
 
 
 def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """The derivative of e^A in a direction that commutes with A, such as cI, A⁻¹ and e^A, is e^A times it."""
+    """The derivatives of e^A and log A in directions that commute with A (cI, A⁻¹, e^A) are e^A and A⁻¹ times these."""
     matrix, direction = args
     if not direction.terms:
         return direction
     if term.ndim != 2 or len(direction.terms) != 1 or not commutes(direction.terms[0], matrix, run):
-        made = lookup("matrix_exp_frechet")(*(run.like(t, a) for t, a in zip(term.args, args, strict=True)))
+        made = term.op(*(run.like(t, a) for t, a in zip(term.args, args, strict=True)))
         run.arguments[made] = [matrix, direction]
         return run.opaque(made)
-    return run.contract([exponential(run, matrix), direction], [(0, 1), (1, 2)], (0, 2), term.shape)
+    slope = exponential(run, matrix) if term.op.name == "matrix_exp_frechet" else inverse_of(run, matrix)
+    return run.contract([slope, direction], [(0, 1), (1, 2)], (0, 2), term.shape)
 
 
 def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -473,6 +474,7 @@ READERS: dict[str, Reader] = {
     "logsigmoid": _read_softplus,
     "matrix_exp": _read_matrix_exp,
     "matrix_exp_frechet": _read_frechet,
+    "logm_frechet": _read_frechet,
     "prod": _read_prod,
     "tril": _read_triangle,
     "triu": _read_triangle,

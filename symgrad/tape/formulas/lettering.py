@@ -162,12 +162,22 @@ class Lettering:
                     self._check_plain()
                 out.append(functools.reduce(product_size, sizes))
                 continue
-            made = [self._number_of(n) or self._letter(n) or n for n in targets]
+            known_sizes = [size for size in sizes if size is not None]
+            made = [
+                n if self._is_left(n, targets, known_sizes) else self._number_of(n) or self._letter(n) or n
+                for n in targets
+            ]
             given = self.recorded and any(n.__class__ is int for n in targets)
-            if given and letters and not self._fill(made, [size for size in sizes if size is not None]):
+            if given and letters and not self._fill(made, known_sizes):
                 raise ShapeError(f"entries of {sizes} are no longer those of {made} at other sizes")
             out += made
         return tuple(out)
+
+    def _is_left(self, n: int, targets: Sequence[int], sizes: Sequence[Any]) -> bool:
+        """Whether what -1 stood for is as long as an axis by chance: it would not fill the others at other sizes."""
+        letter = self.letters.get(n) if n.__class__ is Rest else None
+        row = [letter if m is n else self._number_of(m) or self.letters.get(m) or m for m in targets]
+        return letter is not None and not self._fill(row, sizes)
 
     def _fill(self, made: Sequence[Any], sizes: Sequence[Any]) -> bool:
         """Whether axes have as many entries as others at all sizes."""
