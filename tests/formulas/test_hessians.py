@@ -298,3 +298,24 @@ def test_hessians_of_products_have_the_products_without_two_entries(name):
         for read, printed in ((from_latex, found.latex()), (from_unicode, found.unicode())):
             made = evaluate(read(printed, found.symbols, shape=found.term.shape), {"x": x})
             np.testing.assert_allclose(made, want, rtol=1e-10, atol=1e-12)
+
+
+RUNNING = r"\operatorname{triu}\left(\left[\prod_{k \le j, k \ne i} x_{k}\right]_{i j}\right)"
+RUNNING_PRODUCTS = {
+    "Jacobian": (sg.func.jacobian(lambda x: sg.cumprod(x, 0)), None, RUNNING + r"^{\top}"),
+    "gradient": (lambda x: sg.cumprod(x, 0).sum(), "x", RUNNING + r" \mathbf{1}_{n}"),
+    "of others": (lambda x: (sg.cumprod(sg.exp(x) - 1, 0) ** 2).sum(), "x", None),
+}
+
+
+@pytest.mark.parametrize("name", RUNNING_PRODUCTS)
+def test_derivatives_of_running_products(name):
+    """They had case distinctions by divisibility and by the identity."""
+    f, wrt, text = RUNNING_PRODUCTS[name]
+    found = sg.formula(f, (4,), wrt=wrt)
+    assert found.latex() == text or (text is None and "cases" not in found.latex())
+    for x in (RNG.normal(size=3), np.array([0.5, 0.0, -1.2, 0.0, 2.0])):
+        want = (sg.func.grad(f) if wrt else f)(sg.tensor(x)).numpy()
+        for read, printed in ((from_latex, found.latex()), (from_unicode, found.unicode())):
+            made = evaluate(read(printed, found.symbols, shape=found.term.shape), {"x": x}, {"n": len(x)})
+            np.testing.assert_allclose(made, want, rtol=1e-10, atol=1e-12)

@@ -133,6 +133,21 @@ def product_of_entries(w: Writer, t: Term) -> Piece | None:
     return _along(w, t, r"\prod", t.params["dim"], others=t.op.name == "prod_others")
 
 
+@_apart
+def products_without_own(w: Writer, t: Term) -> Piece | None:
+    """[∏ₖ xₖ, k ≤ j without i]ᵢⱼ, of which the Jacobian of running products is made."""
+    own = without_own(t.args[0]) if t.params["dim"] == 1 else None
+    if own is None or own.op.name != "outer" or constant_value(own.args[0]) != 1:
+        return None
+    letters = _letters(w, t)
+    i, j, k = (next(letters) for _ in range(3))
+    entry = _Entries(w, letters).of(own.args[1], (k,))
+    if entry is None:
+        return None
+    text = closed(pieces.signed(w.write(entry)), MUL)
+    return Piece("m", rf"\left[\prod_{{{k} \le {j}, {k} \ne {i}}} {text}\right]_{{{i} {j}}}")
+
+
 def extreme_of_entries(w: Writer, t: Term) -> Piece | None:
     """The largest or smallest entries along an axis of a matrix, by entries."""
     dims = t.params["dim"]

@@ -26,6 +26,7 @@ from symgrad.formula.printing.indices import (
     extreme_of_entries,
     index_notation,
     product_of_entries,
+    products_without_own,
     root_of_squares,
     sum_of_entries,
 )
@@ -487,6 +488,11 @@ def _spread(w: Writer, t: Term) -> Piece | None:
         if label not in known:
             made = lookup("unsqueeze")(made, dim=axis)
     return w.write(lookup("expand")(made, shape=t.shape))
+
+
+@writes("cumprod")
+def _running_products(w: Writer, t: Term) -> Piece | None:
+    return products_without_own(w, t)
 
 
 @writes("prod", "prod_others")

@@ -125,12 +125,16 @@ def entry_by_entry(function: Callable[..., Any], values: Sequence[Indexed | Term
     return Indexed([(function(*(_spread(t, row, letters) for t, row in parts)), letters)])
 
 
-def all_but_two(term: Term, own: tuple[str, ...], bound: str, places: tuple[str, str]) -> Indexed:
-    r"""``\prod_{k \ne i, j}``: the product of the entries along ``bound`` without those at two places."""
+def without_own(term: Term, own: tuple[str, ...], letters: tuple[str, ...]) -> Indexed:
+    r"""``\prod_{k \ne i, j}`` and ``\prod_{k \le j, k \ne i}``: products without entries, all of them or up to one."""
+    bound, first, last = letters[0], letters[-1], letters[2]
+    kind = "cumprod" if letters[1] == r"\le" else "prod_others"
+    if kind == "prod_others":
+        first, last = last, first
     n = term.shape[own.index(bound)]
-    rows = op("expand", _spread(term, own, (places[0], bound)), shape=(n, n))
+    rows = op("expand", _spread(term, own, (first, bound)), shape=(n, n))
     rest = op("where", op("ne", op("eye", n=n, dtype="float64"), 0), 1, rows)
-    return Indexed([(op("prod_others", rest, dim=1), places)])
+    return Indexed([(op(kind, rest, dim=1), (first, last))])
 
 
 def _sizes(operands: Sequence[Operand]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from symgrad.formula.printing.names import bolded, spellings, texts
 from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, PLACED, own_axes
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
-from symgrad.formula.reading.indices import Indexed, all_but_two
+from symgrad.formula.reading.indices import Indexed, without_own
 from symgrad.formula.reading.options import OptionReader, literal_of, picked
 from symgrad.formula.reading.recurrences import expanded, has_recurrence
 from symgrad.formula.reading.text import (
@@ -261,7 +261,7 @@ class _TexReader(OptionReader):
             ((term, row),) = found.settled().operands
             dim = row.index(letters[0])
             if "," in letters:
-                return all_but_two(term, row, letters[0], (letters[2], letters[4]))
+                return without_own(term, row, letters)
             if len(letters) > 1:
                 return Indexed([(op("prod_others", term, dim=dim), (*row[:dim], letters[-1], *row[dim + 1 :]))])
             made, rest = op("prod", term, dim=dim, keepdim=False), (*row[:dim], *row[dim + 1 :])

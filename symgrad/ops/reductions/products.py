@@ -56,8 +56,13 @@ QUOTIENTS = (
 
 
 def made_of(out: Any, op: str, x: Any, params: dict[str, Any]) -> bool:
-    """Whether a formula ``out`` is ``op`` of ``x``, and no value of its own."""
+    """Whether a formula ``out`` is ``op`` of ``x``, and no value of its own; or the same for each row of a Jacobian."""
     name = getattr(getattr(out, "op", None), "name", None)
+    if name == "einsum" and "dim" in params and len(out.args) == 1 and out.params == getattr(x, "params", None):
+        (row,), output = out.params["inputs"], out.params["output"]
+        label = output[params["dim"]]
+        if len(set(output)) == len(output) and label in row:
+            return made_of(out.args[0], op, x.args[0], {**params, "dim": row.index(label)})
     return name == op and out.args[0] is x and out.params == params
 
 
