@@ -95,6 +95,21 @@ def test_a_size_of_what_the_function_has_from_elsewhere_names_a_factor():
     assert found.diagnosis.sentence == "Every entry is 6 (= X.shape[0]) times the exact one."
 
 
+def test_another_base_and_another_width_name_factors():
+    """They were 0.480453014 and 0.774596669 times the exact one."""
+    found = check(lambda x: np.log2(x).sum(), lambda x: np.log(2) / x, RNG.random(5) + 1).diagnosis
+    assert found.sentence == "Every entry is log(2)**2 times the exact one."
+
+    def scores(Q, K):
+        return np.exp(Q @ K.T / np.sqrt(3)).sum()
+
+    def slopes(Q, K):
+        return np.exp(Q @ K.T / np.sqrt(3)) @ K / np.sqrt(5)
+
+    found = check(scores, slopes, RNG.normal(size=(7, 3)), RNG.normal(size=(5, 3)), argnums=0).diagnosis
+    assert found.sentence.startswith("Every entry is sqrt(3/5) (= sqrt(K.shape[1]/K.shape[0]))"), found.sentence
+
+
 def test_factors_have_the_sign_of_what_they_are_named():
     """1/det(A) of a negative determinant was -1/det(A), and -1/n was called 1/n."""
     x = RNG.normal(size=5)

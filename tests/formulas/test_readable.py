@@ -257,10 +257,7 @@ PRINTED = {
     "a root of squares beside its slope": (
         r"\frac{1}{\lVert x \rVert} \left(c - \frac{c^{\top} x}{\lVert x \rVert^{2}} x\right)"
     ),
-    "running products": (
-        r"\operatorname{triu}\left(\operatorname{cumprod}_{1}\left(\begin{cases} 1 & \text{for}\: I_{n} \ne 0 \\ "
-        r"\mathbf{1}_{n} x^{\top} & \text{otherwise} \end{cases}\right)\right) c"
-    ),
+    "running products": r"\operatorname{triu}\left(\left[\prod_{k \le j, k \ne i} x_{k}\right]_{i j}\right) c",
     "all but the diagonal": (
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"
     ),

@@ -21,6 +21,8 @@ _KNOWN = {
     "log(10)": math.log(10),
     "sqrt(2)": math.sqrt(2),
     "sqrt(2*pi)": math.sqrt(2 * math.pi),
+    "log(2)**2": math.log(2) ** 2,
+    "log(10)**2": math.log(10) ** 2,
     "pi/180": math.pi / 180,
     "e": math.e,
 }
@@ -90,8 +92,12 @@ def _size_name(value: float, case: Case, sign: str) -> str | None:
                 plain = form.format(n) if "sqrt" in form else str(Fraction(of(n)).limit_denominator(2 * n))
                 told = [form.format(text), _two_sizes(value, sizes, case) if form in _DOUBTFUL else None]
                 return f"{sign}{plain} (= {' or '.join(sign + text for text in told if text)})"
-    pair = _two_sizes(value, sizes, case)
-    return None if pair is None else f"{sign}{Fraction(value).limit_denominator(max(sizes.values()))} (= {sign}{pair})"
+    for form, number in {"{}": value, "sqrt({})": value * value}.items():
+        pair = _two_sizes(number, sizes, case)
+        if pair is not None:
+            ratio = Fraction(number).limit_denominator(max(sizes.values()))
+            return f"{sign}{form.format(ratio)} (= {sign}{form.format(pair)})"
+    return None
 
 
 def _shapes(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
