@@ -27,7 +27,7 @@ from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem,
 from symgrad.formula.accurate import accurate
 from symgrad.formula.accurate.collecting import collected
 from symgrad.formula.resizing import resized, resized_size
-from symgrad.formula.term import SIZE, rebuild
+from symgrad.formula.term import SIZE, rebuild, rebuilt
 from symgrad.formula.term import flatten as flatten_terms
 from symgrad.guesses import OF_PROGRAMS, missing
 from symgrad.ops.shapes.sizes import letters_of, size_value
@@ -488,8 +488,10 @@ def write_exactly(trace: Trace, name: str) -> tuple[str, str, list[Any], dict[st
 def _stabilised(outputs: Sequence[Any], order: Sequence[Any], trace: Trace) -> list[Any]:
     """The outputs in spellings that keep their digits; derivatives of activations only where the function needed it."""
     derived, naive = trace.base is not None, False
+    outputs, before = _without_copies(outputs, order), outputs
+    order = order if outputs == before else target.order_of(outputs)
     if not trace.recorded:
-        values = [o.term for o in (trace.base or trace).outputs]
+        values = _without_copies([o.term for o in (trace.base or trace).outputs])
         found = accurate(values, False, order if values == outputs else None, first=True)
         naive = any(a is not b for a, b in zip(found, values, strict=True))
         if not (naive or derived) and values == outputs:
@@ -534,3 +536,12 @@ def assembled(
     lines.append(f'    """{layout} -> {gives}."""\n')
     lines.append(rest)
     return "".join(lines)
+
+
+def _without_copies(outputs: Sequence[Any], order: Sequence[Any] | None = None) -> list[Any]:
+    """The outputs without the copies that derivatives make of their variables: what is of x and copies is of x."""
+    found = rebuilt(outputs, lambda _, args: args[0], order, only=_COPIES)
+    return [t if t.op.name in _COPIES else made for t, made in zip(outputs, found, strict=True)]
+
+
+_COPIES = frozenset({"clone"})

@@ -93,3 +93,25 @@ def test_a_product_of_what_may_be_negative_has_no_logarithms_of_its_factors():
     x = np.array([-3.0, -2.0])
     got = sg.compile(slope(lambda x: sg.log(x * (x * sg.sigmoid(x))), 1))(x)
     np.testing.assert_allclose(got, 2 / x + 1 - 1 / (1 + np.exp(-x)), rtol=1e-12)
+
+
+NEAR = np.array([1e-8, -1e-4, 1e-2, 0.3, 2.0, 30.0])
+COTHS = {
+    "Brillouin": (
+        lambda x: 1.5 / sg.tanh(1.5 * x) - 0.5 / sg.tanh(x / 2),
+        lambda x: 1.5 * mpmath.coth(1.5 * x) - mpmath.coth(x / 2) / 2,
+    ),
+    "Langevin": (lambda x: 1 / sg.tanh(x) - 1 / x, lambda x: mpmath.coth(x) - 1 / x),
+    "x coth x": (lambda x: x / sg.tanh(x), lambda x: x * mpmath.coth(x)),
+}
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("name", COTHS)
+def test_differences_of_cotangents_near_their_poles(name, order):
+    """B(x) was 0 at 1e-8, and the second derivative of x coth x was 0 there: its x was a copy of the other."""
+    f, exact = COTHS[name]
+    with mpmath.workdps(80):
+        wanted = [mpmath.taylor(exact, mpmath.mpf(x), order)[order] * mpmath.factorial(order) for x in NEAR]
+    got = sg.compile(slope(f, order))(NEAR)
+    np.testing.assert_allclose(got, np.array(wanted, float), rtol=1e-12, atol=1e-25)

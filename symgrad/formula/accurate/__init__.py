@@ -118,7 +118,7 @@ def _meets(terms: Collection[Term], linear: dict[Term, frozenset[Term] | None]) 
         if term.op.name in ("add", "sub") and _divisors(term.args[0]) & _divisors(term.args[1]):
             return True
         if term.op.name in ("add", "sub", "div"):
-            one, two = term.args
+            one, two = _upturned(term)
             first, second = _active(one), _active(two)
             if (first or second) and (first or _bare(_multiplied(one))) and (second or _bare(_multiplied(two))):
                 of_one, of_two = (linear[a.args[0] if active else a] for a, active in ((one, first), (two, second)))
@@ -127,6 +127,14 @@ def _meets(terms: Collection[Term], linear: dict[Term, frozenset[Term] | None]) 
         if term.op.name == "sub" and any(_gates(a, b, linear) for a, b in (term.args, term.args[::-1])):
             return True
     return False
+
+
+def _upturned(term: Term) -> Sequence[Term]:
+    """The operands, and those of which both are reciprocals for these: coth 3x - coth x."""
+    found = [_multiplied(t) for t in term.args]
+    if term.op.name == "div" or any(t.op.name != "div" or t.args[0].number is None for t in found):
+        return term.args
+    return [t.args[1] for t in found]
 
 
 def _multiplied(term: Term) -> Term:
