@@ -20,6 +20,7 @@ from symgrad.dtypes import is_floating
 from symgrad.op import Op
 from symgrad.op.folds import ADDED, FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
+from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import apart
 from symgrad.tape.modes import MODE, enable_grad, without_grad
@@ -98,7 +99,7 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors: list[Recorded] = []
     places: list[Any] = []
     plain = True
-    for leaf in leaves:
+    for leaf in map(faced, leaves):
         if isinstance(leaf, Recorded):
             tensors.append(leaf)
             leaf = _PLACE

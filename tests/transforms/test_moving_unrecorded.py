@@ -149,3 +149,31 @@ def test_blocks_of_hessians_have_the_dtype_of_the_first_argument():
     for f in (lambda x, y: (x * y).sum() ** 2, lambda x, y: (x**2).sum() + (y**2).sum()):
         by_pairs = hessian(f, argnums=(0, 1))(x, y)
         assert [[b.dtype for b in row] for row in by_pairs] == [[sg.float32] * 2, [sg.float64] * 2]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: sg.nn.functional.layer_norm(v, (3,)),
+        lambda v: sg.nn.functional.rms_norm(v, (3,)),
+        lambda v: sg.nn.functional.batch_norm(v, None, None, training=True),
+        lambda v: sg.nn.functional.scaled_dot_product_attention(v, v, v),
+        lambda v: sg.cdist(v, v + 1),
+    ],
+    ids=["layer_norm", "rms_norm", "batch_norm", "attention", "cdist"],
+)
+def test_folded_functions_of_tensors_that_came_to_move(call):
+    """They are followed by their parts, as those of values that move from the start."""
+    start = sg.tensor([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]], dtype=sg.float64)
+
+    def changed(x):
+        v = start.clone()
+        v[:, 1:].copy_(x[:, 1:])
+        return call(v)
+
+    def joined(x):
+        return call(sg.cat([start[:, :1], x[:, 1:]], 1))
+
+    found, wanted = (jvp(f, (start * 0.5,), (start.sin(),)) for f in (changed, joined))
+    for a, b in zip(found, wanted, strict=True):
+        close(a, b.numpy(), rtol=1e-9, atol=1e-12)
