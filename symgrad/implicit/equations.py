@@ -8,6 +8,7 @@ function of the same kind, so that any order of derivative costs systems with th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from symgrad.implicit.problems import Linear, Problem, product
 from symgrad.implicit.solvers import solved
 from symgrad.op import lookup
 from symgrad.ops.linalg.systems import linalg_solve
+from symgrad.ops.shapes.sizes import product_size
 from symgrad.tape.formulas.formal import Formal, formula_of
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
@@ -267,7 +269,7 @@ def _solved(residual: Term, unknown: Term, transposed: bool, right: Term) -> Any
         return lookup("div")(Formal(right), matrix)
     flat = Formal(right)
     if len(shape) > 1:
-        size = unknown.sizes(tuple(range(len(shape))))
+        size = functools.reduce(product_size, shape)
         matrix = lookup("reshape")(matrix, shape=(size, size))
         flat = lookup("reshape")(flat, shape=(size,))
     found = linalg_solve(matrix.mT if transposed else matrix, flat)

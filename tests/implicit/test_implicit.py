@@ -276,6 +276,21 @@ def test_formulas_are_the_numbers():
         close(evaluate(t.term, values), t.detach().numpy())
 
 
+def test_formulas_of_matrices_as_unknowns():
+    """The system of the n² unknowns had a term for its size: TypeError: int() argument must be … not 'Term'."""
+    from symgrad.formula.term import evaluate
+
+    S0 = np.array([[4.0, 1.0], [0.5, 3.0]])
+    S = leaf(S0, "S")
+    x = implicit.root(lambda X, S: X @ X - S, sg.tensor(1.5 * np.eye(2), name="x0"), S)
+    (g,) = sg.autograd.grad((x**2).sum(), S, create_graph=True)
+    close(evaluate(g.term, {"S": S0, "x0": 1.5 * np.eye(2)}), g.detach().numpy())
+    close(
+        sg.func.grad(lambda S: (implicit.root(lambda X, S: X @ X - S, 1.5 * np.eye(2), S) ** 2).sum())(S0),
+        g.numpy(force=True),
+    )
+
+
 def test_functions_that_need_values_stay_functions_with_a_name():
     def f(x, a):
         return square(x, a) if float(x) > 0 else x
