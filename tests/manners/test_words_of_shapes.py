@@ -148,3 +148,11 @@ def test_transforms_say_what_they_expected(t):
 
 def test_numbers_have_no_entries_to_select(t):
     said(lambda: t.tensor(1.0).select(0, 0), "select() cannot be applied to a 0-dim tensor.")
+
+
+@pytest.mark.parametrize("shapes", [((), ()), ((3,), ()), ((), (2, 3))])
+def test_numbers_are_no_factors_of_matrix_products(t, shapes):
+    a, b = map(t.ones, shapes)
+    words = f"both arguments to matmul need to be at least 1D, but they are {a.dim()}D and {b.dim()}D"
+    said(lambda: a @ b, words)
+    said(lambda: t.matmul(a, b), words)

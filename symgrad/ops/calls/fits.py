@@ -35,6 +35,8 @@ def unlike(n: int, m: int) -> ShapeError:
 
 def no_product(a: tuple[Any, ...], b: tuple[Any, ...]) -> ShapeError:
     """What torch says of a matrix product whose inner sizes differ, by the function that it computes it with."""
+    if not a or not b:
+        return ShapeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     if all(isinstance(n, int) for n in (*a, *b)):
         if len(a) == len(b) == 1:
             return unlike(a[0], b[0])
@@ -46,7 +48,7 @@ def no_product(a: tuple[Any, ...], b: tuple[Any, ...]) -> ShapeError:
             )
         if len(a) == 1 and len(b) == 2:
             a = (1, *a)  # a vector from the left is a row
-    shown = " and ".join("x".join(map(str, s)) or "scalar" for s in (a, b))
+    shown = " and ".join("x".join(map(str, s)) for s in (a, b))
     return ShapeError(
         f"mat1 and mat2 shapes cannot be multiplied ({shown}): the last axis of the first must equal the "
         f"{'only' if len(b) == 1 else 'second-last'} axis of the second."
