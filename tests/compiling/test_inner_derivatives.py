@@ -334,3 +334,15 @@ def test_second_derivatives_that_are_found_from_numbers_alone_have_dtypes_and_sh
     for found, x in zip(sg.compile(twice(f))(*args), args, strict=True):
         assert (found.dtype, found.shape) == (x.dtype, x.shape)
         assert not np.any(found)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_remainders_of_numbers_that_cancel_are_nan():
+    """A program of plain numbers alone divided by 0 as Python does, and raised ZeroDivisionError."""
+
+    def f(x, y):
+        none = (x - x**1) / y
+        return lookup("dawsn_slope")(lookup("sine_integral")(sg.remainder(none, none)), n=2)
+
+    for found in sg.compile(twice(f))(np.array(0.43), np.array(-0.81)):
+        assert np.isnan(found) or found == 0

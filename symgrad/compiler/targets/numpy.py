@@ -126,6 +126,8 @@ class Writer:
             return self._cast_text(term, texts[0])
         if self.by_size(term):
             return _by_size(term, texts)
+        if op.name == "remainder" and term in self.weak and not static_number(term.args[1]):
+            return f"np.remainder({', '.join(texts)}).item()"  # by 0, too, where Python's numbers raise
         if op.kind != "elementwise" and term.dtype == np.int64:
             texts = [_signed(t, a) for t, a in zip(texts, term.args, strict=True)]
         if op.method is not None:
