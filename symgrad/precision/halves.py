@@ -200,6 +200,17 @@ def _times_log(name: str) -> Callable[[Any, Any], Any]:
 xlogy, xlog1py = _times_log("xlogy"), _times_log("xlog1py")
 
 
+def _times_log_or_zero(product: Callable[[Any, Any], Any], pole: int) -> Callable[[Any, Any, Any], Any]:
+    def run(g: Any, x: Any, y: Any) -> Any:
+        past = np.equal(x, 0) & np.less_equal(y, pole)
+        return np.where(past, g.dtype.type(0), product(g, np.where(past, g.dtype.type(1), y)))[()]
+
+    return run
+
+
+xlogy_slope, xlog1py_slope = _times_log_or_zero(xlogy, 0), _times_log_or_zero(xlog1py, -1)
+
+
 def dsinc(x: Any) -> Any:
     """The derivative of sinc, rounded after every step; 0 where πx² is."""
     r, wide = _rounding(x), widened(x)

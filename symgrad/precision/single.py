@@ -276,6 +276,12 @@ def xlogy(x: Any, y: Any) -> Any:
     return np.where(zero, np.float32(0), x * _log(np.where(zero, np.float32(1), y)))[()]
 
 
+def xlogy_slope(g: Any, x: Any, y: Any) -> Any:
+    """g log y in the same way, and 0 where x is 0 and y not positive."""
+    past = np.equal(x, 0) & np.less_equal(y, 0)
+    return np.where(past, np.float32(0), xlogy(g, np.where(past, np.float32(1), y)))[()]
+
+
 def digamma(x: Any) -> Any:
     """ψ(x) for x > 0 by recurrence up to 10 and the asymptotic series, in float32 throughout."""
     if not (x > 0).all():

@@ -148,6 +148,33 @@ def test_logarithms_of_numbers_keep_their_digits(name, dtype):
 
 
 @pytest.mark.filterwarnings("ignore:.*encountered")
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_no_cotangent_meets_no_logarithm(name, dtype):
+    """A cotangent of 0 is one, where the logarithm is infinite, too: it was nan by the factor.
+
+    By such a cotangent torch's derivative is 0 there; here it is what it is by any other.
+    """
+    poles = np.repeat([-2.0, -1.0, -0.5, 0.0, 0.7, np.nan], 9)
+    xs, gs = np.tile(np.repeat([-1.3, 0.0, 2.0], 3), 6), np.tile([0.0, 1.7, -1.0], 18)
+    found = []
+    for t in (torch, sg):
+        x, y, g = (t.tensor(a, dtype=getattr(t, dtype), requires_grad=True) for a in (xs, poles, gs))
+        first = t.autograd.grad(getattr(t.special, name)(x, y), x, g, create_graph=True)
+        second = t.autograd.grad(first, (g, y), t.full_like(x, 0.7))
+        by_g = second[0][g != 0]
+        found.append([a.detach().double().numpy() for a in (*first, by_g, second[1])])
+        with t.autograd.forward_ad.dual_level():
+            moving = t.autograd.forward_ad.make_dual(x, g.detach())
+            found[-1].append(
+                t.autograd.forward_ad.unpack_dual(getattr(t.special, name)(moving, y))[1].detach().double()
+            )
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), 2e-7)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered")
 @pytest.mark.parametrize("p", [None, 1, -1, np.inf, "fro", "nuc", 2, -2])
 def test_the_condition_of_singular_matrices(p):
     """Infinite beside that of a matrix that is not singular, whose gradient is as it is alone; it was an error."""

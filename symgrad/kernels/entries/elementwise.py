@@ -485,6 +485,18 @@ def xlog1py(x: Any, y: Any) -> Any:
     return np.where(zero, 0, x * np.log1p(np.where(zero, x, y))).astype(np.result_type(x, y), copy=False)[()]
 
 
+def xlogy_slope(g: Any, x: Any, y: Any) -> Any:
+    """g log y, and 0 where g is, or where x is 0 and y not positive."""
+    past = np.equal(x, 0) & np.less_equal(y, 0)
+    return np.where(past, 0, xlogy(g, np.where(past, 1, y))).astype(np.result_type(g, x, y), copy=False)[()]
+
+
+def xlog1py_slope(g: Any, x: Any, y: Any) -> Any:
+    """g log(1 + y), and 0 where g is, or where x is 0 and y not above -1."""
+    past = np.equal(x, 0) & np.less_equal(y, -1)
+    return np.where(past, 0, xlog1py(g, np.where(past, 0, y))).astype(np.result_type(g, x, y), copy=False)[()]
+
+
 def entr(x: Any) -> Any:
     """-x log x, 0 at 0, and -inf below."""
     x = np.asarray(x)

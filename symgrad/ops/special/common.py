@@ -26,6 +26,58 @@ def with_orders(name: str, kernel: Any, rules: tuple[Any, ...], **fields: Any) -
     return primitive(name, kernel, rules, jvp=rules, infer=lambda *shapes, **_: broadcast_shapes(*shapes), **fields)
 
 
+def _past_pole(x: Any, y: Any, pole: int) -> Any:
+    from symgrad.ops.elementwise.select import eq
+
+    return eq(x, 0) & (y <= pole)
+
+
+def _log_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise.select import where
+
+    if isinstance(y, (int, float)) and y > 0:
+        return log(y)  # beside the number 0 it would be rounded to the default dtype
+    return where(_past_pole(x, y, 0), 0, log(y))
+
+
+def _log1p_or_zero(x: Any, y: Any) -> Any:
+    from symgrad.ops.elementwise.select import where
+
+    if isinstance(y, (int, float)) and y > -1:
+        return log1p(y)  # see _log_or_zero
+    return where(_past_pole(x, y, -1), 0, log1p(y))
+
+
+def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op:
+    """The op g ∂f/∂x of a function f = x log y in one step, as torch's: where g is 0 it is, whatever the logarithm.
+
+    ``factor(x, y)`` is the logarithm, ``past(x, y)`` where x is 0 and y no further than its pole, where it counts as 0.
+    """
+
+    def by_y(c: Any, out: Any, g: Any, x: Any, y: Any) -> Any:
+        from symgrad.ops.elementwise.select import where
+
+        return op.vjps[1](where(past(x, y), 0, c), None, g, y)
+
+    made = _special(
+        f"{op.name}_slope",
+        kernel,
+        lambda out, g, x, y: factor(x, y),
+        0,
+        by_y,
+        public=(),
+        spelled=True,
+        domain="positive",
+        define=lambda g, x, y: g * factor(x, y),
+        overflows=True,
+        chooses=True,
+        doc=f"A cotangent times the slope of {op.name} by its factor.",
+        **fields,
+    )
+    made.vjps = made.jvps = (lambda c, out, g, x, y: made(c, x, y), made.vjps[1], by_y)
+    return made
+
+
 erf: Op = _special(
     "erf",
     kernels.erf,
@@ -115,8 +167,16 @@ xlogy: Op = _special(
     ],
     doc="x log y, and 0 where x is 0 and y a number.",
 )
+xlogy_slope: Op = _of_factor(
+    xlogy,
+    kernels.xlogy_slope,
+    _log_or_zero,
+    lambda x, y: _past_pole(x, y, 0),
+    single=single.xlogy_slope,
+    half=halves.xlogy_slope,
+)
 xlogy.vjps = xlogy.jvps = (
-    lambda g, out, x, y: g * _log_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: xlogy_slope(g, x, in_dtype_of(g, y)),
     lambda g, out, x, y: g * x / y,
 )
 xlog1py: Op = _special(
@@ -140,8 +200,15 @@ xlog1py: Op = _special(
     ],
     doc="x log(1 + y), and 0 where x is 0 and y a number.",
 )
+xlog1py_slope: Op = _of_factor(
+    xlog1py,
+    kernels.xlog1py_slope,
+    _log1p_or_zero,
+    lambda x, y: _past_pole(x, y, -1),
+    half=halves.xlog1py_slope,
+)
 xlog1py.vjps = xlog1py.jvps = (
-    lambda g, out, x, y: g * _log1p_or_zero(x, in_dtype_of(g, y)),
+    lambda g, out, x, y: xlog1py_slope(g, x, in_dtype_of(g, y)),
     lambda g, out, x, y: g * x / (1 + y),
 )
 within("special")(xlog1py)
@@ -185,19 +252,3 @@ def _second_sinc(out: Any, x: Any) -> Any:
     from symgrad.ops.elementwise.select import eq, where
 
     return where(eq(x, 0), -(PI**2) / 3, -(PI**2) * sinc(x) - 2 * out / x)
-
-
-def _log_or_zero(x: Any, y: Any) -> Any:
-    from symgrad.ops.elementwise.select import eq, where
-
-    if isinstance(y, (int, float)) and y > 0:
-        return log(y)  # beside the number 0 it would be rounded to the default dtype
-    return where(eq(x, 0) & (y <= 0), 0, log(y))
-
-
-def _log1p_or_zero(x: Any, y: Any) -> Any:
-    from symgrad.ops.elementwise.select import eq, where
-
-    if isinstance(y, (int, float)) and y > -1:
-        return log1p(y)  # see _log_or_zero
-    return where(eq(x, 0) & (y <= -1), 0, log1p(y))
