@@ -38,6 +38,11 @@ def inexact(name: str) -> dict[str, str]:
     return {"bui": f"{name}: Expected a floating point or complex tensor as input. Got {{dtype}}"}
 
 
+@functools.lru_cache
+def _common(dtypes: tuple[Any, ...]) -> Any:
+    return dtypes[0] if dtypes.count(dtypes[0]) == len(dtypes) else functools.reduce(result_type, dtypes)
+
+
 def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     """Let a function made of ops refuse dtypes, as an op's ``refuses``: by the common dtype of its leading arrays."""
     table = by_kind(refuses)
@@ -45,9 +50,9 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     def publish(call: F) -> F:
         @functools.wraps(call)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            found = [dtype for arg in args if (dtype := getattr(arg, "dtype", None)) is not None]
+            found = tuple([dtype for arg in args if (dtype := getattr(arg, "dtype", None)) is not None])
             if found:
-                dtype = found[0] if found.count(found[0]) == len(found) else functools.reduce(result_type, found)
+                dtype = _common(found)
                 if dtype.kind in table:
                     raise refusal(call.__name__, table[dtype.kind], dtype)
             return call(*args, **kwargs)

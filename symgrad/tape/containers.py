@@ -8,6 +8,7 @@ flags, functions, numbers of layers) are parts of its structure.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -15,6 +16,12 @@ from typing import Any, Self
 Structure = Any
 LEAF = "*"
 _PLAIN = frozenset((int, float, complex, bool, str, type(None)))
+
+
+@functools.lru_cache(1024)
+def _bare(cls: type) -> bool:
+    """Whether what is of a class is a leaf, whatever is in it."""
+    return cls in _PLAIN or not (issubclass(cls, (dict, tuple, list, Setting)) or dataclasses.is_dataclass(cls))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -42,7 +49,7 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     leaves: list[Any] = []
     parts: list[Any] = []
     for child in children:
-        if child.__class__ in _PLAIN:
+        if _bare(child.__class__):
             leaves.append(child)
             parts.append(LEAF)
             continue

@@ -1,7 +1,7 @@
 """The fast path of views: ops that show the memory of one tensor, of which no rule reads a value.
 
-It does what :mod:`symgrad.tape.ordinary` does for a tensor of floats that is followed, or that nobody follows, while
-operations are recorded as usual.  Whatever else comes goes that way.
+It does what :mod:`symgrad.tape.ordinary` does for a tensor of floats that is followed, or that nobody follows, and for
+places and truth values, while operations are recorded as usual.  Whatever else comes goes that way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import float32, float64
+from symgrad.dtypes import bool_, float32, float64, int64
 from symgrad.op import Op
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.views import View, pruned
@@ -36,6 +36,7 @@ def cutting(  # noqa: C901
     if op.copies or op.copy or op.decomposed or not op.differentiable(0) or any(reads(op, 1, 1, False)):
         return otherwise
     new, expected = cls.__new__, cls
+    whole = op.dtypes is None and not {"i", "b", "?"} & op.refuses.keys()
 
     def switch(fast: bool) -> None:
         nonlocal expected
@@ -46,7 +47,10 @@ def cutting(  # noqa: C901
         if tensor.__class__ is not expected or len(args) != 1 or WATCH.count or MODE.exceptional or MODE.inferred:
             return otherwise(args, params)
         value, source, extra, followed = tensor._value, tensor._node, tensor._extra, tensor._requires_grad
-        if value.__class__ is not _ndarray or not (value.dtype is float64 or value.dtype is float32):
+        if value.__class__ is not _ndarray:
+            return otherwise(args, params)
+        dtype = value.dtype
+        if dtype is not float64 and dtype is not float32 and not (whole and (dtype is int64 or dtype is bool_)):
             return otherwise(args, params)
         if source is None:
             if not followed and extra is not None and (extra.sized or not extra.plain()):

@@ -139,7 +139,11 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             )
             node.mask = mask
             node.saved = (
-                () if not mask else chosen(flags, out, values) if not copies else select_saved(op, mask, out, values)
+                ()
+                if not mask
+                else chosen(flags, out, values)
+                if not copies
+                else select_saved(op, mask, out, values, flags)
             )
             node.sequence_nr = next(sequence)
             node.extra = node.rules = None

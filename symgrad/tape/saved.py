@@ -30,12 +30,14 @@ def chosen(flags: tuple[bool, ...], out: Any, values: Any) -> tuple[Any, ...]:
     return tuple([value if flag else None for flag, value in zip(flags, (out, *values), strict=True)])
 
 
-def select_saved(op: Op, mask: int, out: Any, values: Any) -> tuple[Any, ...]:
-    """``(out, *inputs)`` with None for what no rule of the tracked inputs reads."""
+def select_saved(op: Op, mask: int, out: Any, values: Any, flags: tuple[bool, ...] | None = None) -> tuple[Any, ...]:
+    """``(out, *inputs)`` with None for what no rule of the tracked inputs reads: ``flags``, where these are known."""
     if not mask:
         return ()
-    numbered = any(not hasattr(v, "dtype") for v in values) if op.saves is not None else False
-    saved = chosen(reads(op, mask, len(values), numbered), out, values)
+    if flags is None:
+        numbered = any(not hasattr(v, "dtype") for v in values) if op.saves is not None else False
+        flags = reads(op, mask, len(values), numbered)
+    saved = chosen(flags, out, values)
     if not op.copies:
         return saved
     row = list(saved)

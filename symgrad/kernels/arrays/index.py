@@ -61,8 +61,8 @@ def gather(x: Any, index: Any, dim: int) -> Any:
     if index.ndim == 1:
         return x[index]
     if dim != index.ndim - 1 or index.shape[dim] < 4096 or index.shape[:-1] != x.shape[:-1]:
-        places = [np.arange(n).reshape(-1, *(1,) * (x.ndim - k - 1)) for k, n in enumerate(x.shape)]
-        places[dim] = index
+        last = x.ndim - 1
+        places = [index if k == dim else np.arange(n).reshape(-1, *(1,) * (last - k)) for k, n in enumerate(x.shape)]
         return x[tuple(places)]
     out = np.empty(index.shape, x.dtype)
     for k in np.ndindex(index.shape[:-1]):

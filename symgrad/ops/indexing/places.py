@@ -57,7 +57,7 @@ def outside(index: Any, count: Any) -> bool:
     values = np.asarray(index)
     if values.dtype.kind == "i":
         values = values.view(f"u{values.itemsize}")  # in which negative numbers are the largest
-    return bool(values.size and values.max() >= count)
+    return bool(values.size) and int(np.maximum.reduce(values, None)) >= count
 
 
 def place_outside(index: Any, x: Any, dim: int) -> int | None:

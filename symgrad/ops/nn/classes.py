@@ -64,8 +64,10 @@ def _nll(
     target = _one_label(input, target)
     axis = _class_axis(input)
     reduction = reduction_of(reduction, size_average, reduce)
-    if _plainly(target, weight, ignore_index, shape_of(input)[axis]):
-        _check_classes(target, input, axis)
+    plain, known = _plainly(target, weight, ignore_index, shape_of(input)[axis])
+    if plain:
+        if not known:
+            _check_classes(target, input, axis)
         last = len(shape_of(input)) - 1
         return reduced(-chosen_op(input if axis == last else movedim(input, axis, last), target), reduction)
     counted = target != ignore_index
@@ -81,16 +83,16 @@ def _nll(
     return sum_(value) / sum_(weights) if reduction == "mean" else reduced(value, reduction)
 
 
-def _plainly(target: Any, weight: Any, ignore_index: int, classes: Any) -> bool:
-    """Whether every label counts, all of them alike."""
+def _plainly(target: Any, weight: Any, ignore_index: int, classes: Any) -> tuple[bool, bool]:
+    """Whether every label counts, all of them alike; and whether all are known to be classes, so that nobody asks."""
     if weight is not None or target.dtype.kind not in "ui":
-        return False
+        return False, False
     if getattr(target, "_watched", True):  # one value is looked at, so that programs serve other targets
-        return not values_of(any_(eq(target, ignore_index)))
+        return not values_of(any_(eq(target, ignore_index))), False
     values = values_of(target)
     if isinstance(classes, int) and not 0 <= ignore_index < classes and not outside(values, classes):
-        return True
-    return ignore_index not in values
+        return True, True
+    return ignore_index not in values, False
 
 
 def _of_class(weight: Any, labels: Any) -> Any:
@@ -217,14 +219,14 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = _class_axis(input)
-    if (
-        not label_smoothing
-        and axis == len(shape_of(input)) - 1
-        and _plainly(target, weight, ignore_index, shape_of(input)[axis])
-    ):
+    plain = known = False
+    if not label_smoothing and axis == len(shape_of(input)) - 1:
+        plain, known = _plainly(target, weight, ignore_index, shape_of(input)[axis])
+    if plain:
         # A row of a one-hot target sums to 1, so that the gradient is softmax(input) - target as it stands.
         _check_batch(input, target)
-        _check_classes(target, input, axis)
+        if not known:
+            _check_classes(target, input, axis)
         return reduced(label_cross_entropy(input, _one_label(input, target)), reduction)
     classes: Any = length_of(input, axis) if hasattr(input, "raw_shape") else size(input, (axis,))
     logs = log_softmax(input, axis)
