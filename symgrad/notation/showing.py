@@ -111,7 +111,8 @@ class Formula:
         """The conditions under which the formula holds, as for ``Tensor.valid_when``."""
         from symgrad.tape.watching.conditions import Conditions, conditions
 
-        return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative)
+        by = [] if self._slope is None else [self._slope[1].name]
+        return Conditions([]) if self._reading is None else conditions(self._reading, self.derivative, by)
 
     def latex(
         self,

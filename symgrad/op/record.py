@@ -145,6 +145,8 @@ class Op:
     samples     operands and parameters to try the laws on, as functions of a maker of operands (``op.sampling``);
                 None: made from the domain
     kinks       points where the derivative jumps, for the docs card and the tests
+    smooth      where those are samples of many: ``(asked, *operands)`` -> the condition for there being none, with the
+                positions of the operands by which derivatives are asked
     decided     in words, what holds at a kink though the slopes beside it are others
     view        ``(array, **params)``: the memory of the array that the op shows, where its result is a view as in
                 torch; a result that NumPy had to copy is none; True where the kernel is that
@@ -246,6 +248,7 @@ class Op:
     example: tuple[Any, ...] | None
     samples: list[Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]] | None
     kinks: Any
+    smooth: Callable[..., Any] | None
     decided: str | None
     doc: str
     variadic: bool

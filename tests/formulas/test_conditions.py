@@ -193,6 +193,25 @@ def test_powers_by_a_number_have_no_kink_of_two_variables():
     assert len(sg.formula(lambda x, y: (x**y).sum(), (3,), (3,), wrt="y").valid_when) > 0
 
 
+@pytest.mark.parametrize(
+    ("f", "wrt", "text"),
+    [
+        (lambda x, y: (x**y).sum(), "y", "x > 0"),
+        (lambda x, y: (x**y).sum(), "x", "x ≠ 0 ∨ y ≥ 1"),
+        (lambda x, y: sg.xlogy(x, y).sum(), "y", "y > 0"),
+        (lambda x, y: sg.special.xlog1py(x, y).sum(), "x", "y > −1"),
+        (lambda x, y: (sg.lgamma(x) * y).sum(), "x", "x > 0 ∨ x ≠ ⌊x⌋"),
+        (lambda x, y: (sg.digamma(y) * x).sum(), "y", "y > 0 ∨ y ≠ ⌊y⌋"),
+    ],
+)
+def test_kinks_without_number_are_one_condition(f, wrt, text):
+    """The points at which entries try the laws of their op were listed: x ≠ −2 ∨ y ≠ 3."""
+    assert [c.unicode() for c in sg.formula(f, (3,), (3,), wrt=wrt).valid_when] == [text]
+    point = {"x": leaf([1.0, 2.0, 3.0], "x"), "y": leaf([1.5, 0.5, 1.0], "y")}
+    f(**point).backward()
+    assert [c.unicode() for c in point[wrt].grad.valid_when] == [text]
+
+
 def test_what_a_function_asked_of_sizes_is_a_condition_of_its_formula():
     def scaled(A):
         n, m = A.shape

@@ -14,7 +14,7 @@ from symgrad.dtypes import float32, float64, is_narrow, is_real_floating, promot
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.op import Op, elementwise, front, is_complex, sampling
 from symgrad.op.partials import first, quotient, second
-from symgrad.ops.rules import refusals
+from symgrad.ops.rules import refusals, smoothness
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.precision import digits, halves, single
 
@@ -301,6 +301,7 @@ power: Op = elementwise(
     domain="positive",
     digits=digits.power,
     kinks=((0, 0), (0, 2), (-2, 3)),
+    smooth=smoothness.of_power,
     numbers="setting",
     node_by_numbers={(False, False): "PowBackward1", (True, False): "PowBackward2"},
     regular=(0, "{} > 0"),

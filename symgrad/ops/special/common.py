@@ -9,6 +9,7 @@ from symgrad.op import Op, broadcast_shapes, elementwise, family, primitive, sam
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import in_dtype_of
 from symgrad.ops.elementwise.smooth import exp, log, log1p, sqrt
+from symgrad.ops.rules import smoothness
 from symgrad.ops.rules.constants import PI
 from symgrad.precision import digits, halves, single
 
@@ -111,6 +112,7 @@ lgamma: Op = _special(
     sympy="loggamma",
     domain="positive",
     kinks=(0, -1),
+    smooth=smoothness.off_poles,
     digits=lambda mp, x: mp.re(mp.loggamma(x)),
     c="lgamma({0})",
     called=r"\log \Gamma",
@@ -123,6 +125,7 @@ digamma: Op = _special(
     public=("digamma", "psi"),
     sympy="digamma",
     kinks=(0, -1),
+    smooth=smoothness.off_poles,
     decided="at -1, -2 …, π²/sin²(πx) of the nearest floats, a large number, as in torch",
     domain="positive",
     single=single.digamma,
@@ -154,6 +157,7 @@ xlogy: Op = _special(
     half=halves.xlogy,
     domain="positive",
     kinks=((0, 0), (1, 0)),
+    smooth=lambda asked, x, y: y > 0,
     decided="by x, it is 0 at (0, 0), as in torch",
     numbers="setting",
     node_by_numbers={(True, False): "XlogyBackward1", (False, True): "XlogyBackward2"},
@@ -188,6 +192,7 @@ xlog1py: Op = _special(
     half=halves.xlog1py,
     domain="positive",
     kinks=((0, -1), (1, -1)),
+    smooth=lambda asked, x, y: y > -1,
     decided="by x, it is 0 at (0, -1), as in torch",
     node="SpecialXlog1Py",
     numbers="setting",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import SymgradError
-from symgrad.formula.term import SYMBOL, Term, evaluate, number
+from symgrad.formula.term import SYMBOL, Term, evaluate, number, symbols
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.formulas.below import nodes_below
@@ -120,18 +120,22 @@ class Conditions(Sequence[Condition]):
 
 def valid_when(tensor: Any) -> Conditions:
     """The conditions of a recorded tensor's formula."""
-    derivative = tensor._node is None and origin_of(tensor) is not None
+    origin = origin_of(tensor)
     reading, _ = read(tensor)
-    return conditions(reading, derivative)
+    by = [reading[edge].name for _, edge in origin] if isinstance(origin, list) else []
+    return conditions(reading, tensor._node is None and origin is not None, by)
 
 
-def conditions(reading: Reading, derivative: bool) -> Conditions:
-    """The conditions of a graph that was read; those of its kinks, when the formula is a derivative of it."""
+def conditions(reading: Reading, derivative: bool, by: Sequence[Any] = ()) -> Conditions:
+    """The conditions of a graph that was read; those of its kinks, when the formula is a derivative of it.
+
+    ``by`` are the names of the symbols by which it is the derivative, where they are known.
+    """
     found = [_of_look(look, reading) for look in looks_before(reading)]
     found += [Condition("size", _shown(term), "", "sizes") for term in asked(reading) if has_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
-        found += _kinks(node, reading)
+        found += _kinks(node, reading, frozenset(by))
     return Conditions(found, reading.symbols)
 
 
@@ -242,11 +246,18 @@ def _truth(term: Term, taken: bool) -> Any:
     return term.args[0] if term.op.name == "logical_not" else lookup("logical_not")(term)
 
 
-def _kinks(node: Node, reading: Reading) -> Iterator[Condition]:
+def _kinks(node: Node, reading: Reading, by: frozenset[Any]) -> Iterator[Condition]:
     """The points at which the derivative of one operation jumps."""
     if not node.op.kinks or not node.mask:
         return
     args = [reading[a] for a in node.args]
+    if node.op.smooth is not None:
+        if all(a.number is None for a in args):
+            moving = [i for i in range(len(args)) if node.mask >> i & 1]
+            along = [i for i in moving if not by or any(s.name in by for s in symbols(args[i]))]
+            if along:
+                yield Condition("kink", _shown(node.op.smooth(along, *args)), "", node.op.name)
+        return
     names = dict(zip(("x", "y") if len(args) == 2 else ("x", "lo", "hi"), args, strict=False))
     if node.op.name == "clamp_min":
         names["lo"] = args[-1]
