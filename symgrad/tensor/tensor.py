@@ -13,7 +13,7 @@ from symgrad import dtypes
 from symgrad.devices import arranged, contiguous_format, is_device_name, on_cpu, preserve_format
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.op import lookup, shape_of
-from symgrad.ops.indexing.getitem import getitem, static_index
+from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import size_args, spread
@@ -25,7 +25,7 @@ from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.aliases import stands_apart, views_follow
 from symgrad.tape.memory.inplace import inplace, overwrite, refuse, resize
 from symgrad.tape.memory.overlap import PARTIAL, meets, overlaps, same_place
-from symgrad.tape.memory.subscripts import part_of, parted, plain_index, set_number, writable
+from symgrad.tape.memory.subscripts import part_of, read_index, set_number, writable
 from symgrad.tape.memory.versions import apart, changes, note_detached, note_formed, note_replaced
 from symgrad.tape.memory.views import base_of, become_leaf, inferred, note_twin, out_of_reach, shows_temporary, view_of
 from symgrad.tape.memory.writing import (
@@ -350,17 +350,15 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         if isinstance(index, Tensor) and writes_by_cases(self, index, value):
             # Formulas show where the mask holds by what it came from: they do not hold for these entries alone.
             origin, index = index.edge(), index._value
-        index = plain_index(self, index)
-        first, rest = parted(index)
+        first, chosen, places = read_index(self, index)
         if first is not None:
-            getitem(self, first)[rest] = value
+            getitem(self, first)[chosen] = value
             return
-        chosen, places = static_index(index).parted()
         chosen.origin = origin
         if chosen.fancy:
             refuse(self, (value,), "index_put_")  # torch looks at the places later
-        if isinstance(self._value, np.ndarray) and index is not Ellipsis and overlaps(self._value):
-            part = getitem(self, index)
+        if isinstance(self._value, np.ndarray) and chosen.value is not Ellipsis and overlaps(self._value):
+            part = getitem(self, chosen.filled(places))
             if part._is_view():  # which may show every entry once
                 part[...] = value
                 return

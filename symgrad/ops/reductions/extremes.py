@@ -176,7 +176,7 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
             return named(name)((clone(input), arg(cast(input, np.uint8) if input.dtype == np.bool_ else input)))
         check_entries(name, input, dim)
         # Truth values are ordered, though argmax and argmin refuse them.
-        indices = arg(cast(input, np.uint8) if input.dtype == np.bool_ else input, dim, True)
+        indices = arg(cast(input, np.uint8) if input.dtype.kind == "b" else input, dim, True)
         values = take_along(input, indices, dim)
         if not keepdim:
             axis = (axis_of(dim, len(shape_of(input))),)

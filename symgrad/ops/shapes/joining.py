@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from numbers import Number
+from operator import index as whole
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,14 @@ def _slice_text(start: Any, length: Any) -> str:
     return f"{start}:{int(start) + int(length)}" if whole else f"{start}:{start} + {length}"
 
 
+def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
+    first = whole(start)  # numbers for NumPy, which need not remember what they are made of
+    return x[(*(slice(None),) * dim, slice(first, first + whole(length)))]
+
+
 narrow_op: Op = primitive(
     "narrow",
-    lambda x, dim, start, length: x[(*(slice(None),) * dim, slice(start, start + length))],
+    _narrow,
     (lambda g, out, like, *, dim, start, length: embed_op(g, dim=dim, start=start, size=shape_of(like)[dim]),),
     linear=True,
     infer=lambda shape, dim, start, length: (*shape[:dim], length, *shape[dim + 1 :]),

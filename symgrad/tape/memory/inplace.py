@@ -357,7 +357,9 @@ def _separate(made: Node, change: Change, value: Any, target: Any) -> int:
     for node in _younger(made, began):
         row = []
         for saved in node.saved:
-            if saved in others:
+            if saved is None:
+                pass
+            elif saved in others:
                 stale = True
             elif saved is old or (isinstance(saved, np.ndarray) and reshaped(saved, target)):
                 kept = target.copy()[()] if kept is None else kept
@@ -368,7 +370,7 @@ def _separate(made: Node, change: Change, value: Any, target: Any) -> int:
                 stale = True
             row.append(saved)
         node.saved = node.saved.__class__(row)
-        if node.args.__class__ is Labelled:
+        if node.args.__class__ is Labelled and node.args.kept:
             elsewhere = tuple(ref for ref in node.args.kept if ref() is not owner and ref() is not old)
             stale = stale or bool(others.values and len(elsewhere) < len(node.args.kept))
             node.args.kept = node.args.kept if others.values else elsewhere

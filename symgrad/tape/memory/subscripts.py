@@ -9,7 +9,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, float64, torch_name
 from symgrad.errors import AutogradError
-from symgrad.ops.indexing.getitem import Index, axes_used, byte_mask, getitem, getitem_op
+from symgrad.ops.indexing.getitem import Index, axes_used, byte_mask, getitem, getitem_op, static_index
 from symgrad.ops.indexing.places import fitted
 from symgrad.tape.formulas.sizes import Size, as_number
 from symgrad.tape.memory.inplace import overwrite
@@ -36,6 +36,17 @@ def part_of(x: Any, index: Any) -> Any:
     index = plain_index(x, index)
     first, rest = parted(index)
     return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
+
+
+def read_index(x: Any, index: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+    """What stands left of ``x[index] =``: None, the index with holes, and the operands that were there.
+
+    Or the integers that torch takes first, and the arrays that place axes in what these leave (:func:`parted`).
+    """
+    if _is_static(index) and x._value.ndim:
+        return None, Index(index), ()
+    first, rest = parted(plain_index(x, index))
+    return (None, *static_index(rest).parted()) if first is None else (first, rest, ())
 
 
 def set_number(x: Any, index: Any, value: Any) -> bool:

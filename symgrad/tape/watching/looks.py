@@ -16,6 +16,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from symgrad.notices import users_line
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.graph import FREED, Node, Source
@@ -46,10 +48,14 @@ class Look:
     def __init__(self, tensor: Any, how: str):
         self.at = next(sequence)
         self.how = how
-        self.seen = tensor._value.copy() if tensor._value.size <= NODES else None
+        value = tensor._value
+        self.seen = None if value.size > NODES else value.copy() if isinstance(value, np.ndarray) else value
         self.site = users_line()
         self.rows: list[tuple[Any, ...]] | None = None
         root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
+        if not isinstance(root, Node):  # nothing is below a leaf
+            self.many, self.rows, self.leaves = False, [], [] if root is None else [_kept(root)]
+            return
         found, leaves = _few_below(root)
         self.many = leaves is None
         self.leaves = _LOCAL.below.leaves(root) if leaves is None else list(leaves.values())
