@@ -7,13 +7,14 @@ nobody waits for any more go with the pass.
 
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
-from symgrad.autograd.graphs.saving import saved_tensors_hooks
+from symgrad.autograd.graphs.saving import packer, saved_tensors_hooks
 from symgrad.errors import ArgumentError, AutogradError, ChangedInPlace
 from symgrad.random import fork_rng, get_rng_state, set_rng_state
 from symgrad.tape.memory.versions import changes, unchanged
@@ -139,13 +140,35 @@ class _Place:
     __slots__ = ("__weakref__",)
 
 
+class _Argument:
+    """An argument as hooks around the checkpoint keep it, which need not have the tensor in memory."""
+
+    __slots__ = ("moves", "packed")
+
+    def __init__(self, hooks: saved_tensors_hooks, tensor: Any):
+        self.packed = hooks.packed(tensor)
+        self.moves = tensor.requires_grad
+
+    def unpacked(self) -> Any:
+        """What the hooks make of it: the function saves of it what it saved of the argument."""
+        made = self.packed.tensor()
+        return made if made.requires_grad == self.moves else made.detach().requires_grad_(self.moves)
+
+
+def _kept(args: Sequence[Any]) -> Sequence[Any]:
+    """What a checkpoint keeps of its arguments: those that are tensors are saved, as hooks around it want them."""
+    hooks = packer()
+    return args if hooks is None else [_Argument(hooks, x) if isinstance(x, Recorded) else x for x in args]
+
+
 class _Run:
     """One call of a function: how to run it again, and what that gave for the backward passes under way."""
 
-    def __init__(self, call: Callable[[], Any], args: Sequence[Any], again: AbstractContextManager[Any], random: Any):
+    def __init__(self, call: Callable[..., Any], args: Sequence[Any], again: AbstractContextManager[Any], random: Any):
         self.call = call
         self.again = again
         self.random = random
+        self.args = args
         self.given = [(x, x._node) for x in args if isinstance(x, Recorded)]
         self.since = next(sequence)
         self.complete = False
@@ -208,6 +231,7 @@ class _Run:
 
     def _run_again(self) -> weakref.WeakKeyDictionary[_Place, Any]:
         self._check_arguments()
+        args = [x.unpacked() if isinstance(x, _Argument) else x for x in self.args]
         values: weakref.WeakKeyDictionary[_Place, Any] = weakref.WeakKeyDictionary()
         kinds: list[dict[str, Any]] = []
 
@@ -232,7 +256,7 @@ class _Run:
                 set_rng_state(self.random)
             try:
                 with saved_tensors_hooks(pack, lambda held: held), enable_grad(), self.again:
-                    self.call()
+                    self.call(*args)
             except _Stop:
                 pass
         self._check(kinds)
@@ -304,12 +328,13 @@ def checkpoint(
     ``use_reentrant`` names one of torch's two ways; here there is one, which has the limits of neither, and only the
     arguments that go with each are torch's.  ``context_fn`` gives two context managers, for the first and the second
     run.  Random numbers are the same in both unless ``preserve_rng_state`` is False.  The second run ends when it has
-    saved what the first one saved, unless ``early_stop`` is False.
+    saved what the first one saved, unless ``early_stop`` is False.  It gets the tensors among ``args`` as the hooks of
+    ``saved_tensors_hooks`` around the checkpoint kept them.
 
     Raises torch's error in backward when a tensor among ``args`` was changed in place since, by the function itself,
-    too; and ``CheckpointError`` when the second run saves other shapes, dtypes (unless ``determinism_check``
-    is "none") or counts of values, and when ``backward`` of a custom function reads ``ctx.saved_tensors`` twice;
-    ``debug`` adds the operations of both runs to the text.
+    too, and no hooks kept it; and ``CheckpointError`` when the second run saves other shapes, dtypes (unless
+    ``determinism_check`` is "none") or counts of values, and when ``backward`` of a custom function reads
+    ``ctx.saved_tensors`` twice; ``debug`` adds the operations of both runs to the text.
 
     >>> import symgrad as sg
     >>> x = sg.tensor([0.0, 1.0], requires_grad=True)
@@ -317,7 +342,8 @@ def checkpoint(
     >>> x.grad
     tensor([1.0000, 0.8995])
     """
-    if _chosen("torch.utils.checkpoint", use_reentrant):
+    reentrant = _chosen("torch.utils.checkpoint", use_reentrant)
+    if reentrant:
         if kwargs:
             raise ArgumentError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not _no_contexts or debug is not False:
@@ -332,7 +358,8 @@ def checkpoint(
     if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    run = _Run(lambda: function(*args, **kwargs), args, again, get_rng_state() if preserve_rng_state else None)
+    given = args if reentrant and not any(getattr(x, "requires_grad", False) for x in args) else _kept(args)
+    run = _Run(functools.partial(function, **kwargs), given, again, get_rng_state() if preserve_rng_state else None)
     run.early_stop = early_stop if _SETTINGS.early_stop is None else _SETTINGS.early_stop
     run.compare = determinism_check == "default"
     run.logs = logs

@@ -120,6 +120,11 @@ def _standing(arg: Any, value: Any) -> Any:
     return made
 
 
+def packer() -> saved_tensors_hooks | None:
+    """The innermost pair of hooks of this thread, None where there is none."""
+    return _LOCAL.hooks[-1] if _LOCAL.hooks and not _LOCAL.busy else None
+
+
 class saved_tensors_hooks:  # noqa: N801  (torch's name)
     """While active, values saved for backward go through ``pack_hook`` and come back through ``unpack_hook``.
 
