@@ -139,7 +139,8 @@ def _arranged(label: Arranged, whole: Node, inputs: tuple[Any, ...]) -> tuple[An
         if step.__class__ is Node and k < len(row) and row[k] is not None:
             Labelled.on(step, name)
             row[k] = step
-    return tuple(row[k] for k in label.order if k < len(row))  # truth values and integers are no inputs of a node
+    # Truth values and integers are no inputs of a node.
+    return tuple(None if k is None else row[k] for k in label.order if k is None or k < len(row))
 
 
 def rewriting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

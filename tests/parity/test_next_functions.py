@@ -90,6 +90,21 @@ def test_the_steps_of_functions(call: str) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("bounds", ["lo", "max=lo", "lo, hi", "min=lo.detach()", "max=hi.detach()", "0.0, 2.0"])
+def test_bounds_that_are_not_given(bounds: str) -> None:
+    """The node of clamp has a place for either bound, which hooks and calls of the node see, too; it had no third."""
+    found = []
+    for t in (sg, torch):
+        x, lo, hi = (t.tensor([k, 1.0, 2.0], requires_grad=True) for k in (0.0, 0.5, 1.5))
+        node = eval(f"x.clamp({bounds})", {"x": x, "lo": lo, "hi": hi}).grad_fn
+        seen: list[Any] = [walked(node), [name for name in dir(node) if name.startswith("_saved")]]
+        node.register_hook(lambda into, out, seen=seen: seen.append([g is None or g.tolist() for g in into]))
+        answers = node(t.ones(3))
+        seen += [g is None or g.tolist() for g in (answers if isinstance(answers, tuple) else (answers,))]
+        found.append(seen)
+    assert found[0] == found[1]
+
+
 def test_inner_nodes():
     """One object while it is held; it does not run, and says so."""
     y = sg.tensor([[1.0], [2.0]], requires_grad=True)[0:1, None]

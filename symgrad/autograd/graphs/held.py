@@ -34,9 +34,18 @@ def was_given(args: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     bound = inspect.signature(function).bind(*row, **named)
     bound.apply_defaults()
     tensors = [name for name, value in bound.arguments.items() if value is ...]
-    if len(tensors) > len(args.inputs):  # of those, no gradient is asked for
+    inputs = inputs_given(args)
+    if len(tensors) > len(inputs):  # of those, no gradient is asked for
         tensors = [name for name in tensors if name not in _PLACES]
-    return bound.arguments, dict(zip(tensors, args.inputs, strict=True)) if len(tensors) == len(args.inputs) else {}
+    return bound.arguments, dict(zip(tensors, inputs, strict=True)) if len(tensors) == len(inputs) else {}
+
+
+def inputs_given(args: Any) -> tuple[Any, ...]:
+    """The inputs of the whole whose label ``args`` bears, without places of tensors that it might have been given."""
+    order = getattr(args.label, "order", ())
+    if None not in order:
+        return args.inputs  # type: ignore[no-any-return]
+    return tuple(place for k, place in zip(order, args.inputs, strict=True) if k is not None)
 
 
 def parameters(node: Node) -> dict[str, inspect.Parameter]:

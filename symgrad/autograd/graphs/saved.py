@@ -16,6 +16,7 @@ from symgrad.autograd.graphs.held import (
     held_operand,
     held_places,
     indices,
+    inputs_given,
     is_whole,
     names,
     parameters,
@@ -140,7 +141,7 @@ def saved_attribute(node: Node, name: str) -> Any:
         if node.args.given is not None and not raw:
             with suppress(KeyError):
                 return _of_whole(node, label, *was_given(node.args))
-        if not _one_step(node, node.args.inputs):
+        if not _one_step(node, inputs_given(node.args)):
             raise KeyError(name)
     if not raw and (size := _SIZES.fullmatch(label)) is not None:
         of, *what = size.groups()

@@ -50,16 +50,17 @@ class Steps(str):
 class Arranged(str):
     """The label of a result whose inputs stand in another ``order``; some of them are ``steps`` inside of the function.
 
-    A step is ``(path, name)``: where it is found below the node of the result, and what it is called.
+    A step is ``(path, name)``: where it is found below the node of the result, and what it is called.  None in the
+    order is a tensor that may be given and is not.
     """
 
     __slots__ = ("order", "steps")
 
-    order: tuple[int, ...]
+    order: tuple[int | None, ...]
     steps: dict[int, tuple[tuple[int, ...], str]]
 
     @classmethod
-    def of(cls, name: str, order: tuple[int, ...], steps: dict[int, tuple[tuple[int, ...], str]]) -> Arranged:
+    def of(cls, name: str, order: tuple[int | None, ...], steps: dict[int, tuple[tuple[int, ...], str]]) -> Arranged:
         """The name of the whole, its inputs by their numbers among the arguments, and the steps among them."""
         made = cls(name)
         made.order, made.steps = order, steps

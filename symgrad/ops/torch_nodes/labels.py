@@ -12,7 +12,7 @@ from typing import Any
 
 from symgrad.op import shape_of, title
 from symgrad.ops.linalg.subscripts import fitted
-from symgrad.ops.torch_nodes.kinds import Steps, Temporary, hiding
+from symgrad.ops.torch_nodes.kinds import Arranged, Steps, Temporary, hiding
 from symgrad.ops.torch_nodes.several import OF_SEVERAL, adaptive_avg
 
 
@@ -31,7 +31,11 @@ def _overload(name: str, position: int, keyword: str, numbers: tuple[int, int] =
 
 
 def _clamp(out: Any, input: Any, min: Any = None, max: Any = None) -> str:
-    return f"ClampBackward{int(not (_array(min) or _array(max)))}"
+    if not (_array(min) or _array(max)):
+        return "ClampBackward1"
+    given = iter((1, 2))
+    bounds = [None if bound is None else next(given) for bound in (min, max)]
+    return Arranged.of("ClampBackward0", (0, *bounds), {})
 
 
 def _div(out: Any, input: Any, other: Any, **mode: Any) -> str | None:
