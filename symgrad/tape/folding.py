@@ -183,8 +183,8 @@ def _placed(edge: Any, k: int, call: Call) -> Any:
     elif value is None:
         made._node, made._requires_grad = edge, True
     else:
-        made.more().source = edge
-        made.more().structure = edge.structure
+        extra = made.more()
+        extra.source, extra.structure, extra.name, extra.site = edge, edge.structure, edge.name, edge.site
     return made
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.ops.calls.still import recorded
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.looks import DECIDED, note_look
@@ -100,7 +101,7 @@ class Numbers(Recorded):
 
     def _decides(self) -> None:
         """A result without derivative hangs on these values; while somebody watches, reading them tells it."""
-        if not WATCH.count and (self._node is not None or self._requires_grad):
+        if not WATCH.count and recorded(self):
             note_look(self, DECIDED)
 
     def _number(self, real: str = "", how: str = "item()") -> Any:

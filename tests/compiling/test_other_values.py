@@ -116,6 +116,9 @@ PROGRAMS = [
     'F.grid_sample(x[None, None], x[None, :, :, None].expand(1, 3, 4, 2) - 1, mode="bicubic", align_corners=False)',
     'F.grid_sample(x[None, None], x[None, :, :, None].expand(1, 3, 4, 2), padding_mode="reflection", align_corners=1)',
     "np.interp(x, [0, 1, 2], [0, 1, 0], period=1.5)",
+    "F.gaussian_nll_loss(x, 2*x, x*0.3, eps=0.2)",
+    "F.embedding(sg.tensor([0, 2, 1]), x, padding_idx=1)",
+    "F.multilabel_margin_loss(x, sg.where(x > 1, 1, -1).long())",
 ]
 """Programs of x (3, 4) between 0.2 and 2."""
 
@@ -137,3 +140,74 @@ def test_recorded_programs_follow_the_values(text, order):
         values = rng.uniform(0.2, 2, (3, 4))
         wanted = derived(text, values, order).detach().numpy()
         assert np.allclose(program(values), wanted, rtol=1e-9, equal_nan=True)
+
+
+DECIDED = [
+    "sg.special.legendre_polynomial_p(x, 2*x)",
+    "sg.special.hermite_polynomial_he(x, x.round())",
+    "sg.quantile(x, x[0, :3]/2, dim=0)",
+    "sg.nanquantile(sg.where(x > 1, x, sg.nan), 0.3, 0)",
+    "sg.nanmedian(sg.where(x > 1, x, sg.nan), 0)[0]",
+]
+"""Of x (3, 4), too: at other values they are right, or refused."""
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("text", DECIDED)
+def test_what_was_decided_by_values_is_told(text, order):
+    """Degrees of polynomials, levels of quantiles and counts of nan were those of the run."""
+    rng = np.random.default_rng(0)
+    first = rng.uniform(0.2, 2, (3, 4))
+    program = sg.compile(derived(text, first, order), ["x"])
+    assert np.allclose(program(first), derived(text, first, order).detach().numpy(), rtol=1e-9, equal_nan=True)
+    refused = 0
+    for _ in range(8):
+        values = rng.uniform(0.2, 2, (3, 4))
+        try:
+            found = program(values)
+        except ValueError:
+            refused += 1
+            continue
+        assert np.allclose(found, derived(text, values, order).detach().numpy(), rtol=1e-9, equal_nan=True)
+    assert refused
+
+
+OF_LABELS = {
+    "cross entropy": lambda x, t: F.cross_entropy(x, t),
+    "likelihood": lambda x, t: F.nll_loss(x.log_softmax(1), t),
+    "one ignored": lambda x, t: F.cross_entropy(x, t, ignore_index=2),
+    "the last ignored": lambda x, t: F.cross_entropy(x, t, ignore_index=-1),
+    "weights": lambda x, t: F.cross_entropy(x, t, weight=sg.arange(1, 5, dtype=sg.float64)),
+    "margins": lambda x, t: F.multi_margin_loss(x, t),
+    "lists": lambda x, t: F.multilabel_margin_loss(x, sg.where(F.one_hot(t % 4, 4) > 0, (t % 4)[:, None], -1)),
+    "a list for each": lambda x, t: F.multilabel_margin_loss(x, t.reshape(5, 1).repeat(1, 4)),
+    "rows": lambda x, t: F.embedding(t % 4, x[:4], padding_idx=2).sum(),
+    "counts": lambda x, t: F.one_hot(t, 4).sum(0) @ x[0],
+    "places": lambda x, t: x[sg.arange(5), t].sum(),
+    "alignment": lambda x, t: F.ctc_loss(
+        x.log_softmax(1)[:, None], 1 + t[None, :2] % 3, sg.tensor([5]), sg.tensor([2])
+    ),
+}
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_programs_of_labels_are_right_at_others_or_refuse_them(name, order):
+    """Ignored labels had gradients, lists of labels and alignments were those of the run."""
+    f, rng = OF_LABELS[name], np.random.default_rng(0)
+
+    def found(values, labels):
+        x, t = sg.tensor(values, requires_grad=True, name="x"), sg.tensor(labels, name="t")
+        y = f(x, t)
+        return sg.autograd.grad(y, x, create_graph=True)[0] if order else y
+
+    program = sg.compile(found(rng.normal(size=(5, 4)), [0, 3, 2, 1, 1]), ["x", "t"])
+    ignored = [[0, -1, 2, 1, 1]] if name == "the last ignored" else [[0, -100, 2, 1, 1], [0, 1, 2, 3, 9]]
+    for labels in ([0, 3, 2, 1, 1], [0, 0, 3, 3, 1], [2, 2, 2, 1, 0], *ignored):
+        values = rng.normal(size=(5, 4))
+        try:
+            made = program(values, np.array(labels))
+        except (IndexError, ValueError):
+            assert labels != [0, 3, 2, 1, 1]
+            continue
+        assert np.allclose(made, found(values, labels).detach().numpy(), rtol=1e-9), labels

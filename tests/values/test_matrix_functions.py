@@ -78,6 +78,8 @@ def test_formulas():
     assert sg.linalg.sqrtm(A).latex() == "A^{1/2}"
     assert sg.linalg.logm(A).latex() == r"\operatorname{logm}\left(A\right)"
     (slope,) = sg.autograd.grad(sg.linalg.logm(A).trace(), A, create_graph=True)
+    assert slope.latex() == r"A^{-\top}"
+    (slope,) = sg.autograd.grad(sg.linalg.logm(A).sum(), A, create_graph=True)
     assert r"L_{\log}" in slope.latex()
     root = sg.linalg.sqrtm(A.T @ A)
     for value in (root, sg.linalg.inv(root) @ A, slope):

@@ -276,8 +276,6 @@ def one_hot(index: Any, classes: int, dtype: str) -> Any:
     """A new last axis of length ``classes`` with a 1 at the index, which counts from the end where it is negative."""
     places = np.asarray(index)
     flat = places.ravel()
-    flat = np.where(flat < 0, flat + classes, flat)
     out = np.zeros((flat.size, classes), dtype)
-    known = np.flatnonzero((flat >= 0) & (flat < classes))  # others have a row of zeros
-    out[known, flat[known]] = 1
+    out[np.arange(flat.size), flat] = 1  # raises IndexError for what is no class
     return out.reshape(*places.shape, classes)

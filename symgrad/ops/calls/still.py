@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
+from symgrad.op import lookup
 
 
 def still(x: Any) -> Any:
     """``x`` with its derivative 0: a detached tensor; arrays, numbers and formulas as they are."""
     return x.detach() if hasattr(x, "detach") else x
+
+
+def standing(x: Any) -> Any:
+    """``x`` with its derivative 0 that formulas and programs go on with: :func:`still` leaves it behind."""
+    return lookup("detach")(x) if hasattr(x, "detach") else x
 
 
 def plain_number(function: str, name: str, value: Any) -> Any:
@@ -42,8 +48,14 @@ def values_of(x: Any) -> Any:
 
 
 def recorded(x: Any) -> bool:
-    """Whether a tensor has a formula, which a result that is found by values would not follow."""
-    return getattr(x, "_node", None) is not None or bool(getattr(x, "requires_grad", False))
+    """Whether a tensor has a formula or may be an argument of programs, which what is found by values would not follow.
+
+    A constant may that has a name, or is a variable of the user's.
+    """
+    if getattr(x, "_node", None) is not None or getattr(x, "requires_grad", False):
+        return True
+    extra = getattr(x, "_extra", None)
+    return extra is not None and (extra.name is not None or extra.site is not None)
 
 
 def decided_by(x: Any) -> Any:

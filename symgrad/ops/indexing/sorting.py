@@ -15,11 +15,11 @@ from symgrad.dtypes import is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.op import Op, fixed_length, front, is_complex, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.results import Named, named
-from symgrad.ops.calls.still import values_of
+from symgrad.ops.calls.still import decided_by, recorded, values_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import real
 from symgrad.ops.elementwise.select import isnan, where
-from symgrad.ops.elementwise.smooth import ceil, floor
+from symgrad.ops.elementwise.smooth import ceil, floor, round_
 from symgrad.ops.indexing.getitem import gather_op
 from symgrad.ops.reductions.extremes import amax, amin, check_entries, shared_by_ties
 from symgrad.ops.reductions.sums import sum_op
@@ -227,13 +227,19 @@ def _middle(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
     axis = axis_of(dim, len(shape_of(input)))
     order = argsort_op(input, dim=axis, descending=False)
     missing, length = isnan(input), fixed_length(input, axis)
-    count = length - values_of(missing).sum(axis, keepdims=True)
+    count = length - _told(missing, skip_nan).sum(axis, keepdims=True)
     last = np.full_like(count, length - 1)
     rank = (np.maximum(count, 1) - 1) // 2
     if not skip_nan:
         # Without skipping, a nan is the median; the first of them in the row, which the stable order keeps.
         rank = np.where(count <= last, count, rank)
     return _at(name, input, gather_op(order, rank, dim=axis), axis, keepdim)
+
+
+def _told(missing: Any, skip_nan: bool) -> Any:
+    """Where entries are nan; that of a recorded graph holds for these alone if some are, or none counts."""
+    found = values_of(missing)
+    return decided_by(missing) if skip_nan or found.any() else found
 
 
 @front("median")
@@ -323,11 +329,11 @@ def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:
     elif interpolation == "higher":
         ranks = ceil(ranks)
     elif interpolation == "nearest":
-        ranks = np.rint(values_of(ranks))
+        ranks = round_(ranks)
     if not skip_nan:
         ranks = where(count < n, n - 1, ranks)
-    below = np.floor(values_of(ranks)).astype(np.int64)
-    above = np.ceil(values_of(ranks)).astype(np.int64)
+    look = decided_by if skip_nan or recorded(levels) or values_of(missing).any() else values_of
+    below, above = (look(cut(ranks)).astype(np.int64) for cut in (floor, ceil))
     shape = (*shape_of(x)[:-1], np.broadcast_shapes(below.shape, (1,) * len(below.shape))[-1])
     low, high = (gather_op(ordered, np.broadcast_to(k, shape), dim=last) for k in (below, above))
     if interpolation in ("lower", "higher", "nearest"):

@@ -11,7 +11,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import values_of
+from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.indexing.getitem import gather, gather_op, getitem, scatter_op
@@ -26,7 +26,7 @@ from symgrad.ops.shapes.shaping import ones_like, reshape, spread, unsqueeze, ze
 
 def _numbers(name: str, lengths: Any, batch: int) -> list[int]:
     """A length for every sample."""
-    plain = values_of(lengths).reshape(-1)
+    plain = decided_by(lengths).reshape(-1)
     if plain.size and plain.dtype.kind not in "ui":
         raise DtypeError(f"{name} must be integral, and these are of dtype {plain.dtype}")
     if len(plain) != batch:
@@ -36,7 +36,7 @@ def _numbers(name: str, lengths: Any, batch: int) -> list[int]:
 
 def _labels(targets: Any, lengths: list[int]) -> list[Any]:
     """The target of every sample, from rows or from one long vector."""
-    plain = values_of(targets)
+    plain = decided_by(targets)
     if plain.ndim == 2:
         return [plain[k, :n] for k, n in enumerate(lengths)]
     ends = np.cumsum(lengths)

@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import folded, front, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import still, values_of
+from symgrad.ops.calls.still import standing, still, values_of
 from symgrad.ops.elementwise.arithmetic import clone, div_rounded
 from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
@@ -313,7 +313,7 @@ def embedding(
     out = getitem(weight, rows)
     if (not scale_grad_by_freq and padding_idx is None) or kind_of(weight) in "bui":
         return out
-    constant = still(out)
+    constant = standing(out)
     if scale_grad_by_freq:
         index, places = static_index(rows).parted()
         once = cast(eq(rows, rows), weight.dtype)

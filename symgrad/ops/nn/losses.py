@@ -16,7 +16,7 @@ from symgrad.notices import notice
 from symgrad.op import Op, elementwise, length_of, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import still
+from symgrad.ops.calls.still import standing
 from symgrad.ops.elementwise.arithmetic import squared_error
 from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
 from symgrad.ops.elementwise.smooth import exp, log, sigmoid, softplus
@@ -344,7 +344,7 @@ def gaussian_nll_loss(
     if not everywhere(var, lambda x: ~(x < 0)):  # nan is not refused
         raise ArgumentError("var has negative entry/entries")
     # The clamp has no gradient: the slope at var stays that of the formula with the clamped value.
-    limited = var + still(where(var < eps, eps - var, 0))
+    limited = var + standing(where(var < eps, eps - var, 0))
     value = (log(limited) + (input - target) ** 2 / limited) / 2
     return reduced(value + math.log(2 * math.pi) / 2 if full else value, reduction)
 

@@ -16,8 +16,9 @@ from symgrad.dtypes import get_default_dtype, is_real_floating, promote
 from symgrad.errors import ArgumentError
 from symgrad.op import Op, broadcast_shapes, family, sampling, shape_of
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import values_of
+from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.select import where
+from symgrad.ops.elementwise.smooth import trunc
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.shapes.shaping import spread
 from symgrad.precision import digits
@@ -96,9 +97,10 @@ hermite_prob: Op = _polynomial(
 
 
 def _degrees(name: str, n: Any) -> Any:
-    """The degrees as whole numbers, cut off behind the point."""
+    """The degrees as whole numbers, cut off behind the point; what is recorded holds for these."""
     try:
-        return np.asarray(values_of(n)).astype(np.int64)
+        cut = trunc(n) if hasattr(n, "new_tensor") and is_real_floating(n.dtype) else n
+        return np.asarray(decided_by(cut)).astype(np.int64)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}(x, n): degrees are whole numbers; got {n!r:.60}.") from error
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from symgrad.errors import SymgradError
+from symgrad.errors import CompileError, ShapeError, SymgradError
 from symgrad.formula.term import SYMBOL, Term, evaluate, number, symbols
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
@@ -139,28 +139,39 @@ def conditions(reading: Reading, derivative: bool, by: Sequence[Any] = ()) -> Co
     return Conditions(found, reading.symbols)
 
 
-def looks_before(reading: Reading) -> list[Look]:
-    """What the program looked at of the leaves of a graph until the last of it was recorded."""
+def looks_before(reading: Reading, names: Collection[str] = ()) -> list[Look]:
+    """What the program looked at of the leaves of a graph until the last of it was recorded.
+
+    And of the last constants with these ``names``, such as labels of which lists were made, which no graph knows.
+    """
     since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=0))
-    mine = {id(leaf) for leaf in reading.leaves}
-    return [look for look in looks() if since <= look.at < until and mine & {id(leaf) for leaf in look.alive()}]
+    rows = [(look, look.alive()) for look in looks() if since <= look.at < until]
+    named = {name: id(leaf) for _, row in rows for leaf in row if (name := getattr(leaf, "name", None)) in names}
+    mine = {*map(id, reading.leaves), *named.values()}
+    return [look for look, row in rows if not mine.isdisjoint(map(id, row))]
 
 
-def choices_of(reading: Reading) -> Iterator[tuple[Term, Any, str]]:
+def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[Term, Any, str]]:
     """The values on which the program chose the way that a graph is, as terms, with what they were and how it looked.
 
     A number that was taken out counts where the graph has it: a loop that prints its losses chooses nothing.
     """
     numbers: set[Any] | None = None
-    for look in looks_before(reading):
+    for look in looks_before(reading, names):
         if look.how not in _CHOOSING:
             numbers = _numbers(reading.nodes) if numbers is None else numbers
             if look.seen is None or numbers.isdisjoint(look.seen.ravel().tolist()):
                 continue
         edge = look.edge(deep=True)
         if edge is not None:
-            reading.also(edge)
-            term = reading[edge]
+            try:
+                reading.also(edge)
+                term = reading[edge]
+            except ShapeError as error:
+                raise CompileError(
+                    f"what the run decided by values at {look.where} cannot be asked at other sizes ({error}). Compile "
+                    "the function in place of its result, or record it where no two sizes are equal."
+                ) from error
             seen = _once_more(term, reading) if look.seen is None else look.seen
             if seen is not None:
                 yield term, seen, look.how
