@@ -91,9 +91,10 @@ class dual_level:  # noqa: N801  (torch's name)
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """``tensor`` moving along ``tangent``, of the same shape and dtype.
+    """``tensor`` moving along ``tangent``, of the same shape; what is made of it moves in its own dtype.
 
-    Raises ``RuntimeError`` outside of a level and for another shape or dtype, ``ArgumentError`` for integers.
+    A thread without a level takes the one that another thread has open.  Raises ``RuntimeError`` outside of a level,
+    for another shape, and for a real tangent of a complex tensor or the reverse; ``ArgumentError`` for integers.
 
     >>> import symgrad as sg
     >>> import symgrad.autograd.forward_ad as fw
@@ -122,7 +123,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"supported. Tensor is of size {list(shape_of(primal))} while the given forward gradient is of size "
             f"{list(shape_of(tangent))}."
         )
-    if primal.dtype != tangent.dtype:
+    if primal.dtype.kind != tangent.dtype.kind:
         raise AutogradError(
             f"Trying to set a forward gradient of dtype {tangent.dtype} for a tensor of dtype {primal.dtype}; cast one "
             "of them with .to()."
@@ -159,12 +160,16 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 
 
 def _opened(level: int | None, name: str) -> int:
-    if _LEVEL.tag is None or level not in (None, 0):
+    """The tag of the level of this thread; of one without a level, that which other threads have open, if it is one."""
+    tag = _LEVEL.tag
+    if tag is None and len(dual.BY_HAND) == 1:
+        tag = next(iter(dual.BY_HAND))
+    if tag is None or level not in (None, 0):
         raise AutogradError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first "
             f"({name} was called{'' if level is None else f' with level {level}'})."
         )
-    return _LEVEL.tag
+    return tag
 
 
 def __getattr__(name: str) -> int:

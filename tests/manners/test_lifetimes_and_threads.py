@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 
+import numpy as np
 import pytest
 
 from tests.functions import squaring
@@ -186,6 +187,7 @@ def test_gradients_through_functions_keep_nothing_alive(t):
         gc.enable()
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 def test_duals_in_another_thread(t):
     """A tangent made in one thread is there in another, while its level is open."""
     forward, found = t.autograd.forward_ad, []
@@ -193,3 +195,39 @@ def test_duals_in_another_thread(t):
         x = forward.make_dual(t.tensor([1.0, 2.0]), t.tensor([1.0, 0.5]))
         in_threads(1, lambda _: found.append(forward.unpack_dual(x * x).tangent))
     assert found[0].tolist() == [2.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_duals_made_in_another_thread(t):
+    """A thread without a level of its own takes the open one; it was refused."""
+    forward, found = t.autograd.forward_ad, []
+
+    def moved(_):
+        x = forward.make_dual(t.tensor([1.0, 2.0]), t.tensor([1.0, 0.5]))
+        found.append(forward.unpack_dual(x * x).tangent)
+
+    with forward.dual_level():
+        in_threads(1, moved)
+    assert found[0].tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="no level exists"):
+        moved(None)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("primal", "tangent"), [("float32", "float64"), ("float64", "float32"), ("float16", "float32")]
+)
+def test_tangents_of_another_precision(t, primal, tangent):
+    """Duals may have them, in which they are given back; what is made of them is right in the dtype of the primal."""
+    forward = t.autograd.forward_ad
+    x = t.tensor([1.0, 2.0], dtype=getattr(t, primal), requires_grad=True)
+    v = t.tensor([0.5, 0.25], dtype=getattr(t, tangent), requires_grad=True)
+    with forward.dual_level():
+        dual = forward.make_dual(x, v)
+        assert forward.unpack_dual(dual).tangent.dtype == v.dtype
+        moving = forward.unpack_dual((dual**3).sin().sum()).tangent
+    expected = 3 * np.array([0.5, 1.0]) * np.cos([1.0, 8.0])
+    assert float(moving.detach()) == pytest.approx(expected.sum(), rel=3e-3)
+    by_x, by_v = t.autograd.grad(moving, (x, v))
+    assert (by_x.dtype, by_v.dtype) == (x.dtype, v.dtype)
+    np.testing.assert_allclose(by_v.numpy(), 3 * np.array([1.0, 4.0]) * np.cos([1.0, 8.0]), rtol=3e-3)
