@@ -64,7 +64,8 @@ def cutting(  # noqa: C901
         except _FAILED:
             return otherwise(args, params)  # which has the words for what is wrong
         base = out.base
-        shared = base is not None and (base is value or base is value.base)
+        # NumPy's stride tricks put an object of their own in between.
+        shared = base is not None and (base is value or base is value.base or getattr(base, "base", None) is value)
         if out.__class__ is not _ndarray or not (shared or (base is None and out is not value and out.ndim)):
             return otherwise(args, params)
         made = new(cls)

@@ -163,6 +163,8 @@ def windows(x: Any, dim: int, size: int, step: int, dilation: int) -> Any:
     count, stride = (x.shape[dim] - span) // step + 1, x.strides[dim]
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
     strides = (*x.strides[:dim], stride * step, *x.strides[dim + 1 :], stride * dilation)
+    if x.flags.c_contiguous:
+        return np.ndarray(shape, x.dtype, x, 0, strides)  # several times as fast as as_strided
     return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 

@@ -76,8 +76,13 @@ def _divisors(
     include: bool, dtype: Any,
 ) -> Any:  # fmt: skip
     """How many entries every window averages over: a number where it is the same one."""
+    rows = [tuple(map(fixed, row)) for row in zip(have, counts, sizes, steps, pads, strict=True)]
+    if all(
+        n and (include or not pad) and (n - 1) * step + window <= size + 2 * pad for size, n, window, step, pad in rows
+    ):
+        return math.prod(window for _, _, window, _, _ in rows)  # none reaches over an end
     total = np.ones((), np.int64)
-    for size, count, window, step, pad in zip(have, counts, sizes, steps, pads, strict=True):
+    for size, count, window, step, pad in rows:
         start = np.arange(count) * step - pad
         end = np.minimum(start + window, size + pad)
         inside = end - start if include else np.minimum(end, size) - np.maximum(start, 0)
