@@ -141,3 +141,21 @@ def test_products_of_vectors_and_matrices() -> None:
         return [y._version for y in seen]
 
     assert told(sg) == told(torch)
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_quantiles(name: str, interpolation: str) -> None:
+    """They are weighed and arranged in place, by as many levels as there are, whether a graph is recorded or not."""
+
+    def told(t: Any) -> Any:
+        found = []
+        for requires_grad in (False, True):
+            x = t.tensor([[1.0, 2.0, 3.0], [2.0, 3.0, 7.0]], requires_grad=requires_grad)
+            for q in (0.4, t.tensor(0.4), t.tensor([0.4]), t.tensor([0.4, 0.2])):
+                for options in ({}, {"dim": 0}, {"dim": 1, "keepdim": True}):
+                    made = getattr(t, name)(x, q, interpolation=interpolation, **options)
+                    found.append((made._version, (made * made).exp()._version))
+        return found
+
+    assert told(sg) == told(torch)

@@ -24,6 +24,7 @@ from symgrad.ops.indexing.getitem import gather_op
 from symgrad.ops.reductions.extremes import amax, amin, check_entries, shared_by_ties
 from symgrad.ops.reductions.sums import sum_op
 from symgrad.ops.shapes.shaping import axis_of, movedim, reshape, squeeze, unsqueeze
+from symgrad.ops.torch_nodes.rewrites import rewritten
 from symgrad.precision import digits
 
 _LONG = np.dtype(np.int64)
@@ -312,7 +313,8 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
         out = reshape(out, -1, *(1,) * ndim) if dim is None else unsqueeze(out, axis + 1)
     elif dim is None or not ndim:
         out = reshape(out, -1)
-    return squeeze(out, 0) if scalar else out
+    times = (1 if scalar else 3) + (interpolation in ("linear", "midpoint"))  # it arranges and weighs in place
+    return rewritten(squeeze(out, 0) if scalar else out, times)
 
 
 def _levels(x: Any, levels: Any, interpolation: str, skip_nan: bool) -> Any:

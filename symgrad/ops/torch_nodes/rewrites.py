@@ -1,7 +1,8 @@
 """How often torch's functions change their result in place before they give it away, which ``_version`` shows.
 
-Where a graph is recorded those changes go unseen, but for one: the product of a vector and a matrix loses its axis in
-place.  Of inference tensors, which know no graph, all are seen once inference mode has ended.
+Where a graph is recorded those changes go unseen, but for two: the product of a vector and a matrix loses its axis in
+place, and quantiles are weighed and arranged there.  Of inference tensors, which know no graph, all are seen once
+inference mode has ended.
 
 An entry is a number, or a function ``(out, *arguments, **options)`` that gives it, None where what the ops of the
 function did is all; arrays are NumPy's.
@@ -141,7 +142,7 @@ def _sums(equation: str) -> bool:
 OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
     **dict.fromkeys(_WHOLE_ONCE.split(), 1),
     **dict.fromkeys(("scatter", "softmax", "log_softmax", "bitwise_and", "bitwise_or", "bitwise_xor"), 0),
-    **dict.fromkeys(("diag_embed", "diagflat", "quantile", "nn.functional.pad"), 2),
+    **dict.fromkeys(("diag_embed", "diagflat", "nn.functional.pad"), 2),
     **dict.fromkeys(("max", "min"), _extreme),
     **dict.fromkeys(("argmax", "argmin"), _place),
     **dict.fromkeys(("nn.functional.mse_loss", "nn.functional.smooth_l1_loss"), _averaged),
@@ -226,8 +227,8 @@ def rewrites(entry: Any, out: Any, args: Any, options: Any) -> int | None:
     return entry if entry is None or isinstance(entry, int) else entry(out, *args, **options)
 
 
-def rewritten(made: Any) -> Any:
-    """A result that torch changed in place once more; arrays and formulas do not count."""
+def rewritten(made: Any, times: int = 1) -> Any:
+    """A result that torch changed in place so many times more; arrays and formulas do not count."""
     if hasattr(made, "more"):
-        made.more().counted += 1
+        made.more().counted += times
     return made
