@@ -15,7 +15,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, evaluate, postorder, size_letter, with_sizes
 from symgrad.op import shape_of
 from symgrad.ops.rules.constants import PI, exact
-from symgrad.ops.shapes.sizes import size_value
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.record import Recorded
@@ -67,13 +67,15 @@ class FormulaFunction:
     def _letters(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The size that every letter stands for; shapes that do not fit are an error."""
         letters: dict[str, Any] = {}
-        for s in self.symbols:
+        # Sizes such as n-1 come after those of which they are made.
+        for s in sorted(self.symbols, key=lambda s: any(map(_is_sum, s.shape))):
             got = tuple(shape_of(values[str(s.name)]))
             if not s.shape and (not got or self._entrywise or s not in self._used):
                 continue
             fits = len(got) == len(s.shape)
             for letter, n in zip(s.shape, got, strict=False):
-                known = letters.setdefault(letter, n) if isinstance(letter, str) and letter.isidentifier() else letter
+                known = _of_sum(letter, letters) if _is_sum(letter) else letter
+                known = letters.setdefault(letter, n) if isinstance(known, str) and known.isidentifier() else known
                 fits = fits and (isinstance(known, str) or isinstance(n, str) or known == n)
             if not fits:
                 sizes = ", ".join(f"{k} = {v}" for k, v in letters.items())
@@ -104,6 +106,16 @@ class FormulaFunction:
                     *(image[a] for a in t.args), **with_sizes(t.op, t.params, lambda size: _size(size, letters))
                 )
         return image[self.term]
+
+
+def _is_sum(size: Any) -> bool:
+    return isinstance(size, str) and not size.isidentifier()
+
+
+def _of_sum(size: str, letters: Mapping[str, Any]) -> Any:
+    """What a size such as n-1 is where its letters are known as numbers, else itself."""
+    known = all(isinstance(letters.get(letter), int) for letter in letters_of(size))
+    return size_value(size, dict(letters)) if known else size
 
 
 def _argument(name: str) -> str:

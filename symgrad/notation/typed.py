@@ -15,6 +15,7 @@ from symgrad.formula.sampling import letters_of, sample, value
 from symgrad.formula.term import SYMBOL, Term, describe, postorder, symbol, symbols
 from symgrad.notation.functions import FormulaFunction
 from symgrad.op import shape_of
+from symgrad.ops.shapes.sizes import is_size
 from symgrad.sources import names_in, source
 from symgrad.sources.asked import checked, too_deep
 from symgrad.sources.shapes import parse_shapes
@@ -33,12 +34,12 @@ def from_latex(
 ) -> FormulaFunction:
     r"""A differentiable function of LaTeX, as symgrad prints it or as people type it.
 
-    ``shapes`` (``"X=n,m w=m"`` or a dict) and keyword arguments state the shapes of names: tuples of letters and
-    numbers, terms, or arrays that have the shape.  The shapes that are missing are found by trying: the most general
-    ones for which the text has a meaning, capital letters being matrices and small ones vectors.  The arguments of the
-    function are the names in the order in which they are stated, then in that of the text (``lambda_`` for ``lambda``,
-    which Python has for itself).  Headers (``f(x) = …``) and definitions (``…, \quad r = Ax - b``) are read; ``\pi`` is
-    the number unless its shape is stated or it must be an array.
+    ``shapes`` (``"X=n,m w=m"`` or a dict) and keyword arguments state the shapes of names: tuples of letters, numbers
+    and sums of them (``"n-1"``), terms, or arrays that have the shape.  The shapes that are missing are found by
+    trying: the most general ones for which the text has a meaning, capital letters being matrices and small ones
+    vectors.  The arguments of the function are the names in the order in which they are stated, then in that of the
+    text (``lambda_`` for ``lambda``, which Python has for itself).  Headers (``f(x) = …``) and definitions
+    (``…, \quad r = Ax - b``) are read; ``\pi`` is the number unless its shape is stated or it must be an array.
 
     Some texts mean one thing in print here and another on paper: ``\left|X\right|`` of a matrix is absolute values, and
     the determinant.  They are refused; ``notation`` ("printed" or "typed") says what is meant.  Nothing of the text is
@@ -81,7 +82,7 @@ def _stated(name: str, given: Any) -> Term:
             f"the shape of {name} is a tuple such as ('n', 3), () for a number, or an array that has it; not {given!r}."
         )
     if isinstance(given, tuple):
-        bad = [s for s in given if not isinstance(s, int) and not (isinstance(s, str) and s.isidentifier())]
+        bad = [s for s in given if not isinstance(s, int) and not (isinstance(s, str) and is_size(s))]
         if bad:
             raise ArgumentError(f"a size is a number or a letter, not {bad[0]!r} (in the shape of {name}).")
         return symbol(name, given)

@@ -136,6 +136,27 @@ def test_functions_of_texts_go_everywhere(rng):
     np.testing.assert_allclose(sg.compile(f)(w, X), w @ t)
 
 
+@pytest.mark.parametrize("wrt", [None, "x", "D"])
+def test_sizes_that_formulas_have_are_sizes(wrt, rng):
+    """Sums such as n-1, which were refused though a formula's own symbols have them; others are told from them."""
+
+    def f(x, D, k):
+        return ((x[1:] - x[:-1]) ** 2 * D).sum() * k[2:].sum()
+
+    formula = sg.formula(f, (7,), (6,), (5,), wrt=wrt)
+    shapes = {str(s.name): s.shape for s in formula.symbols}
+    assert ("n-1",) in shapes.values()
+    read = sg.from_latex(formula.latex(), shapes)
+    given = {"x": rng.normal(size=7), "D": rng.normal(size=6), "k": rng.normal(size=5)}
+    plain = f if wrt is None else sg.func.grad(f, "xD".index(wrt))
+    expected = np.asarray(plain(*map(sg.tensor, given.values())))
+    np.testing.assert_allclose(read(**{name: given[name] for name in read.names}), expected)
+    with pytest.raises(ShapeError, match="D has shape .5,. where the expression has .'n-1',. with"):
+        sg.from_latex(r"D^{\top} x_{[1:]}", {"D": ("n-1",), "x": ("n",)})(np.ones(5), np.ones(7))
+    with pytest.raises(ArgumentError, match="not 'n--1'"):
+        sg.from_latex("x", {"x": ("n--1",)})
+
+
 @pytest.mark.parametrize(
     ("text", "shapes", "error", "words"),
     [

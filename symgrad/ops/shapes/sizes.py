@@ -95,6 +95,23 @@ def sliced(factor: str) -> tuple[str, slice] | None:
     return axis, slice(*(int(end) if end else None for end in ends.split(":")))
 
 
+_SLICED = re.compile(r"len\(range\((.+)\)\[-?\d*:-?\d*(?::-?\d+)?\]\)")
+
+
+def is_size(text: str) -> bool:
+    """Whether a text is a size as formulas have them: a letter, or a sum of products of letters and numbers.
+
+    >>> [is_size(text) for text in ("n", "n-m+1", "2*n", "len(range(n)[::2])", "n--1", "n/2", "f(n)")]
+    [True, True, True, True, False, False, False]
+    """
+    return all(_is_factor(f) for _, part in _cut(text.removeprefix("-"), "+-") for f in _factors(part))
+
+
+def _is_factor(text: str) -> bool:
+    within = _SLICED.fullmatch(text)
+    return text.isdigit() or text.isidentifier() if within is None else is_size(within[1])
+
+
 def spaced(size: str, written: Callable[[str], str] = str) -> str:
     """A size as an operand of source text, where spaces tell the operators that bind it; factors as ``written``.
 
