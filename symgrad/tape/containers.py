@@ -30,6 +30,12 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     >>> flatten({"w": 1, "b": (2, 3)})
     ([1, 2, 3], ('dict', ('w', 'b'), ('*', ('tuple', (0, 1), ('*', '*')))))
     """
+    leaves: list[Any] = []
+    return leaves, _taken_apart(tree, leaves)
+
+
+def _taken_apart(tree: Any, leaves: list[Any]) -> Structure:
+    """The structure of a tree; its leaves come behind those that were found before."""
     kind: Any
     keys: tuple[Any, ...]
     if isinstance(tree, dict):
@@ -45,21 +51,16 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         kind, keys = type(tree), tuple(field.name for field in dataclasses.fields(tree))
         children = [_setting(field, getattr(tree, field.name)) for field in dataclasses.fields(tree)]
     else:
-        return [tree], LEAF
-    leaves: list[Any] = []
+        leaves.append(tree)
+        return LEAF
     parts: list[Any] = []
     for child in children:
         if _bare(child.__class__):
             leaves.append(child)
             parts.append(LEAF)
-            continue
-        if isinstance(child, Setting):
-            parts.append(child)
-            continue
-        below, structure = flatten(child)
-        leaves += below
-        parts.append(structure)
-    return leaves, (kind, keys, tuple(parts))
+        else:
+            parts.append(child if isinstance(child, Setting) else _taken_apart(child, leaves))
+    return (kind, keys, tuple(parts))
 
 
 class NamedParts(str):

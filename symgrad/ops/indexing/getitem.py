@@ -428,9 +428,14 @@ def static_index(index: Any) -> Index:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` with NumPy's rules for basic, fancy and boolean indices."""
+    return _at(x, index, ())
+
+
+def _at(x: Any, index: Any, before: tuple[slice, ...]) -> Any:
+    """``x[index]`` behind axes that are taken whole; one tensor of places, the commonest, is read at once."""
     if _flows(index) and hasattr(index, "__array__") and getattr(index.dtype, "kind", "") == "i" and shape_of(index):
-        return getitem_op(x, index, index=Index(HOLE, data=(0,)))  # the commonest, as it comes out below
-    parted, places = static_index(index).parted()
+        return getitem_op(x, index, index=Index((*before, HOLE) if before else HOLE, data=(len(before),)))
+    parted, places = static_index((*before, index) if before else index).parted()
     return getitem_op(x, *places, index=parted)
 
 
@@ -495,18 +500,17 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
             [3.]])
     """
     check_integers("gather", index)
-    if not shape_of(input) or not shape_of(index):
-        axis_of(dim, max(len(shape_of(input)), len(shape_of(index))))
-        return reshape(gather_op(reshape(input, -1), reshape(index, -1), dim=0), shape_of(index))
-    shape = shape_of(input)
-    if len(shape_of(index)) != len(shape):
-        if not math.prod(shape_of(index)):  # torch takes nothing from anywhere
-            return getitem(reshape(input, -1), np.zeros(shape_of(index), np.int64))
+    shape, sizes = shape_of(input), shape_of(index)
+    if not shape or not sizes:
+        axis_of(dim, max(len(shape), len(sizes)))
+        return reshape(gather_op(reshape(input, -1), reshape(index, -1), dim=0), sizes)
+    if len(sizes) != len(shape):
+        if not math.prod(sizes):  # torch takes nothing from anywhere
+            return getitem(reshape(input, -1), np.zeros(sizes, np.int64))
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
-    fits.gathered(shape, shape_of(index), axis_of(dim, len(shape)))
     axis = axis_of(dim, len(shape))
+    fits.gathered(shape, sizes, axis)
     check_places(index, input, axis)
-    sizes = shape_of(index)
     if [*sizes[:axis], *sizes[axis + 1 :]] != [*shape[:axis], *shape[axis + 1 :]]:
         input = getitem(input, tuple(slice(None) if k == axis else slice(0, n) for k, n in enumerate(sizes)))
     return gather_op(input, index, dim=axis)
@@ -537,11 +541,11 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         if picks not in ((), (1,)):
             raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {picks[0]} value(s)")
         return reshape(getitem(reshape(input, 1), index), ())
-    if not shape[axis_of(dim, len(shape))] and picks != (0,) and len(shape) > 1:
-        raise ShapeError("index_select(): self indexing axis dim should be positive")
     axis = axis_of(dim, len(shape))
+    if not shape[axis] and picks != (0,) and len(shape) > 1:
+        raise ShapeError("index_select(): self indexing axis dim should be positive")
     check_places(index, input, axis, "index out of range in self: index_select(): ")
-    return getitem(input, (slice(None),) * axis + (index if picks else reshape(index, 1),))
+    return _at(input, index if picks else reshape(index, 1), (slice(None),) * axis)
 
 
 @front("masked_select", op=getitem_op)
