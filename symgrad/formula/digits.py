@@ -48,12 +48,19 @@ def evalf(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = Non
     return _numbers(in_mpmath(root, values, sizes, n), n)
 
 
-def in_mpmath(root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15) -> Any:
-    """The value of a formula in mpmath's own numbers: their exponents have no bounds, so they are not for printing."""
-    return all_in_mpmath([root], values, sizes, n)[0]
+def in_mpmath(
+    root: Term, values: dict[str, Any], sizes: dict[str, int] | None = None, n: int = 15, faint: float = 0.0
+) -> Any:
+    """The value of a formula in mpmath's own numbers: their exponents have no bounds, so they are not for printing.
+
+    Of what lies below ``faint`` the digits do not matter: terms that cancel each other would be asked for ever more.
+    """
+    return all_in_mpmath([root], values, sizes, n, faint)[0]
 
 
-def all_in_mpmath(roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None, n: int) -> list[Any]:
+def all_in_mpmath(
+    roots: Sequence[Term], values: dict[str, Any], sizes: dict[str, int] | None, n: int, faint: float = 0.0
+) -> list[Any]:
     """The same of several formulas, whose common parts are evaluated once."""
 
     def walk(digits: int, rounding: str) -> list[Any]:
@@ -70,7 +77,7 @@ def all_in_mpmath(roots: Sequence[Term], values: dict[str, Any], sizes: dict[str
             break
         # Rounded towards zero and away from it by turns: a 1 that is lost beside 10^60 would leave the same wrong 0.
         before, found = found, walk(digits, "down" if k % 2 else "up")
-        least = 0.0 if k < _ROUNDS else _FAINT
+        least = faint if k < _ROUNDS else max(faint, _FAINT)
         if not all(_agree(a, b, n + 2, least) for a, b in zip(before, found, strict=True)):
             continue
         if digits >= _DEEP or not any(_vanishes(a) for a in found):

@@ -194,7 +194,8 @@ def _is_as_near(scalar: Term, values: dict[str, Any], k: int, plain: Any, made: 
     import mpmath
 
     try:
-        exact = np.asarray(in_mpmath(scalar, {name: row[k] for name, row in values.items()}, n=30))[()]
+        faint = 1e-40 * max(abs(float(plain)), abs(float(made)))
+        exact = np.asarray(in_mpmath(scalar, {name: row[k] for name, row in values.items()}, n=30, faint=faint))[()]
         exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
         with mpmath.workdps(40):
             one, two = (abs(mpmath.mpf(float(v)) - exact) for v in (plain, made))
