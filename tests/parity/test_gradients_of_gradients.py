@@ -173,3 +173,27 @@ def test_many_passes_through_passes() -> None:
 
     assert last(sg, 20) == last(torch, 20)
     assert last(sg, 300) is not None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t, x: x.mean(),
+        lambda t, x: x.mean(-1),
+        lambda t, x: x.var(),
+        lambda t, x: t.nn.functional.mse_loss(x, x.detach() * 2),
+        lambda t, x: t.nn.functional.huber_loss(x, x.detach() * 2),
+        lambda t, x: t.nn.functional.binary_cross_entropy_with_logits(x, x.detach()),
+    ],
+    ids=["mean", "mean of rows", "var", "mse_loss", "huber_loss", "cross entropy"],
+)
+def test_means_of_nothing_move_by_nothing(f, shape):
+    """Derivatives of their gradients, which have no entries, by the cotangent are 0: they were nan."""
+    found = []
+    for t in (torch, sg):
+        x = t.zeros(shape, dtype=t.float64)
+        _, moved = t.autograd.functional.jvp(lambda x, t=t: f(t, x), x, x)
+        found.append(moved.tolist())
+    assert found[0] == found[1]

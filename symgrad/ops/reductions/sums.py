@@ -202,10 +202,17 @@ cast_op: Op = primitive(
     doc="The same values in another dtype; the engine casts the cotangent back.",
 )
 
+
+def _shares(like: Any, dim: tuple[int, ...]) -> Any:
+    """Among how many entries a mean shares its gradient: a quotient by none would be passed on by the second pass."""
+    n = size(like, dim)
+    return 1 if isinstance(n, int) and not n else n
+
+
 mean_op: Op = primitive(
     "mean",
     kernels.mean_over,
-    (lambda g, out, like, *, dim, keepdim: owned(spread(g / size(like, dim), like, dim, keepdim)),),
+    (lambda g, out, like, *, dim, keepdim: owned(spread(g / _shares(like, dim), like, dim, keepdim)),),
     linear=True,
     infer=reduced_shape,
     node=overload("Mean"),
