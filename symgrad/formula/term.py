@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import dtypes
-from symgrad.errors import ArgumentError, FormulaError
+from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.op import Op, carrier_of, lookup, register, register_carrier, shape_of
 from symgrad.op.operators import Operand, bind_operators
 from symgrad.ops.rules.constants import Constant, NamedFloat
@@ -445,7 +445,14 @@ def images(
                 )
     with np.errstate(all="ignore"):
         for t in terms:
-            image[t] = _value(t, [image[a] for a in t.args], values, letters)
+            args = [image[a] for a in t.args]
+            try:
+                image[t] = _value(t, args, values, letters)
+            except ValueError as error:
+                if isinstance(error, (SymgradError, np.linalg.LinAlgError)):
+                    raise
+                shapes = " and ".join(str(tuple(shape_of(a))) for a in args)
+                raise FormulaError(f"{describe(t)} does not fit operands of shape {shapes}: {error}.") from None
     return image
 
 

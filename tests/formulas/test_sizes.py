@@ -363,3 +363,15 @@ def test_numbers_that_are_as_large_as_an_axis_are_no_sizes(f, shape):
     wanted = f(sg.tensor(value)) if shape != (3, 3) else sg.tensor(value + np.eye(6))
     assert found.shape == tuple(wanted.shape)
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("wrt", [None, "x"])
+def test_widths_that_do_not_fit_are_told_by_the_formula(wrt):
+    """NumPy's own ValueError came out of the step in which it failed."""
+    made = sg.formula(lambda x: (x.reshape(-1, 2, 2) ** 3).sum(), (3, 4), wrt=wrt)
+    with pytest.raises(FormulaError, match=r"reshape.* does not fit .*\(3, 5\)|where the formula holds for"):
+        made.evaluate(x=np.ones((3, 5)))
+    read = sg.from_latex(made.latex(), {"x": ("n", "m")})
+    np.testing.assert_allclose(read(np.ones((3, 4))), made.evaluate(x=np.ones((3, 4))))
+    with pytest.raises(FormulaError, match=r"reshape.* does not fit .*\(3, 5\)"):
+        read(np.ones((3, 5)))
