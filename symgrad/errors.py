@@ -19,6 +19,10 @@ class CopiesForgotten(AutogradError, AssertionError):
     """Backward needs copies of saved values that were forgotten."""
 
 
+class ScalingError(AutogradError, AssertionError):
+    """The steps of a loop that scales its loss came in another order (torch raises one or the other)."""
+
+
 class ChangedInPlace(AutogradError):
     """A value that a derivative needs was changed in place after it was saved."""
 
