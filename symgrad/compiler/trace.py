@@ -469,7 +469,8 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made = Trace("program")
     made.recorded = True
     made.sizes = {letter: n for n, letter in reading.letters.items()}
-    chosen = list(choices_of(reading, names or ()))
+    own = {str(reading.terms[id(leaf)].name) for leaf in reading.leaves}
+    chosen = list(choices_of(reading, {*(names or ())} - own))
     leaves = {str(reading.terms[id(leaf)].name): leaf for leaf in reading.leaves}
     if names is None:
         names = [name for name, leaf in leaves.items() if _is_variable(leaf)]

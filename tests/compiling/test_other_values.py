@@ -211,3 +211,14 @@ def test_programs_of_labels_are_right_at_others_or_refuse_them(name, order):
             assert labels != [0, 3, 2, 1, 1]
             continue
         assert np.allclose(made, found(values, labels).detach().numpy(), rtol=1e-9), labels
+
+
+def test_what_another_graph_decided_by_a_variable_of_the_same_name_does_not_count():
+    """Looks at a variable x that is still alive were conditions of every later graph with an x."""
+    old = sg.tensor(np.eye(3), requires_grad=True, name="x")
+    kept = sg.nanmedian(old, 0)[0] + sg.linalg.matrix_rank(old)
+    x = sg.tensor(np.ones((3, 4)), requires_grad=True, name="x")
+    program = sg.compile((x**2).sum(), ["x"])
+    assert not program.source.count("Holds")
+    assert program(np.full((5, 2), 2.0)) == 40.0
+    assert kept.shape == (3,)
