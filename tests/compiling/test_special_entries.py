@@ -1,6 +1,8 @@
 """Programs at kinks, at infinity and at nan: the same values, slopes and second slopes as eager calls have there."""
 
 import runpy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -219,3 +221,18 @@ def test_singular_vectors_of_what_is_not_finite_are_an_error(value):
                 call(given)
     twice = sg.func.hessian(sg.linalg.det)
     assert np.isnan(twice(sg.tensor(holes)).numpy()).any()
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered")
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_no_cotangent_meets_no_logarithm(name, tmp_path):
+    """0 times the logarithm at its pole is 0 in programs as in the gradient that runs; it was nan in both."""
+    x, y = np.array([2.0, 0.0, 1.0]), np.array([0.0, 0.0, 3.0]) - (name == "xlog1py")
+    weights = np.array([0.0, 1.0, 1.0])
+    slope = sg.func.grad(lambda x, y: (getattr(sg.special, name)(x, y) * weights).sum())
+    program = sg.compile(slope, x, y)
+    np.testing.assert_array_equal(program(x, y), slope(sg.tensor(x), sg.tensor(y)).numpy())
+    assert program(x, y).tolist() == [0, 0, np.log(3)]
+    for target in ("jax", "torch"):
+        program.save(tmp_path / f"{target}_{name}.py", target=target)
+        subprocess.run([sys.executable, tmp_path / f"{target}_{name}.py", "--selftest"], check=True)

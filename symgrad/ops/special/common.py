@@ -67,7 +67,7 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
         0,
         by_y,
         public=(),
-        spelled=True,
+        expanded=True,
         domain="positive",
         define=lambda g, x, y: g * factor(x, y),
         overflows=True,

@@ -31,6 +31,12 @@ KERNELS = {
     return np.where(y == 0, 0, x / np.where(y == 0, 1, y))""",
     "masked": """def masked(x, keep):
     return np.where(keep != 0, x * keep, 0)""",
+    "xlogy_slope": """def xlogy_slope(g, x, y):
+    past = (x == 0) & (y <= 0)
+    return np.where(past, 0, xlogy(g, np.where(past, 1, y)))""",
+    "xlog1py_slope": """def xlog1py_slope(g, x, y):
+    past = (x == 0) & (y <= -1)
+    return np.where(past, 0, xlog1py(g, np.where(past, 0, y)))""",
     "lerp": """def lerp(x, y, weight):
     near = np.abs(weight) < 0.5
     return np.where(near, x, y) + (y - x) * np.where(near, weight, weight - 1)""",
