@@ -39,8 +39,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def fresh_state() -> Iterator[None]:
-    """Reset what a test may have set globally."""
+    """Reset what a test may have set globally.
+
+    What the tests before asked of sizes belongs to a graph between them and the next one.
+    """
     sg.manual_seed(0)
+    _ = sg.ones((), requires_grad=True) + 1
     yield
     dtypes.set_default_dtype(np.float32)
 
