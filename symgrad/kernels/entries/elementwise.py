@@ -473,28 +473,34 @@ def complex_of_parts(x: Any) -> Any:
     return x.view(np.complex64 if x.dtype.itemsize == 4 else np.complex128)[..., 0]
 
 
+def as_floats_of(value: Any, *operands: Any) -> Any:
+    """A value in the dtype of its operands, which NumPy would widen; that of whole numbers is one of floats."""
+    dtype = np.result_type(*operands)
+    return (value.astype(dtype, copy=False) if dtype.kind in "fc" else value)[()]
+
+
 def xlogy(x: Any, y: Any) -> Any:
     """x log y, and 0 where x is 0 and y is a number."""
     zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log(np.where(zero, 1, y))).astype(np.result_type(x, y), copy=False)[()]
+    return as_floats_of(np.where(zero, 0, x * np.log(np.where(zero, 1, y))), x, y)
 
 
 def xlog1py(x: Any, y: Any) -> Any:
     """x log(1 + y), and 0 where x is 0 and y is a number."""
     zero = np.equal(x, 0) & ~np.isnan(y)
-    return np.where(zero, 0, x * np.log1p(np.where(zero, x, y))).astype(np.result_type(x, y), copy=False)[()]
+    return as_floats_of(np.where(zero, 0, x * np.log1p(np.where(zero, x, y))), x, y)
 
 
 def xlogy_slope(g: Any, x: Any, y: Any) -> Any:
     """g log y, and 0 where g is, or where x is 0 and y not positive."""
     past = np.equal(x, 0) & np.less_equal(y, 0)
-    return np.where(past, 0, xlogy(g, np.where(past, 1, y))).astype(np.result_type(g, x, y), copy=False)[()]
+    return as_floats_of(np.where(past, 0, xlogy(g, np.where(past, 1, y))), g, x, y)
 
 
 def xlog1py_slope(g: Any, x: Any, y: Any) -> Any:
     """g log(1 + y), and 0 where g is, or where x is 0 and y not above -1."""
     past = np.equal(x, 0) & np.less_equal(y, -1)
-    return np.where(past, 0, xlog1py(g, np.where(past, 0, y))).astype(np.result_type(g, x, y), copy=False)[()]
+    return as_floats_of(np.where(past, 0, xlog1py(g, np.where(past, 0, y))), g, x, y)
 
 
 def entr(x: Any) -> Any:
