@@ -64,7 +64,7 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
         f"{op.name}_slope",
         kernel,
         lambda out, g, x, y: factor(x, y),
-        0,
+        None,  # of x it is read only whether it is 0: a gradient of x alone requires no grad
         by_y,
         public=(),
         expanded=True,
@@ -75,7 +75,7 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
         doc=f"A cotangent times the slope of {op.name} by its factor.",
         **fields,
     )
-    made.vjps = made.jvps = (lambda c, out, g, x, y: made(c, x, y), made.vjps[1], by_y)
+    made.vjps = made.jvps = (lambda c, out, g, x, y: made(c, x, y), None, by_y)
     return made
 
 
