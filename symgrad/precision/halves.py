@@ -203,7 +203,7 @@ xlogy, xlog1py = _times_log("xlogy"), _times_log("xlog1py")
 def _times_log_or_zero(product: Callable[[Any, Any], Any], pole: int) -> Callable[[Any, Any, Any], Any]:
     def run(g: Any, x: Any, y: Any) -> Any:
         past = np.equal(x, 0) & np.less_equal(y, pole)
-        return np.where(past, 0, product(g, np.where(past, 1, y)))[()]
+        return np.where(past, g.dtype.type(0), product(g, np.where(past, g.dtype.type(1), y)))[()]
 
     return run
 
