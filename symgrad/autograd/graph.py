@@ -29,7 +29,7 @@ from symgrad.tape.backward.siblings import output_number, siblings_of, whole_of
 from symgrad.tape.graph import Labelled, Slices
 from symgrad.tape.memory.views import count_change, out_of_reach
 from symgrad.tape.modes import is_grad_enabled
-from symgrad.tape.naming import full_name, node_name, tensor_like, turned_round
+from symgrad.tape.naming import full_name, node_name, spaced, tensor_like, turned_round
 from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -200,7 +200,7 @@ class InnerFn:
 
     def name(self) -> str:
         """torch's name of the node."""
-        return str(self.step.name)
+        return spaced(str(self.step.name))
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -217,7 +217,7 @@ class InnerFn:
     register_prehook = register_hook
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
 
 
 @Node.register

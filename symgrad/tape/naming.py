@@ -48,7 +48,15 @@ def node_name(node: Node, resolved: bool = False) -> str:
 
 def full_name(node: Node) -> str:
     """The name as ``grad_fn.name()`` gives it."""
-    name = node_name(node)
+    return spaced(node_name(node))
+
+
+def spaced(name: str) -> str:
+    """A node's name with the namespace that torch gives it, if any.
+
+    >>> spaced("CopySlices"), spaced("MulBackward0")
+    ('torch::autograd::CopySlices', 'MulBackward0')
+    """
     return f"torch::autograd::{name}" if name in _SPACED else name
 
 

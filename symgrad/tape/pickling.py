@@ -29,7 +29,7 @@ from symgrad.tape.formulas.origin import OWN, Origin, origin_of
 from symgrad.tape.formulas.sizes import Measure, Size
 from symgrad.tape.graph import FREED, Labelled, Node, NodeExtra, Source
 from symgrad.tape.memory.versions import storage
-from symgrad.tape.memory.views import view_of
+from symgrad.tape.memory.views import by_the_mode, inferred, view_of
 from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.record import Recorded
@@ -161,7 +161,8 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
     whole = _shown(value)
     if whole is not None and (whole.nbytes == value.nbytes or view_of(item) is not None):
         value = (whole, _start(value, whole), value.shape, value.strides, value.dtype)
-    row = ("tensor", type(item), value, ref(item._node), item._requires_grad, _tensor_extra(item, ref))
+    requires = item._requires_grad or (item._extra is not None and item._extra.claims)
+    row = ("tensor", type(item), value, ref(item._node), requires, _tensor_extra(item, ref))
     own = getattr(item, "__dict__", None)  # what the user put on the tensor
     return (*row, own) if own else row
 
@@ -392,16 +393,19 @@ def _gone() -> None:
 
 
 def _fill_tensor(tensor: Any, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
-    _, _, value, node, tensor._requires_grad, extra, *own = state
+    _, _, value, node, requires, extra, *own = state
     for attributes in own:
         vars(tensor).update(attributes)
     value = _part(*value) if value.__class__ is tuple else value
     tensor._value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     tensor._node = deref(node)
-    tensor._extra = None
+    tensor._requires_grad, tensor._extra = requires, None
+    more = tensor.more()
+    more.counted = 1  # torch sets the memory of the copy, which counts as a change
+    if tensor._node is None and inferred(by_the_mode(tensor)):
+        more.claims, tensor._requires_grad = requires, False
     if extra is None:
         return
-    more = tensor.more()
     more.name = extra["name"] or extra["assigned"]
     more.recipe, more.sized = extra["recipe"], extra["sized"]
     more.structure, more.retains = extra["structure"], extra["retains"]
@@ -462,8 +466,6 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
     for item, made in zip(objects, bundle.objects, strict=True):
         memo[id(item)] = made
         keep.append(item)
-        if isinstance(made, Recorded):
-            made.more().counted = 1  # torch sets the memory of the copy, which counts as a change
     return memo[id(tensor)]
 
 

@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, AutogradError, SymgradWarning
 from symgrad.notices import notice
 from symgrad.tape.graph import Labelled
 from symgrad.tape.memory.inplace import refuse
-from symgrad.tape.memory.views import count_change, take_place
+from symgrad.tape.memory.views import by_the_mode, count_change, take_place
 from symgrad.tape.modes import MODE, no_grad
 from symgrad.tape.overriding import disabled
 from symgrad.tape.record import Recorded, plain
@@ -110,7 +110,7 @@ class Sharing(Recorded):
     def __copy__(self) -> Any:
         """``copy.copy``: a leaf in the same memory, without ``.grad`` and hooks."""
         tensor: Any = self
-        made = self._make_subclass(type(self), tensor, tensor._requires_grad)
+        made = self._make_subclass(type(self), tensor, tensor.requires_grad)
         made.more().name = None if tensor._extra is None else tensor._extra.name
         getattr(made, "__dict__", {}).update(getattr(self, "__dict__", {}))
         return made
@@ -130,6 +130,7 @@ class Sharing(Recorded):
         with disabled():
             made._value, made._node = data.detach()._array(), None
         made._requires_grad, made._extra = False, None
+        by_the_mode(made)
         return with_gradient(made)._require() if require_grad else made
 
 

@@ -121,6 +121,7 @@ def test_pickle(t):
             assert again.requires_grad is flag
             assert again.dtype == t.float64
             assert again.is_leaf
+            assert again._version == 1
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -185,3 +185,20 @@ def test_reductions_lie_row_by_row(t, name):
     x = t.ones(3, 4).T
     for dim, strides in ((0, (3, 1)), (1, (1, 1))):
         assert getattr(x, name)(dim, keepdim=True).stride() == strides
+
+
+def test_names_of_changes_inside_gradients(t):
+    """Nodes of torch's own C++ code bear their namespace in the graph of a gradient, too."""
+    x = t.tensor([1.0, 2.0, -1.0], requires_grad=True)
+    v = x * 2
+    v[:2].copy_(v[:2].detach())
+    (g,) = t.autograd.grad((v * v * v).sum(), x, create_graph=True)
+    names, below = set(), [g.grad_fn]
+    while below:
+        node = below.pop()
+        if node is not None and "AccumulateGrad" not in node.name():
+            names.add((type(node).__name__, node.name()))
+            below += [place for place, _ in node.next_functions]
+    assert ("CopySlices", "torch::autograd::CopySlices") in names
+    assert ("CopyBackwards", "torch::autograd::CopyBackwards") in names
+    assert not {name for _, name in names} & {"CopySlices", "CopyBackwards"}

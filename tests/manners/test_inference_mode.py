@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -358,3 +361,34 @@ def test_integers_never_require_grad(t):
             x.requires_grad_()
     with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         x.requires_grad_()
+
+
+COPIES = {
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_of_inference_tensors(t, how):
+    """They are what the mode of their making says: inside inference tensors, outside leaves that may require grad."""
+    with t.inference_mode():
+        w = t.tensor([2.0, 1.0], requires_grad=True)
+        inside = COPIES[how](w)
+        assert (inside.requires_grad, inside.is_inference(), inside.is_leaf) == (True, True, True)
+        assert COPIES[how](w.detach()).is_inference()
+        assert not COPIES[how](w.detach()).requires_grad
+    outside = COPIES[how](w)
+    assert (outside.requires_grad, outside.is_inference(), outside.is_leaf) == (True, False, True)
+    (outside * outside).sum().backward()
+    assert outside.grad.tolist() == [4.0, 2.0]
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_in_inference_mode(t, how):
+    """Of an ordinary leaf the copy is an inference tensor there, which still says that it requires grad."""
+    x = t.tensor([2.0, 1.0], requires_grad=True)
+    with t.inference_mode():
+        made = COPIES[how](x)
+    assert (made.requires_grad, made.is_inference()) == (True, True)

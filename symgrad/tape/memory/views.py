@@ -230,6 +230,13 @@ def inferred(tensor: Any) -> bool:
     return getattr(tensor, "_extra", None) is not None and tensor._extra.inference
 
 
+def by_the_mode(made: Any) -> Any:
+    """A new tensor without history as what the mode makes of it: in inference mode an inference tensor."""
+    if MODE.local.inference:
+        made.more().inference = True
+    return made
+
+
 def turned(tensor: Any) -> tuple[bool, bool]:
     """Whether a view is the conjugate, or the negative, of the memory that it shows."""
     conjugate = negative = False
