@@ -71,6 +71,12 @@ _OURS: dict[str, bool] = {}
 
 def users_line() -> tuple[Any, int] | None:
     """Code object and line number of the innermost of them; None where a thread runs nothing but this library."""
+    frame = users_frame()
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def users_frame() -> Any:
+    """The innermost of them; None where a thread runs nothing but this library."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -80,7 +86,7 @@ def users_line() -> tuple[Any, int] | None:
         if not ours:
             break
         frame = frame.f_back
-    return None if frame is None else (frame.f_code, frame.f_lineno)
+    return frame
 
 
 def line_text(line: Line | None) -> str:

@@ -296,7 +296,35 @@ def halvings(A):
     return A.sum()
 
 
+def over_its_spread(A):
+    low, high = min(A.flatten().tolist()), A.max().item()
+    return (A / (high - low)).sum()
+
+
+def gathered(A):
+    sizes = []
+    for row in A:
+        sizes.append(row.abs().sum().item())
+    return A.sum() * sum(sizes)
+
+
+def asked_of_a_number(A):
+    total = float(A.sum())
+    return A.sum() if total > 0 else A.prod()
+
+
+def with_offsets(A):
+    table = {"offset": A.mean().item()}
+    return ((A + sg.full(A.shape, 2 * table["offset"], dtype=sg.float64)) ** 2).sum()
+
+
 CHOOSING = {
+    "computed": lambda A: (A / (A.max().item() + 1)).sum(),
+    "function of a number": lambda A: A.sum() * math.exp(-A.sum().item()),
+    "computed of several": over_its_spread,
+    "sum of many": gathered,
+    "asked": asked_of_a_number,
+    "put into a constant": with_offsets,
     "branch": lambda A: A.sum() if A.sum() > 0 else A.prod(),
     "while": halvings,
     "number": lambda A: (A / A.max().item()).sum(),
@@ -371,6 +399,11 @@ def test_numbers_that_are_only_looked_at_do_not_choose():
     x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
     loss = (x**2).sum()
     assert f"{loss.item():.1f}" == "5.0"
+    losses, total = [], 0.0
+    losses.append(loss.item())
+    total += loss.item() * 2
+    assert total / 2 == losses[0]
+    print(f"{total / 2:.2f}", str(float(loss.detach())))
     program = sg.compile(loss.sqrt(), name="f")
     assert program(np.array([3.0, 4.0])) == 5
 

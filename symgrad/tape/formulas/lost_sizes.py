@@ -106,11 +106,11 @@ def lost(
         file = read.code.co_filename
         if set(read.shape).isdisjoint(sizes) or file not in files or not is_of_user(file):
             continue
-        text = _parsed("".join(linecache.getlines(file)))
+        text = parsed("".join(linecache.getlines(file)))
         if text is None:
             continue
         mine = read.is_of_module or read in reads
-        for axis, made, kept in text.losses(_end_of(read.code, read.at)):
+        for axis, made, kept in text.losses(end_of(read.code, read.at)):
             taken = read.shape if axis is None else read.shape[axis : axis + 1 or None]
             if not (mine or kept):
                 continue
@@ -120,16 +120,22 @@ def lost(
     return {int(n) for n in found.intersection(sizes)}  # and none of the sizes themselves
 
 
-def _end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
+def end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
     """Where the expression of an instruction ends in its file: line and column."""
-    _, line, _, column = next(islice(code.co_positions(), at // 2, None), (None,) * 4)
+    _, line, _, column = position_of(code, at)
     return line, column
 
 
+def position_of(code: CodeType, at: int) -> tuple[int | None, ...]:
+    """The first and last line of an instruction, and its first and last column, as far as the code tells."""
+    return next(islice(code.co_positions(), at // 2, None), (None,) * 4)
+
+
 @functools.lru_cache(maxsize=16)
-def _parsed(source: str) -> _Text | None:
+def parsed(source: str) -> Text | None:
+    """The text of a file; None for what is no Python."""
     try:
-        return _Text(ast.parse(source)) if source else None
+        return Text(ast.parse(source)) if source else None
     except (SyntaxError, ValueError, RecursionError):
         return None
 
@@ -156,7 +162,7 @@ class Loss(NamedTuple):
     kept: bool
 
 
-class _Text:
+class Text:
     """The text of a file: what its names are given, and who calls its functions."""
 
     def __init__(self, tree: ast.Module):
@@ -182,7 +188,7 @@ class _Text:
 
     def _note(self, node: ast.AST) -> None:
         match node:
-            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute()):
+            case ast.Attribute(attr="shape") | ast.Call():
                 self.ends[node.end_lineno, node.end_col_offset].append(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._note_arguments(node)
@@ -347,6 +353,9 @@ class _Text:
             yield from (place._replace(node=node, kept=True) for node in same)
 
     def _read_in(self, place: Place, scope: ast.AST, name: str) -> Iterator[Place]:
+        yield from (place._replace(node=node) for node in self.readings(scope, name))
+
+    def readings(self, scope: ast.AST, name: str) -> Iterator[ast.Name]:
         """The places where a name is read in a scope, or in those inside of it."""
         for node in self.read[name]:
             if not isinstance(node, ast.Name):
@@ -355,7 +364,7 @@ class _Text:
             while around is not scope and around in self.above and (around, name) not in self.given:
                 around = self.scope(around)
             if around is scope:
-                yield place._replace(node=node)
+                yield node
 
     def _computed(self, place: Place, made: ast.BinOp) -> Iterator[Place | Loss]:
         left, right = made.left, made.right
@@ -363,7 +372,7 @@ class _Text:
             yield Loss(place.axis, None, place.kept)
         elif right is place.node and self._is_float(left):
             yield Loss(place.axis, made, place.kept)
-        elif self._is_number(left if right is place.node else right):
+        elif self.is_number(left if right is place.node else right):
             yield place._replace(node=made)
 
     def _passed(self, place: Place, call: ast.Call, at: int | str | None) -> Iterator[Place | Loss]:
@@ -403,7 +412,7 @@ class _Text:
             return number in sizes
         left = made.left
         if isinstance(left, ast.Name):
-            left = next((value for value in self._values(left, left.id) if value is not None), left)
+            left = next((value for value in self.values(left, left.id) if value is not None), left)
         if not isinstance(number, float) or not isinstance(left, ast.Constant) or not isinstance(left.value, float):
             return False
         near = [n + k for n in sizes for k in (-1, 0, 1) if n + k > 0]  # n - 1 and the like
@@ -421,26 +430,26 @@ class _Text:
                 return self._is_float(operand, met)
             case ast.BinOp(left=left, right=right):
                 row = (left, right)
-                return any(self._is_float(x, met) for x in row) and all(self._is_number(x, met) for x in row)
+                return any(self._is_float(x, met) for x in row) and all(self.is_number(x, met) for x in row)
             case ast.Attribute(value=ast.Name(id=room), attr=name):
                 return room in _OF_FLOATS and name in {"pi", "e", "tau", "inf", "euler_gamma"}
             case ast.Call(func=ast.Attribute(value=ast.Name(id=room)), args=row):
-                return room in _OF_FLOATS and all(self._is_number(x, met) for x in row)
+                return room in _OF_FLOATS and all(self.is_number(x, met) for x in row)
             case ast.Call(func=ast.Name(id=name), args=row):
-                return name == "float" or (name in self.imported and all(self._is_number(x, met) for x in row))
+                return name == "float" or (name in self.imported and all(self.is_number(x, met) for x in row))
             case ast.Name(id=name) if name not in met:
-                return any(self._is_float(value, met | {name}) for value in self._values(node, name))
+                return any(self._is_float(value, met | {name}) for value in self.values(node, name))
         return False
 
-    def _is_number(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
+    def is_number(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
         """Whether an expression is certainly a number, or a size."""
         match node:
             case ast.Constant(value=value):
                 return isinstance(value, (int, float))
             case ast.UnaryOp(operand=operand):
-                return self._is_number(operand, met)
+                return self.is_number(operand, met)
             case ast.BinOp(left=left, right=right):
-                return self._is_number(left, met) and self._is_number(right, met)
+                return self.is_number(left, met) and self.is_number(right, met)
             case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
                 return not isinstance(index, ast.Slice)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
@@ -448,10 +457,10 @@ class _Text:
             case ast.Call(func=ast.Name(id="len" | "int")):
                 return True
             case ast.Name(id=name) if name not in met:
-                return any(self._is_number(value, met | {name}) for value in self._values(node, name))
+                return any(self.is_number(value, met | {name}) for value in self.values(node, name))
         return self._is_float(node, met)
 
-    def _values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
+    def values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
         """What a name is given in the innermost scope around an expression that gives it something.
 
         An argument is given what the calls in the file give it, too.

@@ -19,6 +19,7 @@ from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import value_of
 from symgrad.tape.watching.looks import DECIDED, Look, looks
+from symgrad.tape.watching.taken import is_used
 
 _WORDS = {
     "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",
@@ -154,13 +155,15 @@ def looks_before(reading: Reading, names: Collection[str] = ()) -> list[Look]:
 def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[Term, Any, str]]:
     """The values on which the program chose the way that a graph is, as terms, with what they were and how it looked.
 
-    A number that was taken out counts where the graph has it: a loop that prints its losses chooses nothing.
+    A number that was taken out counts where the graph has it, or the text of the program computes with it: a loop that
+    prints its losses chooses nothing.
     """
     numbers: set[Any] | None = None
     for look in looks_before(reading, names):
         if look.how not in _CHOOSING:
             numbers = _numbers(reading.nodes) if numbers is None else numbers
-            if look.seen is None or numbers.isdisjoint(look.seen.ravel().tolist()):
+            stands = look.seen is not None and not numbers.isdisjoint(look.seen.ravel().tolist())
+            if not stands and (look.site is None or not is_used(*look.site)):
                 continue
         edge = look.edge(deep=True)
         if edge is not None:

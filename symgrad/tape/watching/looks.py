@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.notices import users_line
+from symgrad.notices import users_frame
 from symgrad.ops.indexing.getitem import Index
+from symgrad.tape.formulas.lost_sizes import position_of
 from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since
@@ -50,7 +51,8 @@ class Look:
         self.how = how
         value = tensor._value
         self.seen = None if value.size > NODES else value.copy() if isinstance(value, np.ndarray) else value
-        self.site = users_line()
+        frame = users_frame()
+        self.site = None if frame is None else (frame.f_code, frame.f_lasti)
         self.rows: list[tuple[Any, ...]] | None = None
         root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
         if not isinstance(root, Node):  # nothing is below a leaf
@@ -76,8 +78,7 @@ class Look:
         """The user's line, as file:number."""
         if self.site is None:
             return "the program"
-        code, line = self.site
-        return f"{Path(code.co_filename).name}:{line}"
+        return f"{Path(self.site[0].co_filename).name}:{position_of(*self.site)[0]}"
 
     def alive(self) -> list[Any]:
         """The leaves that still have the values of that time."""

@@ -1,0 +1,175 @@
+"""Numbers that are taken out of tensors, ``x.max().item()``, and what the text of the program does with them.
+
+No graph knows what Python computes of them, ``2 * c``, nor what it asks, ``if c > 1``.  So where a graph is compiled,
+the text is read from the place on where a number was taken: what is printed, or kept in a list that nobody reads,
+chooses nothing; what is computed with tensors or asked of does.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from types import CodeType
+
+from symgrad.tape.formulas.lost_sizes import Text, end_of, parsed
+
+_SHOWING = {"print", "str", "repr", "format", "len", "type", "isinstance", "id"}
+"""Functions that make text of a number, or ask nothing of its value."""
+
+_GIVING = {
+    "float", "complex", "round", "abs", "min", "max", "sum", "sorted", "reversed", "list", "tuple", "set", "dict",
+    "zip", "enumerate", "map", "filter", "iter", "next", "pow", "divmod",
+}  # fmt: skip
+"""Functions of which the result is a number again, or a container of such."""
+
+_ROOMS = {"math", "cmath", "np", "numpy", "statistics"}
+"""Modules whose functions make numbers of numbers."""
+
+_HOLDING = {"list", "dict", "set", "deque", "defaultdict"}
+"""What makes an empty container."""
+
+
+def is_used(code: CodeType, at: int) -> bool:
+    """Whether the program computes with the number that an instruction takes, or asks of it, as far as its file tells.
+
+    >>> is_used(compile("loss.item()", "a file that is not there", "eval"), 0)
+    False
+    """
+    text = parsed("".join(linecache.getlines(code.co_filename)))
+    return text is not None and any(
+        _reaches_a_use(text, node) for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)
+    )
+
+
+def _reaches_a_use(text: Text, node: ast.expr) -> bool:
+    rest: list[ast.AST | None] = [node]
+    seen: set[ast.AST] = set()
+    while rest:
+        node_or_use = rest.pop()
+        if node_or_use is None:
+            return True
+        if node_or_use not in seen:
+            seen.add(node_or_use)
+            rest += _onward(text, node_or_use)
+    return False
+
+
+def _onward(text: Text, node: ast.AST) -> Iterator[ast.AST | None]:
+    """The expressions that a number goes to from the one that it stands in; None where it is used."""
+    above: ast.AST | None = text.above.get(node)
+    match above:
+        case ast.stmt() | ast.comprehension() | ast.NamedExpr():
+            yield from _in_statement(text, above, node)
+        case ast.BinOp(left=left, right=right):
+            other = left if right is node else right
+            if not (isinstance(left, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(left, "value", ""), str)):
+                yield above if _is_number(text, other) else None
+        case ast.Subscript(slice=index) if index is node:
+            yield None
+        case ast.IfExp(test=test) if test is node:
+            yield None
+        case ast.Call():
+            yield from _passed(text, above, node)
+        case ast.keyword():
+            yield from _passed(text, text.above[above], above)
+        case ast.expr() if not isinstance(above, (ast.FormattedValue, ast.JoinedStr)):
+            yield above
+
+
+def _in_statement(text: Text, above: ast.AST, node: ast.AST) -> Iterator[ast.AST | None]:
+    """What a statement, or a part of an expression that gives names, does with a number."""
+    match above:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from _given_to(text, target)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.NamedExpr(target=target):
+            if isinstance(above, ast.AugAssign) and not _is_number(text, target):
+                yield None
+            if isinstance(above, ast.NamedExpr):
+                yield above
+            yield from _given_to(text, target)
+        case ast.For(iter=of, target=target) | ast.comprehension(iter=of, target=target) if of is node:
+            yield from _given_to(text, target)
+        case ast.If() | ast.While() | ast.Match() | ast.comprehension():
+            yield None
+        case ast.Return():
+            yield from text.calls.get(getattr(text.scope(node), "name", ""), ())
+
+
+def _is_number(text: Text, node: ast.AST) -> bool:
+    """Whether an expression is certainly a plain number, also one that is taken out of a tensor."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="item")) | ast.Call(func=ast.Name(id="float")):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(text, left) and _is_number(text, right)
+    return text.is_number(node)
+
+
+def _given_to(text: Text, target: ast.AST) -> Iterator[ast.AST | None]:
+    """Where a target of an assignment is read."""
+    match target:
+        case ast.Name(id=name):
+            yield from text.readings(text.scope(target), name)
+        case ast.Tuple(elts=row) | ast.List(elts=row):
+            for part in row:
+                yield from _given_to(text, part)
+        case ast.Starred(value=part):
+            yield from _given_to(text, part)
+        case ast.Attribute(attr=name):
+            yield from (node for node in text.read[name] if ast.unparse(node) == ast.unparse(target))
+        case ast.Subscript(value=ast.Name(id=name) as held):
+            if not any(_holds(value) for value in text.values(held, name)):
+                yield None  # an entry of a tensor
+            yield from text.readings(text.scope(target), name)
+
+
+def _holds(value: ast.AST | None) -> bool:
+    match value:
+        case ast.List() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp():
+            return True
+        case ast.BinOp(left=left, right=right):  # [0.0] * n
+            return _holds(left) or _holds(right)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _HOLDING
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=room))):
+            return room in _ROOMS
+    return False
+
+
+def _passed(text: Text, call: ast.AST, node: ast.AST) -> Iterator[ast.AST | None]:
+    """What becomes of a number that is given to a call, or whose method is called."""
+    if not isinstance(call, ast.Call):  # a keyword of a class
+        return
+    match call.func:
+        case function if function is node:
+            yield call
+        case ast.Name(id=name) if name in _SHOWING:
+            return
+        case ast.Name(id=name) if name in _GIVING or name in text.imported:
+            yield call
+        case ast.Attribute(value=ast.Name(id=room)) if room in _ROOMS:
+            yield call
+        case ast.Name(id=name) if name in text.functions:
+            yield from _argument(text, call, node)
+        case ast.Attribute(attr=name) as method:
+            held = method.value
+            if not isinstance(text.above.get(call), ast.Expr) or name.endswith("_"):
+                yield None
+            elif isinstance(held, ast.Name):  # values.append(c)
+                yield from text.readings(text.scope(held), held.id)
+        case _:
+            if not isinstance(text.above.get(call), ast.Expr):
+                yield None
+
+
+def _argument(text: Text, call: ast.Call, node: ast.AST) -> Iterator[ast.AST]:
+    """Where a function of the file reads what it is given."""
+    function = text.functions[call.func.id]  # type: ignore[attr-defined]
+    row = [*function.args.posonlyargs, *function.args.args]
+    at = node.arg if isinstance(node, ast.keyword) else None
+    if at is None and node in call.args and call.args.index(node) < len(row):
+        at = row[call.args.index(node)].arg
+    if at is not None:
+        yield from text.readings(function, at)
