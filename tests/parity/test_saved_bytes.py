@@ -15,7 +15,7 @@ import pytest
 import symgrad
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import storage
-from tests.memory import left
+from tests.memory import left, peak
 
 LIMIT = 1.1
 N = 64
@@ -240,6 +240,46 @@ def test_saved_bytes(program):
     theirs, ours = kept_by_torch(torch, program), kept_here(program)
     print(f"{program.__name__:20} {ours:10} {theirs:10} {ours / theirs:.2f}")
     assert ours <= LIMIT * theirs + 64, (ours, theirs)  # a few numbers more or less
+
+
+def deep(width, layers):
+    x = symgrad.tensor(np.full((width, width), 0.5), requires_grad=True)
+    h = x
+    for _ in range(layers):
+        h = h.sin()
+    return h.sum()
+
+
+def test_backward_frees_large_values_as_it_goes():
+    """At its peak there are a few gradients beside what was saved, and not one for every step."""
+    array, layers = 200 * 200 * 8, 30
+    deep(200, layers).backward()
+
+    def run():
+        deep(200, layers).backward()
+
+    assert peak(run, below=(layers + 4) * array) < (layers + 4) * array
+
+
+@pytest.mark.parametrize("hooked", [False, True], ids=["plain", "after accumulation"])
+def test_large_values_of_layers_go_before_the_gradients_of_others_come(hooked):
+    array, layers = 200 * 200 * 8, 12
+    weights = [normal(symgrad, 200, 200, seed=k) for k in range(layers)]
+    seen = []
+    if hooked:
+        for w in weights:
+            w.register_post_accumulate_grad_hook(lambda w: seen.append(w.grad.shape))
+
+    def run():
+        h = normal(symgrad, 200, 200, requires_grad=False)
+        for w in weights:
+            w.grad = None
+            h = (h @ w).tanh()
+        h.sum().backward()
+
+    run()
+    assert peak(run, below=(layers + 6) * array) < (layers + 6) * array
+    assert len(seen) == (hooked and 2 * layers)
 
 
 LEFT = 20_000

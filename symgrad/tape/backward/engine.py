@@ -42,6 +42,7 @@ from symgrad.tape.modes import no_grad
 from symgrad.tape.observers import PackedRow, running, unpacked
 
 _BLOCK = 4096
+_LARGE = 1 << 17  # bytes
 _numbers = itertools.count()
 
 # A pass frees what it made.  The C library hands large blocks back to the system and asks for them again in
@@ -225,7 +226,8 @@ class Sweep:
     def _loop(self, nodes: list[Node], stale: set[Node]) -> None:
         """Run the nodes and free their saved values; a stale node that is reached ends the sweep.
 
-        Freeing goes in blocks: one by one, malloc gives memory back and asks for it again all the time.
+        Freeing goes in blocks: one by one, malloc gives memory back and asks for it again all the time.  Only where the
+        gradient is large, its node's values go at once, and the next gradients take their memory.
         """
         ends: set[int] = set()
         starts = list(range(0, len(nodes), _BLOCK))
@@ -254,7 +256,7 @@ class Sweep:
     def _refuse_stale(self, node: Node) -> None:
         check_saved(node)
 
-    def _free(self, ran: list[Node]) -> None:
+    def _free(self, ran: Sequence[Node]) -> None:
         if not self.keep_graph:
             for node in [node for node in ran if self.masks.get(node, 1)] if self.masks else ran:
                 node.saved = FREED
@@ -268,22 +270,29 @@ class Sweep:
             g = self.grads.pop(node, None)
             if g is not None:
                 self._careful(node, g)
-            elif node.op.kind == "function" or node.extra is not None:
+                if g.__class__ is np.ndarray and g.nbytes > _LARGE:
+                    self._free((node,))
+            else:
                 self._unreached(node)
 
-    def _run_quickly(self, nodes: Iterable[Node]) -> None:
+    def _run_quickly(self, nodes: Iterable[Node]) -> None:  # noqa: C901
         """Run some nodes: those with rules to call as they are on the spot, the others with care."""
         grads, masks = self.grads, self.masks
         get, take = grads.get, grads.pop
         masked, freed, passes, array = Masked, FREED, same, np.ndarray
         by_first, by_second = times_first, times_second
+        large, spent = _LARGE, None
         owned: set[Any] = set()
         for node in nodes:
+            if spent is not None:
+                self._free((spent,))
+                spent = None
             g = take(node, None)
             if g is None:
-                if node.op.kind == "function" or node.extra is not None:
-                    self._unreached(node)
+                self._unreached(node)
                 continue
+            if g.__class__ is array and g.nbytes > large:
+                spent = node
             rules = node.rules
             if rules is None or g.__class__ is masked or (masks and node in masks):
                 self._aside(node, g)
@@ -425,6 +434,8 @@ class Sweep:
 
         Of other nodes the hooks are told, with None.
         """
+        if node.op.kind != "function" and node.extra is None:
+            return
         self.current = node
         if node.op.kind != "function":
             hear_nothing(self, node)
