@@ -121,8 +121,8 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "_C", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "linalg", "masked", "nn",
-    "optim", "overrides", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
+    "_C", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "library", "linalg",
+    "masked", "nn", "optim", "overrides", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 

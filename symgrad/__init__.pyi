@@ -703,6 +703,7 @@ def less_equal(input: Operand, other: Operand, *, out: Tensor | None = None) -> 
     """input <= other entry by entry; no derivative."""
 def lgamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log|Γ(input)|."""
+from symgrad import library as library
 from symgrad import linalg as linalg
 from symgrad.tensor.ranges import linspace as linspace
 from symgrad.tensor.storing import load as load

@@ -22,6 +22,8 @@ formulas and forward mode.
 
 from __future__ import annotations
 
+from typing import Any
+
 from symgrad.ops import fourier, noise
 from symgrad.ops.elementwise import arithmetic, bits, choosing, complex, floats, fused, inverses, select, smooth
 from symgrad.ops.indexing import counting, getitem, samples, scatter, searching, segments, sorting, windows
@@ -71,3 +73,12 @@ from symgrad.ops.special import (
     orthogonal,
     powers,
 )
+
+NAMESPACES: dict[str, Any] = {}
+"""Operators of users, as ``symgrad.ops.NAMESPACE.NAME`` finds them; filled in by :mod:`symgrad.library`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    raise AttributeError(f"module 'symgrad.ops' has no attribute {name!r}: no custom_op has this namespace")

@@ -1,0 +1,232 @@
+"""torch.library: functions with a name and a schema, and the gradients and rules for batches registered for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+OWN = object()
+"""Stands for the result that most operators have, one tensor."""
+
+
+def typed(t, fn, result=OWN):
+    """The function with types of the module under test on its parameters, as ``t.Tensor`` is not known beforehand."""
+    kinds = {"x": t.Tensor, "y": t.Tensor, "xs": list[t.Tensor], "k": float, "p": int}
+    names = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
+    fn.__annotations__ = {**{name: kinds[name] for name in names}, "return": t.Tensor if result is OWN else result}
+    return fn
+
+
+def operator(t, name, fn, result=OWN, changes=()):
+    return t.library.custom_op(f"manners::{name}", typed(t, fn, result), mutates_args=changes)
+
+
+def sine(t, name="sine"):
+    op = operator(t, name, lambda x: t.from_numpy(np.sin(x.detach().numpy())))
+    op.register_autograd(
+        lambda ctx, g: g * ctx.saved_tensors[0].cos(),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    return op
+
+
+def test_gradient_of_an_operator(t):
+    """Its backward is what was registered, to any order; the node bears the operator's name."""
+    op = sine(t)
+    x = t.tensor([0.5, 2.0], requires_grad=True)
+    y = op(x)
+    assert type(y.grad_fn).__name__ == "GeneratedBackwardFor_manners_sine_defaultBackward"
+    (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = t.autograd.grad(g.sum(), x)
+    assert t.allclose(g, x.cos())
+    assert t.allclose(h, -x.sin())
+    assert t.autograd.gradcheck(op, t.tensor([0.5, 2.0], dtype=t.float64, requires_grad=True))
+    assert not op(x.detach()).requires_grad
+
+
+def test_operators_by_their_names(t):
+    """They are attributes of ``ops``, and register functions take their names; others are unknown."""
+    operator(t, "twice", lambda x: x * 2)
+    t.library.register_autograd("manners::twice", lambda ctx, g: g * 2)
+    x = t.tensor(3.0, requires_grad=True)
+    t.ops.manners.twice(x).backward()
+    assert x.grad.item() == 2.0
+    assert t.ops.manners.twice.default(x).item() == 6.0
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = t.ops.manners.nothing
+    with pytest.raises(AttributeError, match="nothing"):
+        t.library.register_autograd("manners::nothing", lambda ctx, g: g)
+
+
+def test_operator_without_gradient(t):
+    """It is recorded all the same, and backward says what is missing."""
+    op = operator(t, "bare", lambda x: x * 2)
+    y = op(t.ones(2, requires_grad=True))
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match="Trying to backward through manners.bare.default but no autograd formula"):
+        y.sum().backward()
+
+
+def test_numbers_and_keywords(t):
+    """setup_context sees all arguments with their defaults, floats as floats, and those by keyword apart."""
+    seen = []
+
+    def scale(x, k=2.0, *, p=1):
+        return x * k**p
+
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        seen.append((*inputs[1:], keyword_only_inputs))
+        ctx.slope = inputs[1] ** keyword_only_inputs["p"]
+
+    op = operator(t, "scale", scale)
+    op.register_autograd(lambda ctx, g: (g * ctx.slope, None), setup_context=setup)
+    for call in (lambda x: op(x, 3.0, p=2), op, lambda x: op(k=4, x=x)):
+        x = t.ones(2, requires_grad=True)
+        call(x).sum().backward()
+        seen.append(x.grad.tolist())
+    assert seen == [(3.0, {"p": 2}), [9.0] * 2, (2.0, {"p": 1}), [2.0] * 2, (4.0, {"p": 1}), [4.0] * 2]
+    assert isinstance(seen[4][0], float)
+
+
+def test_lists_of_tensors(t):
+    """A list of tensors gets a list of gradients, and a list of results gives backward one."""
+    weighted = operator(t, "weighted", lambda xs, k: sum(x * k for x in xs))
+
+    def setup(ctx, inputs, output):
+        ctx.k, ctx.count = inputs[1], len(inputs[0])
+
+    weighted.register_autograd(lambda ctx, g: ([g * ctx.k] * ctx.count, None), setup_context=setup)
+    x, y = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+    weighted([x, y], 5.0).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [5.0, 5.0]
+
+    both = operator(t, "both", lambda x: [x * 1, x * 2], list[t.Tensor])
+    both.register_autograd(lambda ctx, gs: gs[0] + 2 * gs[1])
+    z = t.ones(2, requires_grad=True)
+    made = both(z)
+    assert isinstance(made, list)
+    (made[0] + made[1]).sum().backward()
+    assert z.grad.tolist() == [3.0, 3.0]
+
+
+def test_several_results(t):
+    """They come as a tuple; backward is told which gradients are asked for."""
+    asked = []
+
+    def backward(ctx, g, h):
+        asked.append(tuple(ctx.needs_input_grad))
+        return g * 2 + h, h
+
+    op = operator(t, "pair", lambda x, y: (x * 2, x + y), tuple[t.Tensor, t.Tensor])
+    op.register_autograd(backward)
+    x = t.ones(2, requires_grad=True)
+    made = op(x, t.ones(2))
+    assert isinstance(made, tuple)
+    (made[0].sum() + made[1].sum()).backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    assert asked == [(True, False)]
+
+
+def test_changes_in_place(t):
+    """What an operator changes is named beforehand, and has no gradient; other results have memory of their own."""
+    op = operator(t, "increase", lambda x: x.add_(1) and None, None, {"x"})
+    x = t.zeros(1)
+    assert op(x) is None
+    assert x.tolist() == [1.0]
+    assert x._version > 0
+    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+        op.register_autograd(lambda ctx, g: g)
+    for k, shown in enumerate((lambda x: x, lambda x: x[:1])):
+        with pytest.raises(RuntimeError, match="may not alias any inputs"):
+            operator(t, f"shown{k}", shown)(t.ones(2))
+
+
+def test_batches(t):
+    """A registered rule runs once on the whole batch; without one, every example runs by itself."""
+    runs = []
+
+    def cube(x):
+        runs.append(tuple(x.shape))
+        return x**3
+
+    op = operator(t, "cubes", cube)
+    x = t.arange(6.0).view(2, 3)
+    assert t.allclose(t.func.vmap(op)(x), x**3)
+    runs.clear()
+    op.register_vmap(lambda info, in_dims, x: (op(x), in_dims[0]))
+    assert t.allclose(t.func.vmap(op, in_dims=1, out_dims=1)(x), x**3)
+    assert runs == [(2, 3)]
+
+
+def test_kernels_and_fakes(t):
+    """A kernel for the CPU replaces what computes; what results look like is taken."""
+    op = operator(t, "kernel", lambda x: x + 1)
+
+    @op.register_fake
+    def _(x):
+        return t.empty_like(x)
+
+    @op.register_kernel("cpu")
+    def _(x):
+        return x + 2
+
+    assert op(t.zeros(1)).tolist() == [2.0]
+    assert repr(op) == "<CustomOpDef(manners::kernel)>"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda op, t: op(), r"manners::sine2\(\) is missing value for argument 'x'. Declaration: manners::sine2"),
+        (lambda op, t: op(t.ones(1), t.ones(1)), r"expected at most 1 argument\(s\) but received 2 argument\(s\)"),
+        (lambda op, t: op(np.ones(1)), "Expected a value of type 'Tensor' for argument 'x' but instead found type"),
+    ],
+)
+def test_arguments_that_do_not_fit(t, call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(sine(t, "sine2"), t)
+
+
+def test_declarations_that_are_refused(t):
+    def make(fn, **options):
+        t.library.custom_op(options.pop("name", "manners::refused"), fn, **{"mutates_args": (), **options})
+
+    def few(x, y): ...
+
+    def many(*xs: float) -> float: ...
+
+    def right(k: float) -> float: ...
+
+    def no_result(k: float): ...
+
+    for fn, options, words in (
+        (few, {}, "Parameter x must have a type annotation"),
+        (many, {}, "We do not support positional-only args, varargs, or varkwargs"),
+        (no_result, {}, "No return type annotation was provided"),
+        (right, {"mutates_args": ("q",)}, "{'q'} in mutates_args were not found"),
+        (right, {"mutates_args": "some"}, "mutates_args must either be a sequence"),
+        (right, {"name": "alone"}, "alone|not enough values to unpack"),
+    ):
+        fn.__annotations__ = {name: {"float": float}.get(kind, kind) for name, kind in fn.__annotations__.items()}
+        with pytest.raises(ValueError, match=words):
+            make(fn, **options)
+
+
+def test_operators_have_formulas() -> None:
+    """Where an operator is made of operations, its formula and that of its backward are those."""
+    op = operator(symgrad, "swish", lambda x: x * symgrad.sigmoid(x))
+    op.register_autograd(
+        lambda ctx, g: g * symgrad.sigmoid(ctx.saved_tensors[0]),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    x = symgrad.tensor([0.5, -1.0], requires_grad=True, name="x")
+    y = op(x).sum()
+    y.backward()
+    point = x.detach().numpy()
+    assert symgrad.formula(y).evaluate(x=point) == pytest.approx(y.item())
+    assert np.allclose(symgrad.formula(x.grad).evaluate(x=point), x.grad.numpy())
