@@ -11,37 +11,28 @@ import numpy as np
 
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import as_dtype
-from symgrad.errors import ArgumentError, DtypeError, NotAnOperand, ShapeError
+from symgrad.errors import DtypeError, ShapeError
 from symgrad.op import FRONTS, Op, lookup, register_carrier, shape_of
 from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import CHANGES, INPLACE, SPACES, WORDS, by_name
-from symgrad.ops.elementwise.arithmetic import over_tensor
-from symgrad.ops.elementwise.bits import inverted
 from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.memory.alone import PLAIN, swift, written
-from symgrad.tape.memory.inplace import inplace, reshape_inplace
+from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
-from symgrad.tape.overriding import WITHIN, answers, dispatched, overriding
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import comparing, explained, method, of_two, with_out
 from symgrad.tensor.docstrings import illustrate
 from symgrad.tensor.labelling import labelling, rewriting
+from symgrad.tensor.operators import bind_operators, fast_call
 from symgrad.tensor.plain import OF_NUMBERS, of_numbers, plain_losses, writing
 from symgrad.tensor.turned import read_as, unlinked
 
-BITS = {
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
 _INPLACE = ("add", "sub", "mul", "div", "pow", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg",
             "abs", "clamp", "square", "reciprocal", "floor", "ceil", "round", "trunc",
             "greater", "greater_equal", "less", "less_equal", "not_equal")  # fmt: skip
@@ -102,94 +93,6 @@ _CASTS = {
 }  # fmt: skip
 
 
-def _fast(cls: type, op: Op) -> Callable[..., Any]:
-    if (way := fast.way_of(cls, op, op)) is not None:
-        return way
-    arity = len(op.vjps) if not callable(op.vjps) else 0
-
-    def of_one(input: Any) -> Any:
-        return op(input)
-
-    def of_several(*args: Any, **params: Any) -> Any:
-        return op(*args, **params)
-
-    call = of_one if arity == 1 else of_several
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.told
-    return call
-
-
-def _operand(other: Any) -> bool:
-    return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
-
-
-def _decides(other: Any) -> bool:
-    """Whether the class of an operand says what becomes of it (``__torch_function__``)."""
-    kind = other.__class__
-    return kind is not float and kind is not int and not WITHIN.disabled and answers(kind)
-
-
-_SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
-
-
-def _decided(name: str, self: Any, other: Any) -> Any:
-    """What the class of an operand says that becomes of ``self.name(other)`` (``__torch_function__``)."""
-    from symgrad.tensor.overridden import asked_about
-
-    try:
-        return dispatched(asked_about(name), overriding((self, other), {}), (self, other), {})
-    except TypeError:
-        return NotImplemented
-
-
-def _theirs(name: str, self: Any, other: Any) -> Any:
-    """What stands for the result beside an operand of another kind: what its class makes of it by ``name``, if any.
-
-    Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.
-    """
-    kind = type(other)
-    if not name or kind.__name__ != type(self).__name__:
-        return NotImplemented
-    found = getattr(kind, name, lambda *_: NotImplemented)(other, self)
-    if found is NotImplemented:
-        raise ArgumentError(
-            f"{kind.__module__}.Tensor is no operand of symgrad's ({name}); symgrad.tensor(...) makes one of it"
-        )
-    return found
-
-
-def _forward(cls: type, function: Callable[[Any, Any], Any], own: str, theirs: str) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        if other.__class__ is cls:
-            return function(self, other)
-        if _decides(other):
-            return _decided(own, self, other)
-        return function(self, other) if _operand(other) else _theirs(theirs, self, other)
-
-    return call
-
-
-def _or_theirs(op: Op, own: str, theirs: str) -> Callable[[Any, Any], Any]:
-    """An operator that leaves what is no operand of it to the other's reflected one."""
-
-    def call(input: Any, other: Any) -> Any:
-        if _decides(other):
-            return _decided(own, input, other)
-        try:
-            return op(input, other)
-        except NotAnOperand:
-            return _theirs(theirs, input, other)
-
-    return call
-
-
-def _reflected(function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
-    def call(self: Any, other: Any) -> Any:
-        return function(other, self) if _operand(other) else _theirs(theirs, self, other)
-
-    return call
-
-
 def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs and "other" in kwargs and not args:  # as torch calls it, whatever the op's own call does
@@ -200,20 +103,6 @@ def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
-
-    return call
-
-
-def _assigning(function: Callable[..., Any], own: str) -> Callable[..., Any]:
-    """An operator in place, which leaves what is no operand to Python's own error."""
-
-    def call(self: Any, other: Any) -> Any:
-        if other.__class__ is not self.__class__ and _decides(other):
-            return _decided(own, self, other)
-        try:
-            return inplace(self, function, (other,), {}, table=True)
-        except NotAnOperand:
-            return NotImplemented
 
     return call
 
@@ -431,7 +320,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     for name, entry in FRONTS.items():
         call = entry.call
         if isinstance(call, Op):
-            call = made.setdefault(call.name, _fast(cls, call))
+            call = made.setdefault(call.name, fast_call(cls, call))
         if name in _SHARING:
             call = _SHARING[name](call)
         if name in _COPYING:
@@ -449,7 +338,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
             functions[name] = with_out(name, of_numbers(call) if name in OF_NUMBERS else call, entry.words)
         if entry.method and name not in cls.__dict__:
             setattr(cls, name, _method(name, call, entry.call, entry.words))
-    _bind_operators(cls)
+    bind_operators(cls)
     _bind_inplace(cls)
     in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
     functions.update({name: explained(name, getattr(cls, name), {}) for name in in_place})
@@ -518,7 +407,7 @@ def _bind_spaces(cls: type) -> None:
     """Torch's names and errors for the functions of the other namespaces."""
     CHANGES.update({name: labelling(name, call) for name, call in CHANGES.items()})
     for space, members in SPACES.items():
-        whole = {name: _fast(cls, call) if isinstance(call, Op) else call for name, call in members.items()}
+        whole = {name: fast_call(cls, call) if isinstance(call, Op) else call for name, call in members.items()}
         names = {name: f"{space}.{name}" for name in whole}
         whole |= {name: _copying(whole[name]) for name in names if names[name] in _COPYING}
         words = {name: WORDS.get(names[name], {}) for name in names}
@@ -540,31 +429,3 @@ def _settle(module: str, functions: dict[str, Callable[..., Any]]) -> None:
             function.__module__ = module
             function.__name__ = function.__qualname__ = name
             illustrate(f"{module}.{name}", function)
-
-
-def _bind_operators(cls: Any) -> None:
-    for name, op_name in ARITHMETIC.items():
-        function = FRONTS["matmul"].call if name == "matmul" else _fast(cls, lookup(op_name))
-        # The four commonest operators do without the check of their operand; the op itself rejects strangers.
-        common = name in ("add", "sub", "mul", "truediv")
-        own, theirs = f"__{name}__", f"__r{name}__"
-        forward = _or_theirs(lookup(op_name), own, theirs) if common else _forward(cls, function, own, theirs)
-        setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
-        setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
-        if name != "matmul":
-            into = function.written = written(lookup(op_name))  # type: ignore[attr-defined]
-            assign = _assigning(function, f"__i{name}__")
-            setattr(cls, f"__i{name}__", assign if into is None else swift(into, assign))
-    for name in COMPARISONS:
-        own = f"__{name}__"
-        setattr(cls, own, _forward(cls, _fast(cls, lookup(name)), own, _SWAPPED.get(name, "")))
-    for name, public in BITS.items():
-        function = rewriting(public, FRONTS[public].call)
-        setattr(cls, f"__{name}__", _forward(cls, function, f"__{name}__", f"__r{name}__"))
-        setattr(cls, f"__r{name}__", _reflected(function, f"__{name}__"))
-        setattr(cls, f"__i{name}__", _assigning(function, f"__i{name}__"))
-    cls.__neg__ = cls.neg
-    cls.__abs__ = cls.abs
-    cls.__invert__ = inverted
-    cls.__pos__ = lambda self: self
-    cls.__hash__ = object.__hash__

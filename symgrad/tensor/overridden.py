@@ -28,7 +28,7 @@ from symgrad.tape.overriding import (
 )
 from symgrad.tape.record import Recorded
 from symgrad.tensor import borrowed, creation, ranges
-from symgrad.tensor.binding import BITS
+from symgrad.tensor.operators import BITS
 from symgrad.tensor.shown import Shown
 from symgrad.tensor.tensor import Tensor
 

@@ -26,7 +26,7 @@ from symgrad.ops.calls.naming import WORDS
 from symgrad.ops.calls.results import FIELDS
 from symgrad.tape.signatures import Parameter as Torchs
 from symgrad.tape.signatures import ways
-from symgrad.tensor.binding import BITS
+from symgrad.tensor.operators import BITS
 
 PACKAGE = Path(sg.__file__).parent
 _ATTRIBUTES = {
