@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,22 @@ def _operand(other: Any) -> bool:
     return isinstance(other, (Recorded, int, float, complex, np.ndarray, np.generic)) or hasattr(other, "value")
 
 
+def _exact(other: Any) -> Any:
+    """A number that is known exactly, as ops take it: Python's fractions, SymPy's numbers; else None."""
+    if isinstance(other, Fraction):
+        return other
+    if not _of_sympy(other) or not getattr(other, "is_number", False):
+        return None
+    from symgrad.formula.sympy.numbers import operand
+
+    return operand(other)
+
+
+def _of_sympy(other: Any) -> bool:
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(other, sympy.Basic)
+
+
 def _decides(other: Any) -> bool:
     """Whether the class of an operand says what becomes of it (``__torch_function__``)."""
     kind = other.__class__
@@ -72,9 +90,15 @@ def _decided(name: str, self: Any, other: Any) -> Any:
 def _theirs(name: str, self: Any, other: Any) -> Any:
     """What stands for the result beside an operand of another kind: what its class makes of it by ``name``, if any.
 
-    Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.
+    Where both classes are called Tensor, Python's own words would not tell which of them does not know the other.  What
+    SymPy would make of the value of a tensor, beside a symbol, has no gradient.
     """
     kind = type(other)
+    if name and _of_sympy(other):
+        raise NotAnOperand(
+            f"{other!s:.60} of SymPy's is no operand of a tensor, which has a value: its formula is t.expr, and "
+            "symgrad.from_sympy(expression) makes a function of tensors of an expression."
+        )
     if not name or kind.__name__ != type(self).__name__:
         return NotImplemented
     found = getattr(kind, name, lambda *_: NotImplemented)(other, self)
@@ -91,7 +115,10 @@ def _forward(cls: type, function: Callable[[Any, Any], Any], own: str, theirs: s
             return function(self, other)
         if _decides(other):
             return _decided(own, self, other)
-        return function(self, other) if _operand(other) else _theirs(theirs, self, other)
+        if _operand(other):
+            return function(self, other)
+        number = _exact(other)
+        return _theirs(theirs, self, other) if number is None else function(self, number)
 
     return call
 
@@ -105,14 +132,18 @@ def _or_theirs(op: Op, own: str, theirs: str) -> Callable[[Any, Any], Any]:
         try:
             return op(input, other)
         except NotAnOperand:
-            return _theirs(theirs, input, other)
+            number = _exact(other)
+            return _theirs(theirs, input, other) if number is None else op(input, number)
 
     return call
 
 
 def _reflected(function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
-        return function(other, self) if _operand(other) else _theirs(theirs, self, other)
+        if _operand(other):
+            return function(other, self)
+        number = _exact(other)
+        return _theirs(theirs, self, other) if number is None else function(number, self)
 
     return call
 
@@ -126,13 +157,15 @@ def _assigning(function: Callable[..., Any], own: str) -> Callable[..., Any]:
         try:
             return inplace(self, function, (other,), {}, table=True)
         except NotAnOperand:
-            return NotImplemented
+            number = _exact(other)
+            return NotImplemented if number is None else inplace(self, function, (number,), {}, table=True)
 
     return call
 
 
 def bind_operators(cls: Any) -> None:
     """Give the class of tensors Python's operators."""
+    cls._op_priority = 1000.0  # SymPy's numbers and symbols, which read it, leave their operators to tensors
     for name, op_name in ARITHMETIC.items():
         function = FRONTS["matmul"].call if name == "matmul" else fast_call(cls, lookup(op_name))
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.str import StrPrinter
 
 import symgrad as sg
-from symgrad.errors import FormulaError, FormulaTooDeep
+from symgrad.errors import FormulaError, FormulaTooDeep, NotAnOperand
 from symgrad.formula.sympy import heads
 from symgrad.formula.sympy.expressions import DEPTH_BUDGET, shape_of, to_sympy
 from symgrad.formula.sympy.terms import from_sympy_expr
@@ -217,3 +219,55 @@ def test_a_number_in_the_place_of_an_array_stands_in_all_its_entries(value):
         found = sp.lambdify(arrays, changed.subs(rest), "numpy")(*([A.numpy()] * len(arrays)))
         np.testing.assert_allclose(found, wanted[name], rtol=1e-12)
     assert str((x * 3 + 1).expr.subs(next(iter(x.expr.free_symbols)), 2)) == "7"
+
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+EXACT = [Fraction(1, 3), sp.Rational(2, 7), sp.Integer(3), sp.pi, sp.E, sp.sqrt(2) / 3, sp.log(3), sp.Float(0.1),
+         sp.zeta(3), sp.EulerGamma, sp.exp(-sp.pi), 2 + sp.I, sp.oo]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=["number", "array"])
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+@pytest.mark.parametrize("c", EXACT, ids=str)
+def test_exact_numbers_are_operands_of_tensors(c, op, shape):
+    """SymPy made a number of the tensor beside it, which had lost its gradient; fractions on the left were refused."""
+    plain = float(c) if not isinstance(c, sp.Expr) or c.is_extended_real else complex(c)
+    for left in (False, True):
+        x, u = leaf(np.full(shape, 2.0), "x"), leaf(np.full(shape, 2.0), "x")
+        with np.errstate(invalid="ignore"):
+            found, wanted = (op(c, x), op(plain, u)) if left else (op(x, c), op(u, plain))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-15)
+            abs(found).sum().backward()
+            abs(wanted).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), u.grad.numpy(), rtol=1e-14)
+
+
+def test_exact_numbers_stay_exact_in_formulas():
+    x = leaf(2.0, "x")
+    a = sp.Symbol("x")
+    for found, wanted in (
+        (sp.pi * x, sp.pi * a),
+        (x * sp.sqrt(2), sp.sqrt(2) * a),
+        (x ** Fraction(1, 3), a ** sp.Rational(1, 3)),
+        (Fraction(1, 3) * x, a / 3),
+        (sp.cos(sp.pi / 7) - x, sp.cos(sp.pi / 7) - a),
+        (sp.E**x, sp.exp(a)),
+    ):
+        assert found.expr == wanted
+    with sg.no_grad():
+        y = same = sg.ones(3)
+        y += sp.Rational(1, 3)
+        y *= Fraction(3, 4)
+    assert y is same
+    assert y.tolist() == [1, 1, 1]
+    assert (leaf([1.0, 2.0], "x") > sp.sqrt(2)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("op", [*OPERATORS, operator.lt, operator.matmul], ids=lambda op: op.__name__)
+def test_symbols_are_no_operands_of_tensors(op):
+    """SymPy would put the value there, without its gradient."""
+    for left, right in ((sp.Symbol("a"), leaf(2.0, "x")), (leaf(2.0, "x"), sp.Symbol("a") + 1)):
+        with pytest.raises(NotAnOperand, match=r"a.* is no operand of a tensor.*t\.expr.*from_sympy"):
+            op(left, right)
+    assert leaf(2.0, "x") != sp.Symbol("a")
