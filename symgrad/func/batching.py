@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from symgrad.autograd.functions.batched import Level, VmapInfo, in_batches
-from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import ArgumentError
 from symgrad.func.at_once import Apart, at_once
 from symgrad.func.bound import applied, of_arrays, released
@@ -30,7 +29,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
-from symgrad.tape.watching.captured import sharing, transforming
+from symgrad.tape.watching.captured import captured, sharing, transforming
 from symgrad.tensor import Tensor
 
 Result = TypeVar("Result")
@@ -102,7 +101,7 @@ def vmap(
                     parts.append(of_part(*chunk))
             return _end_to_end(parts, out_dims, name)
         began, depth = next(sequence), transforming()
-        batch = _Batch(func, run, leaves, dims, size, in_dims, out_dims, randomness)
+        batch = _Batch(func, run, leaves, dims, size, out_dims, randomness)
         if not size:
             return batch.one_by_one()
         result = in_batches(VmapInfo(size, randomness), leaves, batch.each, batch.whole)
@@ -120,7 +119,6 @@ class _Batch:
     leaves: list[Any]
     dims: list[int | None]
     size: int
-    in_dims: Any
     out_dims: Any
     randomness: str
 
@@ -133,34 +131,32 @@ class _Batch:
     def each(self, level: Level) -> Any:
         """One run that is repeated on all examples, or one for each where that does not do."""
         if self.size > 1 and self.randomness == "error":
-            with contextlib.suppress(Apart), drawing(self.randomness) as start, sharing(self.mapped_over()):
+            with contextlib.suppress(Apart), drawing(self.randomness) as start, self.sharing(level):
                 start()
                 result = at_once(self.func, self.run, self.leaves, self.dims, level.bundle)
                 return _unbundled(result, self.out_dims, _name(self.func), level)
-        return self.one_by_one()
+        return self.one_by_one(level)
 
-    def one_by_one(self) -> Any:
+    def sharing(self, level: Level | None) -> contextlib.AbstractContextManager[Any]:
+        """Inside, the examples run: what they share is changed once, by a run on the batch itself."""
+        anew = None if level is None or level.changing else level.change_once
+        given = [x for x, dim in self.pairs() if dim is None and isinstance(x, Recorded)]
+        return sharing(self.mapped_over(), lambda: [*given, *captured(self.func)], anew)
+
+    def one_by_one(self, level: Level | None = None) -> Any:
         """A run for each example; of an empty batch one of what might be an example, for the shapes."""
         rows = []
-        shared = [x for x, dim in self.pairs() if dim is None and isinstance(x, Recorded)]
-        with drawing(self.randomness) as start, sharing(self.mapped_over()) as examples:
+        with drawing(self.randomness) as start, self.sharing(level) as examples:
             for k in range(self.size or 1):
                 examples.noting = not k
                 start()
-                before = [version_of(x) for x in shared]
                 rows.append(
                     self.run([_example(x, dim, k) if self.size else _imagined(x, dim) for x, dim in self.pairs()])
                 )
-                if before != [version_of(x) for x in shared]:
-                    raise ArgumentError(
-                        f"vmap({_name(self.func)}, in_dims={self.in_dims}, ...)(<inputs>): an inplace operation on an "
-                        "argument with in_dim=None is not possible: examples run one after the other and would all "
-                        "change it; give every example its own (.clone() inside)."
-                    )
         return _stacked(rows, self.out_dims, _name(self.func), bool(self.size))
 
     def whole(self, level: Level) -> Any:
-        """One run on the batch itself, for custom functions that have a rule for batches."""
+        """One run on the batch itself, for custom functions that have a rule for it and changes of what all share."""
         with drawing("same" if self.randomness == "same" else "error"):
             result = self.run([x if dim is None else level.bundle(x, dim) for x, dim in self.pairs()])
         return _unbundled(result, self.out_dims, _name(self.func), level)

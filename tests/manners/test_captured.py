@@ -91,8 +91,61 @@ def test_what_may_be_changed(t):
 )
 def test_examples_share_nothing_they_change(t, change):
     _, c = parts(t)
+    before = c.tolist()
     with pytest.raises(RuntimeError, match="inplace arithmetic.*is not possible because there exists a Tensor `other`"):
         t.func.vmap(lambda a: change(c, a))(t.ones(3, 2))
+    assert c.tolist() == before
+
+
+CHANGED_ONCE = {
+    "added": lambda c, a: (c.add_(1), a * c)[1],
+    "filled": lambda c, a: (c.zero_(), c.fill_(2.0), a * c)[2],
+    "an entry": lambda c, a: (c.__setitem__(0, 5.0), a * c)[1],
+    "a view": lambda c, a: (c[1:].mul_(3), a * c)[1],
+    "looked at": lambda c, a: (c.add_(1), a * c if c.sum() > 0 else a)[1],
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_ONCE)
+@pytest.mark.parametrize("given", ["captured", "in_dims=None"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_examples_share_is_changed_once(t, change, given, count):
+    """A change that no example has a part in is made once for the whole batch, and its results are those after it."""
+    x, c = t.arange(2.0 * count).view(count, 2), t.tensor([1.0, 2.0])
+    alone = c.clone()
+    call = CHANGED_ONCE[change]
+    call(alone, x[0])
+    if given == "captured":
+        found = t.func.vmap(lambda a: call(c, a))(x)
+    else:
+        found = t.func.vmap(call, in_dims=(None, 0))(c, x)
+    assert found.tolist() == (x * alone).tolist()
+    assert (c.tolist(), c._version) == (alone.tolist(), alone._version)
+
+
+def test_changes_in_nested_batches(t):
+    """What the inner examples share is changed once for them all, what an outer example has of its own once in each."""
+    c = t.zeros(())
+    found = t.func.vmap(lambda a: t.func.vmap(lambda b: (c.add_(1), a * b + c)[1])(t.arange(2.0)))(t.ones(3))
+    assert (c.item(), found.tolist()) == (1.0, [[1.0, 2.0]] * 3)
+    x = t.zeros(3)
+    found = t.func.vmap(lambda a: t.func.vmap(lambda b: (a.add_(1), a * b)[1])(t.arange(2.0)))(x)
+    assert (x.tolist(), found.tolist()) == ([1.0] * 3, [[0.0, 1.0]] * 3)
+
+
+def test_changes_that_are_refused_are_so_on_batches(t):
+    """The words for leaves are those that they are without a batch, and nothing is changed."""
+    w = t.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        t.func.vmap(lambda a: (w.mul_(2), a * w)[1])(t.ones(3, 2))
+    assert w.tolist() == [1.0, 1.0]
+
+
+def test_gradients_through_what_was_changed_once(t):
+    w = t.ones(2, requires_grad=True)
+    c = w * 1
+    t.func.vmap(lambda a: (c.mul_(2), a * c)[1])(t.ones(3, 2)).sum().backward()
+    assert w.grad.tolist() == [6.0, 6.0]
 
 
 def test_examples_change_their_own(t):

@@ -20,6 +20,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import new_tag
 from symgrad.tape.record import Recorded
 from symgrad.tape.threads import ThreadState
+from symgrad.tape.watching.captured import SHARED
 
 _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
@@ -32,13 +33,17 @@ class VmapInfo(NamedTuple):
 
 
 class Wanted(BaseException):
-    """Raised through an example when it meets a function with a rule for batches, up to the outermost mapped call."""
+    """Raised through an example that meets what is done to the whole batch, up to the mapped call that shall do it.
+
+    That is a function with a rule for batches, for the outermost call, or the change of a tensor that all share.
+    """
 
 
 class Level:
     """One mapped call.
 
     whole      whether it runs on bundles now
+    changing   whether it does so since it changes a tensor that all examples share, which is to be done once
     untouched  whether no example was changed in place so far, so that the call may begin anew
     places     by bundle: the argument that it is the examples of, and their axis in it
     """
@@ -47,7 +52,7 @@ class Level:
         self.tag = new_tag()
         self.info = info
         self.untouched = untouched
-        self.whole = False
+        self.whole = self.changing = False
         self.refused: Exception | None = None
         self.places: dict[Bundle, tuple[Any, int]] = {}
 
@@ -56,6 +61,11 @@ class Level:
         made = Bundle(self.tag, to_front(argument, dim))
         self.places[made] = argument, dim
         return made
+
+    def change_once(self) -> None:
+        """Begin anew on bundles, before an example changes what all of them share."""
+        self.changing = True
+        raise Wanted(self)
 
     def owns(self, value: Any) -> bool:
         """Whether a value is a bundle of this call."""
@@ -187,8 +197,12 @@ def in_batches(
         level.whole = True
         try:
             return whole(level)
-        except Exception:
+        except Exception as error:
             if level.refused is not None:
+                raise
+            if level.changing and not isinstance(error, AutogradError):  # which has words of its own
+                raise AutogradError(SHARED) from error
+            if level.changing:
                 raise
         level.whole, level.untouched = False, lambda: False
         return each(level)

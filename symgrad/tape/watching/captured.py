@@ -37,6 +37,12 @@ REPLACED = (
     "mutating directly with `.data` inside functorch transform is not allowed. (Give the function what it shall "
     "compute with as an argument, or make a new tensor.)"
 )
+SHARED = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+    "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+    "over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. (Every example would "
+    "change a tensor that all of them share.)"
+)
 _MOST = 256
 """Things looked at for captured tensors; beyond that a program is too large to be looked through at every call."""
 
@@ -65,9 +71,14 @@ def guarding(function: Callable[..., Any], args: Iterable[Any]) -> Iterator[None
 
 
 @contextmanager
-def sharing(mapped: Iterable[Any]) -> Iterator[Shared]:
-    """Inside, examples of the ``mapped`` arguments run; what they have in common may not be changed by all of them."""
-    shared, outer = Shared(mapped), (_CAPTURED.mapped, _CAPTURED.apart)
+def sharing(
+    mapped: Iterable[Any], common: Callable[[], Iterable[Any]] = tuple, anew: Callable[[], None] | None = None
+) -> Iterator[Shared]:
+    """Inside, examples of the ``mapped`` arguments run; what they have in common may not be changed by all of them.
+
+    ``anew`` is called before the first change of one of the tensors that they have in ``common``, and may raise.
+    """
+    shared, outer = Shared(mapped, common, anew), (_CAPTURED.mapped, _CAPTURED.apart)
     _CAPTURED.mapped, _CAPTURED.apart = (*outer[0], shared), False
     GUARDS.append(_refuse)
     try:
@@ -80,8 +91,9 @@ def sharing(mapped: Iterable[Any]) -> Iterator[Shared]:
 class Shared:
     """What the first example of a mapped call changed (while ``noting``), so that no later one changes it again."""
 
-    def __init__(self, mapped: Iterable[Any]):
+    def __init__(self, mapped: Iterable[Any], common: Callable[[], Iterable[Any]], anew: Callable[[], None] | None):
         self.mapped = {id(_room(argument)) for argument in mapped}
+        self.common, self.anew = common, anew
         self.changed: dict[int, Any] = {}
         self.noting = True
 
@@ -91,15 +103,11 @@ class Shared:
         if id(room) in self.mapped:
             return
         if self.noting:
+            if self.anew is not None and any(_room(t) is room for t in self.common()):
+                self.anew()
             self.changed[id(room)] = room
         elif id(room) in self.changed:
-            shape = tuple(shape_of(_owners(tensor)[-1]))
-            raise AutogradError(
-                "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
-                "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
-                f"arithmetic. (Every example would change a tensor of shape {shape} that all of them share.)"
-            )
+            raise AutogradError(f"{SHARED} (It has shape {tuple(shape_of(_owners(tensor)[-1]))}.)")
 
 
 def _owners(tensor: Any) -> tuple[Any, ...]:
