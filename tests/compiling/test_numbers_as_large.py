@@ -8,6 +8,7 @@ import pytest
 import symgrad as sg
 import symgrad.nn.functional as F
 from symgrad.op import Length
+from tests.compiling.recorded import derived
 
 GIVEN = [
     ("x.tile(3).sum(-1)", (3, 4), (5, 4)),
@@ -172,15 +173,6 @@ OPEN = [
     "x.softmax(0).logsumexp(1)",
 ]
 """Programs that hold at all sizes: sizes that are taken from tensors, by users or by the library, stay sizes."""
-
-
-def derived(text, values, order):
-    """The value of a program, or of its steps one after the other, or the gradient of the sum of its squares."""
-    x = sg.tensor(values, requires_grad=True, name="x")
-    y = x
-    for step in [text] if isinstance(text, str) else text:
-        y = eval(step, {"sg": sg, "F": F, "x": y})  # noqa: S307
-    return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
 
 
 @pytest.mark.parametrize("order", [0, 1])

@@ -5,6 +5,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.nn.functional as F
+from tests.compiling.recorded import derived
 
 PROGRAMS = [
     "x.mode(0)[0]",
@@ -121,13 +122,6 @@ PROGRAMS = [
     "F.multilabel_margin_loss(x, sg.where(x > 1, 1, -1).long())",
 ]
 """Programs of x (3, 4) between 0.2 and 2."""
-
-
-def derived(text, values, order):
-    """The value, or the gradient of the sum of its squares, as a graph of x."""
-    x = sg.tensor(values, requires_grad=True, name="x")
-    y = eval(text, {"sg": sg, "np": np, "F": F, "x": x})  # noqa: S307
-    return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
 
 
 @pytest.mark.parametrize("order", [0, 1])

@@ -1,0 +1,21 @@
+"""Programs of one tensor as texts, and the graphs that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import symgrad as sg
+
+F = sg.nn.functional
+
+
+def derived(text: str | Sequence[str], values: Any, order: int) -> Any:
+    """The value of a program of ``x``, or of its steps in turn, or the gradient of the sum of its squares."""
+    x = sg.tensor(values, requires_grad=True, name="x")
+    y = x
+    for step in [text] if isinstance(text, str) else text:
+        y = eval(step, {"sg": sg, "np": np, "F": F, "x": y})  # noqa: S307
+    return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
