@@ -62,7 +62,7 @@ def at_once(
                 found = [faced(r) for r in found]
         except Exception as error:  # whatever it is, an example that runs by itself raises it, or does not
             raise Apart from error
-    inputs |= {id(v): plain(Tensor, v._value) for v in watch.variables}
+    inputs |= {id(v): _constant(v) for v in watch.variables}
     moving = any(isinstance(r, Dual) for r in found)
     if watch.problems or (moving and (BY_HAND or any(isinstance(x, Dual) for x in leaves))):
         raise Apart  # with arguments that move as well, tangents of both kinds would have to be added
@@ -95,6 +95,13 @@ def _example(leaf: Any, dim: int | None) -> Any:
     first = () if dim is None else (slice(None),) * dim + (0,)
     made = plain(Tensor, np.array(value[first])[()])
     made._requires_grad = is_floating(made.dtype)
+    return made
+
+
+def _constant(variable: Any) -> Any:
+    """What all examples share in place of a variable of a derivative inside, under its name."""
+    made = plain(Tensor, variable._value)
+    made.more().name = variable.name
     return made
 
 

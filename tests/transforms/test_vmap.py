@@ -403,3 +403,15 @@ def test_second_derivatives_of_products_some_of_which_have_a_zero(product, secon
     alone = np.stack([second(product)(row).numpy() for row in x])
     for rows in ([0, 1, 2], [1, 0, 2]):
         np.testing.assert_allclose(vmap(second(product))(x[rows]).numpy(), alone[rows], atol=1e-15)
+
+
+def test_formulas_of_mapped_gradients_have_the_names_of_what_all_examples_share():
+    """The variable of the gradient was c1."""
+    w, x = sg.tensor(W, name="w"), sg.tensor(X, name="x")
+    others = {"named": w, "parameter": sg.tensor(W), "another of that name": w * 2}
+    for who, shared in others.items():
+        found = vmap(lambda v, r: grad(lambda w: (w @ r) ** 2 + 0 * w[0])(v), in_dims=(None, 0))(shared, x)
+        assert found.latex() == r"2 \operatorname{diag}\left(x w\right) x", who
+    both = vmap(lambda r: grad(lambda w: (w @ r) ** 2)(w * 2) + w)(x)
+    assert {str(s) for s in both.expr.free_symbols} >= {"w", "w_2", "x"}
+    assert sg.verify(both).ok
