@@ -321,13 +321,6 @@ class Op:
             return self.kernel(x) if self.scalar is None else self.of_number(x)
         return self.kernel(x) if kind is np.ndarray and x.ndim and x.dtype is float64 else self(x)
 
-    def on(self, g: Any, x: Any) -> Any:
-        """``self(g, x)`` for rules of the commonest ops, as :meth:`of`."""
-        kind = x.__class__
-        if kind is g.__class__ and (kind is _f64 or (kind is np.ndarray and x.dtype is float64 is g.dtype)):
-            return self.kernel(g, x)
-        return self(g, x)
-
     def chosen(self, dtype: Any) -> Rule:
         """The kernel that runs when the first operand has this dtype, which is not half precision."""
         if self.imaginary is not None and dtype.kind == "c":

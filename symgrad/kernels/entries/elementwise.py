@@ -36,11 +36,11 @@ def tanh_slope(g: Any, y: Any, one: Any = np.ones(()), number: Any = np.float64(
         return g * (number - square)
     if kind is not np.ndarray or square.dtype is not one.dtype:
         return g * (1 - square)
-    if square.size < 4096 or np.shape(g) != square.shape or g.dtype is not one.dtype:
-        return g * (one - square)
     np.subtract(one, square, square)  # memory that is new takes longer than the arithmetic
-    square *= g
-    return square
+    try:
+        return np.multiply(g, square, square)
+    except (TypeError, ValueError):  # g has more entries, or another dtype
+        return g * square
 
 
 def softplus(x: Any) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from symgrad.dtypes import float64
 from symgrad.op import Op, elementwise
 
 
@@ -34,5 +37,19 @@ def slope_of(op: Op, kernel: Any, bend: Any, rule: Any = None, by_result: bool =
         **fields,
     )
     made.vjps = made.jvps = (lambda c, out, g, x: made(c, x), rule or (lambda c, out, g, x: c * g * bend(x)))
-    op.vjps = op.jvps = ((lambda g, out, x: made.on(g, out)) if by_result else (lambda g, out, x: made.on(g, x)),)
+    op.vjps = op.jvps = (_at_once(made, by_result),)
     return made
+
+
+def _at_once(op: Op, by_result: bool) -> Any:
+    """The rule ``op(g, x)``, or of the result in place of x, whose kernel NumPy's doubles meet without another call."""
+    kernel, double, array = op.kernel, np.float64, np.ndarray
+
+    def rule(g: Any, out: Any, x: Any) -> Any:
+        of = out if by_result else x
+        kind = of.__class__
+        if kind is g.__class__ and (kind is double or (kind is array and of.dtype is float64 is g.dtype)):
+            return kernel(g, of)
+        return op(g, of)
+
+    return rule

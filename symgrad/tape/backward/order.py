@@ -39,12 +39,12 @@ def in_order(sweep: Any) -> list[Node]:
         if node.mask + 1 != 1 << len(args):
             args = tracked(args, node.mask)
         for arg in args:
-            if type(arg) is kind or type(arg) is tied:  # quicker than __class__ where classes vary
-                if arg not in seen:
-                    note(arg)
+            if arg not in seen:
+                note(arg)
+                if type(arg) is kind or type(arg) is tied:  # quicker than __class__ where classes vary
                     append(arg)
-            else:
-                leaves[arg] = 0
+                else:
+                    leaves[arg] = 0
     for leaf in leaves:
         extra = getattr(leaf, "_extra", None)  # what stands for an argument of a folded function has none
         if extra is not None and extra.view is not None and extra.view.before is not None:
