@@ -281,7 +281,7 @@ class Sweep:
         get, take = grads.get, grads.pop
         masked, freed, passes, array = Masked, FREED, same, np.ndarray
         by_first, by_second = times_first, times_second
-        large, spent = _LARGE, None
+        large, spent, shape, wide = _LARGE, None, None, False
         owned: set[Any] = set()
         for node in nodes:
             if spent is not None:
@@ -291,7 +291,10 @@ class Sweep:
             if g is None:
                 self._unreached(node)
                 continue
-            if g.__class__ is array and g.nbytes > large:
+            if node.shape is not shape:  # nodes hand theirs on: to ask each for its bytes would take longer
+                shape = node.shape
+                wide = g.__class__ is array and g.nbytes > large
+            if wide:
                 spent = node
             rules = node.rules
             if rules is None or g.__class__ is masked or (masks and node in masks):
