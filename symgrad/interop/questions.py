@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.interop.functions import bare, front_of, function_name, glanced, tensor
-from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.watching.watch import WATCH, note_read
-from symgrad.tensor.facts import Shape
+from symgrad.tensor.facts import asked_shape
 
 KINDS = {
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.may_share_memory,
@@ -22,8 +21,8 @@ KINDS = {
 """Questions about shapes, dtypes and memory, whatever the values are."""
 
 SIZES: dict[Any, Callable[..., Any]] = {
-    np.shape: lambda a: Shape(map(Size, np.shape(a))),
-    np.size: lambda a, axis=None: Shape(map(Size, np.shape(a))).numel() if axis is None else Size(np.size(a, axis)),
+    np.shape: lambda a: asked_shape(np.shape(a)),
+    np.size: lambda a, axis=None: asked_shape(np.shape(a)).numel() if axis is None else asked_shape(np.shape(a))[axis],
 }
 """Questions whose answers know that they are sizes."""
 

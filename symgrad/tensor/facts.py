@@ -13,6 +13,7 @@ from symgrad import dtypes
 from symgrad.devices import CPU, accept, channels_last, channels_last_3d, contiguous_format, on_cpu, strided
 from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, DeviceError, DtypeError
+from symgrad.notices import is_of_user, users_frames
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.lost_sizes import LATELY, READ, note_read
 from symgrad.tape.formulas.sizes import Size, note_length, plain_numbers
@@ -71,6 +72,17 @@ class Shape(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(str(int(s)) for s in self)}])"
+
+
+def asked_shape(shape: tuple[int, ...]) -> Shape:
+    """The sizes of an array that the user's program asks a function for, ``np.shape(x)``."""
+    frame = next(users_frames(), None)
+    while frame is not None and not is_of_user(frame.f_code.co_filename):
+        frame = frame.f_back
+    sizes = Shape(map(Size, shape))
+    if frame is not None:
+        LATELY.append((next(sequence), note_read(frame, sizes)))
+    return sizes
 
 
 def _sized(shape: tuple[int, ...]) -> Shape:

@@ -8,6 +8,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.ops.calls.still import recorded
+from symgrad.tape.formulas.sizes import note_entries
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.looks import DECIDED, note_look
@@ -39,6 +40,8 @@ class Numbers(Recorded):
             note_read(self, how)
             if self._requires_grad:
                 note_value()
+        elif self._extra is not None and self._extra.sized:
+            note_entries(self._extra.sized)
         return self._value.item()
 
     def tolist(self) -> Any:
@@ -50,6 +53,8 @@ class Numbers(Recorded):
         """
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "tolist()")
+        elif self._extra is not None and self._extra.sized:
+            note_entries(self._extra.sized)
         if self._requires_grad:
             note_value()
         return self._value.tolist()

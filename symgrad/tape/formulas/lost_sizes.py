@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import linecache
 import math
 import operator
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -53,6 +53,15 @@ _ROOMS = {"math", "cmath", "fractions", "decimal", "statistics", "itertools"}
 _ASKING = {"floor", "ceil"}
 """Functions that ask the size itself."""
 
+_LISTING = {
+    "dict", "enumerate", "filter", "frozenset", "iter", "list", "map", "next", "reversed", "set", "sorted", "tuple",
+    "zip",
+}  # fmt: skip
+"""Functions that give what they are given, or a container of it."""
+
+_OURS = __name__.partition(".")[0]
+"""The package whose functions, and whose tensors' methods, take sizes as sizes."""
+
 _OF_FLOATS = {"math", "np", "numpy"}
 """Modules whose constants, and functions of numbers, are floats."""
 
@@ -60,7 +69,9 @@ _NUMPY = {"np", "numpy"}
 _MAKING = {
     "arange", "empty", "eye", "full", "geomspace", "identity", "linspace", "logspace", "ones", "tri", "zeros",
 }  # fmt: skip
-_JOINING = {"dot", "item", "max", "mean", "median", "min", "prod", "std", "sum", "tolist", "trace", "var"}
+_JOINING = {
+    "dot", "item", "max", "mean", "median", "min", "prod", "shape", "size", "std", "sum", "tolist", "trace", "var",
+}  # fmt: skip
 """NumPy's functions that make an array of a size, and those that make numbers of an array, where the size is lost."""
 
 _SIZES = {"size", "numel", "nelement"}
@@ -71,8 +82,14 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Add: operator.add,
     ast.Sub: operator.sub,
+    ast.Pow: operator.pow,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
 }
-"""Operators between a float and a size of which the result is looked for among numbers that are literals, too."""
+"""Operators between numbers and sizes of which the result is looked for among numbers that are literals, too."""
+
+FEW = 8
+"""Numbers that an operand may be, at the most."""
 
 
 def note_read(frame: Any, shape: Any) -> Read:
@@ -104,7 +121,8 @@ def lost(
     files = {read.code.co_filename for read in reads} | {frame.f_code.co_filename for frame in users_frames()}
     for read in list(READ.values()):
         file = read.code.co_filename
-        if set(read.shape).isdisjoint(sizes) or file not in files or not is_of_user(file):
+        of_others = set(read.shape).isdisjoint(sizes)  # x[1:].shape, where the graph has no x[1:]
+        if (of_others and read not in reads) or file not in files or not is_of_user(file):
             continue
         text = parsed("".join(linecache.getlines(file)))
         if text is None:
@@ -112,11 +130,11 @@ def lost(
         mine = read.is_of_module or read in reads
         for axis, made, kept in text.losses(end_of(read.code, read.at)):
             taken = read.shape if axis is None else read.shape[axis : axis + 1 or None]
-            if not (mine or kept):
+            if not (mine or kept) or (of_others and made is None):
                 continue
             among = made is None or any(text.may_make(n, made, taken) for n in numbers)
             if among or (made is not None and any(text.makes(n, made, taken) for n in entries)):
-                found.update(taken)
+                found.update(sizes if of_others else taken)
     return {int(n) for n in found.intersection(sizes)}  # and none of the sizes themselves
 
 
@@ -128,7 +146,7 @@ def end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
 
 def position_of(code: CodeType, at: int) -> tuple[int | None, ...]:
     """The first and last line of an instruction, and its first and last column, as far as the code tells."""
-    return next(islice(code.co_positions(), at // 2, None), (None,) * 4)
+    return next(itertools.islice(code.co_positions(), at // 2, None), (None,) * 4)
 
 
 @functools.lru_cache(maxsize=16)
@@ -175,6 +193,8 @@ class Text:
         self.functions: dict[str, Any] = {}
         self.calls: dict[str, list[ast.expr]] = defaultdict(list)
         self.imported: set[str] = set()
+        self.foreign: set[str] = set()
+        """Names of modules, and of what comes from modules, that know nothing of sizes."""
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
                 self.above[child] = node
@@ -192,8 +212,8 @@ class Text:
                 self.ends[node.end_lineno, node.end_col_offset].append(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._note_arguments(node)
-            case ast.ImportFrom(module=room) if room in _ROOMS:
-                self.imported.update(name.asname or name.name for name in node.names)
+            case ast.Import() | ast.ImportFrom(level=0):
+                self._note_import(node)
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -206,6 +226,13 @@ class Text:
                 self.read[name].append(node)
             case ast.Call(func=ast.Name(id=name)):
                 self.calls[name].append(node)
+
+    def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        whence = getattr(node, "module", None)
+        names = {name.asname or name.name.partition(".")[0]: whence or name.name for name in node.names}
+        self.foreign.update(name for name, room in names.items() if room.partition(".")[0] != _OURS)
+        if whence in _ROOMS:
+            self.imported.update(names)
 
     def _note_given(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
@@ -257,12 +284,21 @@ class Text:
 
     def _begin(self, node: ast.expr) -> Iterator[Place]:
         match node:
-            case ast.Attribute():
+            case ast.Call(func=ast.Attribute(value=room)) if self._is_foreign(room):
                 yield Place(node, whole=True)
             case ast.Call(func=ast.Attribute(attr="size"), args=[axis]):
                 yield Place(node, _whole_number(axis))
             case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
                 yield Place(node, whole=name == "size")
+            case ast.Attribute() | ast.Call(func=ast.Name()):
+                yield Place(node, whole=True)
+
+    def _is_foreign(self, node: ast.AST) -> bool:
+        """Whether an expression is a module that knows nothing of sizes, or a part of one."""
+        room = node
+        while isinstance(room, ast.Attribute):
+            room = room.value
+        return isinstance(room, ast.Name) and room.id in self.foreign
 
     def _taken_from(self, place: Place) -> Iterator[Place | Loss]:
         """What is taken from a container by name, ``sizes["n"]``."""
@@ -284,28 +320,44 @@ class Text:
                     yield Loss(place.axis, above, place.kept)
             case ast.BinOp():
                 yield place._replace(node=above)
+            case ast.Subscript():
+                yield Loss(place.axis, above, place.kept)
             case _:
                 yield from self._onward(place)
 
     def _onward(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of a size in the expression, or statement, that it stands in."""
-        node, whole = place.node, place.whole
+        node = place.node
         above: Any = self.above.get(node)
         match above:
             case ast.Dict() | ast.List() | ast.Tuple() if self._assigned(above):
                 yield place._replace(node=above, held=True)
-            case ast.Subscript(value=value) if whole and value is node:
-                yield Place(above, _whole_number(above.slice), isinstance(above.slice, ast.Slice), place.kept)
+            case ast.Subscript():
+                yield from self._subscript(place, above)
             case ast.BinOp():
                 yield from self._computed(place, above)
-            case ast.UnaryOp() | ast.IfExp():
+            case ast.UnaryOp() | ast.IfExp() | ast.Starred():
                 yield place._replace(node=above)
+            case ast.Attribute(attr=name):
+                yield from self._asked(place, above, name)
             case ast.Call(func=function) if function is not node:
                 yield from self._passed(place, above, above.args.index(node) if node in above.args else None)
             case ast.keyword(arg=name):
                 call = self.above[above]
                 if isinstance(call, ast.Call):
                     yield from self._passed(place, call, name)
+            case ast.stmt() | ast.comprehension() | ast.NamedExpr():
+                yield from self._in_statement(place, above)
+            case ast.Tuple(elts=row) if isinstance(self.above.get(above), (ast.Assign, ast.Call)):
+                yield from self._beside(place, above, row.index(node))
+            case ast.Tuple() | ast.List() | ast.Dict() | ast.ListComp() | ast.GeneratorExp():
+                yield place._replace(node=above, axis=None, whole=False)
+            case ast.Lambda() if isinstance(made := self.above.get(above), ast.Call) and made.func is above:
+                yield place._replace(node=made)
+
+    def _in_statement(self, place: Place, above: Any) -> Iterator[Place | Loss]:
+        """Where a size goes from a statement, or from a part of an expression that gives names."""
+        match above:
             case ast.Assign(targets=targets):
                 for target in targets:
                     yield from self._taken(place, target)
@@ -314,13 +366,31 @@ class Text:
             case ast.NamedExpr(target=target):
                 yield place._replace(node=above)
                 yield from self._taken(place, target)
-            case ast.Tuple(elts=row):
-                yield from self._beside(place, above, row.index(node))
-            case ast.For(iter=of, target=target) | ast.comprehension(iter=of, target=target) if whole and of is node:
-                yield from self._taken(Place(node, kept=place.kept), target)
-            case ast.Return() | ast.Lambda():
-                calls = self.calls.get(getattr(self.scope(node), "name", ""), ())
+            case ast.For(iter=of, target=target) | ast.comprehension(iter=of, target=target) if of is place.node:
+                for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    yield from self._taken(Place(place.node, kept=place.kept), part)
+            case ast.Return():
+                calls = self.calls.get(getattr(self.scope(place.node), "name", ""), ())
                 yield from (place._replace(node=call) for call in calls)
+
+    def _subscript(self, place: Place, part: ast.Subscript) -> Iterator[Place | Loss]:
+        """What is taken of sizes, and what lists and tables have at the place of a size."""
+        if part.value is not place.node:
+            tables = self.values(part.value, part.value.id) if isinstance(part.value, ast.Name) else [part.value]
+            if any(isinstance(table, (ast.List, ast.Tuple, ast.Dict)) for table in tables):
+                yield Loss(place.axis, None, place.kept)
+        elif place.whole:
+            yield Place(part, _whole_number(part.slice), isinstance(part.slice, ast.Slice), place.kept)
+        else:
+            yield place._replace(node=part)
+
+    def _asked(self, place: Place, asked: ast.Attribute, name: str) -> Iterator[Place | Loss]:
+        """What an attribute of sizes gives."""
+        call = self.above.get(asked)
+        if name == "numel" and isinstance(call, ast.Call):
+            yield place._replace(node=call, whole=False)
+        else:
+            yield Loss(place.axis, asked, place.kept)
 
     def _assigned(self, row: ast.expr) -> bool:
         """Whether a container is given a name, and not names for its entries."""
@@ -374,6 +444,8 @@ class Text:
             yield Loss(place.axis, made, place.kept)
         elif self.is_number(left if right is place.node else right):
             yield place._replace(node=made)
+        elif right is place.node:  # beside what may be a float
+            yield Loss(place.axis, made, place.kept)
 
     def _passed(self, place: Place, call: ast.Call, at: int | str | None) -> Iterator[Place | Loss]:
         """What a function makes of a size that it is given as argument ``at``."""
@@ -382,23 +454,35 @@ class Text:
                 yield Loss(place.axis, None, place.kept)
             case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _ROOMS and name not in _ASKING:
                 yield Loss(place.axis, None, place.kept)
-            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _NUMPY:
+            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _NUMPY and (
+                place.array or name in _MAKING
+            ):
                 if place.array and name in _JOINING:
                     yield Loss(place.axis, call, place.kept)
-                elif place.array or name in _MAKING:
+                else:
                     yield place._replace(node=call, whole=False, array=True)
+            case ast.Attribute() | ast.Name() as function if self._is_foreign(function):
+                yield Loss(place.axis, call, place.kept)
+                yield place._replace(node=call, whole=False)
+            case ast.Lambda() as function:
+                yield from self._argument(place, function, at)
+            case ast.Name(id=name) if name in _LISTING:
+                yield place._replace(node=call, whole=place.whole and name in {"list", "tuple"})
             case ast.Name(id="int"):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call)
             case ast.Name(id="min" | "max" | "abs" | "sum"):
                 yield place._replace(node=call, whole=False)
             case ast.Name(id=name) if name in self.functions and at is not None:
-                function = self.functions[name]
-                row = [*function.args.posonlyargs, *function.args.args]
-                if isinstance(at, int):
-                    at = row[at].arg if at < len(row) else None
-                if at is not None:
-                    yield from self._read_in(place, function, at)
+                yield from self._argument(place, self.functions[name], at)
+
+    def _argument(self, place: Place, function: Any, at: int | str | None) -> Iterator[Place]:
+        """Where a function reads the argument ``at``."""
+        row = [*function.args.posonlyargs, *function.args.args]
+        if isinstance(at, int):
+            at = row[at].arg if at < len(row) else None
+        if at is not None:
+            yield from self._read_in(place, function, at)
 
     # -------------------------------------------------------------------------------------- what stands beside them
 
@@ -407,19 +491,26 @@ class Text:
         return abs(number) not in self.literals or self.makes(number, made, sizes)
 
     def makes(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
-        """Whether an expression makes a number, as far as literals tell."""
-        if not isinstance(made, ast.BinOp):
-            return number in sizes
-        left = made.left
-        if isinstance(left, ast.Name):
-            left = next((value for value in self.values(left, left.id) if value is not None), left)
-        if not isinstance(number, float) or not isinstance(left, ast.Constant) or not isinstance(left.value, float):
-            return False
-        near = [n + k for n in sizes for k in (-1, 0, 1) if n + k > 0]  # n - 1 and the like
-        of = _OPERATORS.get(type(made.op))
-        return of is not None and any(
-            math.isclose(number, of(left.value, n), rel_tol=1e-7) for n in near
-        )  # of single precision, too
+        """Whether an expression makes a number, as far as literals tell; in single precision, too."""
+        if number in sizes and not isinstance(made, ast.BinOp):
+            return True
+        return any(math.isclose(number, found, rel_tol=1e-7) for found in self._possible(made, sizes))
+
+    def _possible(self, node: ast.AST | None, sizes: Collection[int], met: frozenset[str] = frozenset()) -> set[float]:
+        """The numbers that an expression may be, where its parts are literals and sizes; none where it has others."""
+        match node:
+            case ast.Constant(value=int(value) | float(value)):
+                return {value}
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return {-value for value in self._possible(operand, sizes, met)}
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                rows = [sorted(self._possible(side, sizes, met))[:FEW] for side in (left, right)]
+                return {made for pair in itertools.product(*rows) if (made := _computed(type(op), *pair)) is not None}
+            case ast.Name(id=name) if name not in met:
+                return set().union(*(self._possible(v, sizes, met | {name}) for v in self.values(node, name)))
+            case ast.Call(func=ast.Name(id="int" | "float"), args=[argument]):
+                return self._possible(argument, sizes, met)
+        return set(sizes) if node is not None and self.is_number(node) and not self._is_float(node) else set()
 
     def _is_float(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
         """Whether an expression is certainly one of Python's floats."""
@@ -476,6 +567,15 @@ class Text:
             found = found + [call.args[at] for call in calls if at < len(call.args)]
             found += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == name]
         return found
+
+
+def _computed(op: type, left: float, right: float) -> float | None:
+    """What an operator makes of two numbers; None where that is no real number."""
+    try:
+        made = _OPERATORS[op](left, right)
+    except ArithmeticError:
+        return None
+    return None if isinstance(made, complex) else made
 
 
 def _whole_number(node: ast.expr) -> int | None:

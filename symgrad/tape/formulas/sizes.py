@@ -97,8 +97,20 @@ References to them by their identity, as tensors are compared entry by entry.
 def note_length(tensor: Any) -> None:
     """Note that a program asks the length of a tensor, which is called from the caller of this."""
     x = tensor if tensor._node is None else tensor._node
-    if not _is_measured(x) and is_of_user(sys._getframe(2).f_code.co_filename):
+    if not is_of_user(sys._getframe(2).f_code.co_filename):
+        return
+    if not _is_measured(x):
         _MEASURED[id(x)] = weakref.ref(x, functools.partial(_forget, id(x)))
+    made = tensor._node is not None or (tensor._extra is not None and tensor._extra.sized)
+    if made and not _ASKED.runs:  # the graph may be without it
+        _ASKED.lately.append((next(sequence), fixed_number(Size(tensor._value.shape[0]))))
+
+
+def note_entries(sized: Any) -> None:
+    """Note that a program takes numbers out of a constant which is made of these sizes, ``ones(n).sum().item()``."""
+    if not _ASKED.runs:
+        told = (size if isinstance(size, Comparison) else fixed_number(size) for size in sized)
+        _ASKED.lately.extend((next(sequence), comparison) for comparison in told)
 
 
 def _is_measured(x: Any) -> bool:
@@ -175,6 +187,9 @@ def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], kept: Sequence[Any], r
     values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
     numbers = {value for value in values if value.__class__ is int or value.__class__ is float}
     few = [array.ravel().tolist() for array in kept if array.size <= FEW and array.dtype.kind == "f"]
+    made = {f for node in nodes for x in node.args if isinstance(x, _Made) for f in factors_of(x)} - sizes - {1}
+    if any(not made.isdisjoint(read.shape) for read in reads):
+        return sizes  # x[1:].shape[0]: a size of what the graph does not have
     return lost(sizes, numbers, reads, set(itertools.chain.from_iterable(few)))
 
 
@@ -402,6 +417,9 @@ class _Made:
 
     def __neg__(self) -> Any:
         return self * -1
+
+    def __pos__(self) -> Any:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Whoever is sent a shape need not have this library; only the record of a graph keeps sizes as sizes.
