@@ -518,3 +518,39 @@ def test_versions_of_what_transforms_give():
         assert [g._version for g in found] == [0] * 5
         found[0].mul_(2)
         assert found[0]._version == 1
+
+
+ROOTS = {
+    "sqrt": lambda x: x.sqrt(),
+    "power": lambda x: x**0.5,
+    "log": lambda x: x.log() * 2,
+    "neighbours": lambda x: x[1:] * x[:-1].sqrt(),
+    "gradient": lambda x: sg.func.grad(lambda x: (x**1.5).sum())(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", ROOTS.values(), ids=ROOTS)
+def test_no_nan_where_no_path_leads(f):
+    """0 times the infinity of another entry was nan, where formulas and programs have 0."""
+    at, functional = np.array([0.0, 1.0, 4.0]), sg.autograd.functional.jacobian
+    wanted = sg.compile(sg.func.jacobian(f), at + 1)(at)
+    assert np.isinf(wanted[0, 0])
+    assert np.isfinite(wanted[1:]).all()
+    x = sg.tensor(at, requires_grad=True)
+    recorded = sg.autograd.jacobian(f(x), x, create_graph=True)
+    assert recorded.requires_grad
+    np.testing.assert_array_equal(recorded.detach().numpy(), wanted)
+    ways = (sg.func.jacobian(f), sg.func.jacrev(f, chunk_size=1), lambda x: sg.autograd.jacobian(f(x), x))
+    for way in (*ways, lambda x: functional(f, x), lambda x: functional(f, x, vectorize=True)):
+        np.testing.assert_array_equal(way(x).detach().numpy(), wanted)
+        with sg.conventions("torch"):
+            assert np.isnan(way(x).detach().numpy()).any()
+
+
+def test_forward_mode_by_a_number_has_the_second_answer():
+    """A TypeError of NumPy's."""
+    at = sg.tensor(1000.0, dtype=sg.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for f in (lambda x: sg.log1p(sg.exp(x)), lambda x: sg.log1p(sg.exp(x.reshape(1, 1)))):
+            assert sg.func.jacfwd(f)(at).numpy().ravel() == 1

@@ -158,3 +158,22 @@ def test_exact_values_keep_dtype_and_shape_and_what_has_none():
     assert sg.formula("exp(x)", shapes="x=n").evaluate("exact", x=np.array([1e300, 1.0]))[1] == np.e
     with pytest.raises(sg.errors.ArgumentError, match="True, False or"):
         f.evaluate("exactly", x=np.ones(2))
+
+
+KINKS = {
+    "atan2": (sg.atan2, (0.0, 0.0)),
+    "power of zero": (lambda x, y: x**y, (0.0, 2.0)),
+    "zero to the zero": (lambda x, y: x**y, (0.0, 0.0)),
+    "sinc": (lambda x, y: sg.sinc(x) * y, (0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_points_that_rules_except_are_those_of_the_gradient(name):
+    """The formula beside them was evaluated, 0/0, and verify said that the gradient is not what its formula gives."""
+    f, at = KINKS[name]
+    x, y = (sg.tensor(v, dtype=sg.float64, requires_grad=True, name=n) for v, n in zip(at, "xy", strict=True))
+    f(x, y).backward()
+    for v in (x, y):
+        assert float(v.grad.evalf(20)) == v.grad.item() + 0.0
+        assert sg.verify(v.grad).ok

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.jacobians.rows import pulled_rows, recorded_rows
+from symgrad.autograd.sparsity.walk import pattern_of
 from symgrad.autograd.sweeps.entrances import NO_GRAD, grad
+from symgrad.autograd.sweeps.rescue import has_nan
 from symgrad.errors import AutogradError
 from symgrad.ops.elementwise.complex import imag, real
-from symgrad.ops.rules.kinks import steepest
+from symgrad.ops.elementwise.select import guard
+from symgrad.ops.rules.kinks import keeps_nan, steepest
 from symgrad.ops.shapes.joining import stack
 from symgrad.ops.shapes.shaping import reshape
 from symgrad.tape.formulas.origin import Origin, attach
@@ -92,7 +95,26 @@ def with_entries(found: Any, outputs: Any, inputs: Any, pulled: str = "jacobian"
         return found
     origin = Origin([outputs], [None])
     origin.pulled = pulled
-    return attach(found, origin, inputs)
+    return attach(_without_strangers(found, outputs, inputs), origin, inputs)
+
+
+def _without_strangers(found: Any, outputs: Any, inputs: Any) -> Any:
+    """The entries with 0 for a nan where no path leads from the input to the output: 0 times the infinity of others.
+
+    The formula, and a program, have a zero there.
+    """
+    if keeps_nan("composed") or found.dtype.kind == "c" or not has_nan(found._value):
+        return found
+    if not (outputs._requires_grad and inputs._requires_grad):  # the graph of forward mode does not tell the paths
+        return found
+    try:
+        places = pattern_of([outputs], [inputs])
+    except AutogradError:  # as good as dense, or with somebody's hooks in it
+        return found
+    near = np.zeros(places.shape, bool)
+    near[places.rows(), places.indices] = True
+    near = near.reshape(found._value.shape)
+    return guard(found, near) if found._node is not None else plain(Tensor, np.where(near, found._value, 0)[()])
 
 
 def wirtinger(outputs: Any, inputs: Any) -> tuple[Any, Any]:

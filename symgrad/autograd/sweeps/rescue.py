@@ -155,7 +155,8 @@ def rescued_block(block: Any, out: Any, argument: Any) -> Any:
     if program is None:
         return block
     rows = block.reshape(len(units), *argument._value.shape).copy()
-    for row, unit, value in zip(rows, units, np.ravel(out._value), strict=True):
+    for k, (unit, value) in enumerate(zip(units, np.ravel(out._value), strict=True)):
+        row = rows[k, ...]  # a part of them also where the argument is one number
         if is_lost(row) or is_lost(value):
             program.values["_seed0"] = unit[()]
             found = program.gradient(edge, False)

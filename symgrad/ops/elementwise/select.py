@@ -264,6 +264,7 @@ masked: Op = elementwise(
     weak=False,
     domain=("real", "bool"),
     expanded=True,
+    digits=lambda mp, x, keep: x * keep if keep else mp.zero,
     c="{1} == 0 ? 0 : {0} * {1}",
     doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",
 )
