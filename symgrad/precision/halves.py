@@ -202,6 +202,8 @@ xlogy, xlog1py = _times_log("xlogy"), _times_log("xlog1py")
 
 def _times_log_or_zero(product: Callable[[Any, Any], Any], pole: int) -> Callable[[Any, Any, Any], Any]:
     def run(g: Any, x: Any, y: Any) -> Any:
+        dtype = next(part.dtype for part in (g, y, x) if hasattr(part, "dtype"))
+        g, y = (np.asarray(part, getattr(part, "dtype", dtype)) for part in (g, y))
         past = np.equal(x, 0) & np.less_equal(y, pole)
         return np.where(past, g.dtype.type(0), product(g, np.where(past, g.dtype.type(1), y)))[()]
 

@@ -398,3 +398,11 @@ def test_the_next_number_of_half_precision_is_one_of_its_own(name):
     smallest = np.float32(sg.finfo(dtype).smallest_normal) * EPSILON[name]
     last = float(sg.finfo(dtype).max)
     assert sg.nextafter(x, y).tolist() == [smallest, 1 + EPSILON[name], last, -1 - EPSILON[name]]
+
+
+@pytest.mark.parametrize("f", [sg.special.xlogy, sg.special.xlog1py])
+def test_slopes_of_products_with_logarithms_take_numbers_for_their_cotangent(f):
+    """The formula of a gradient has 1 there: an AttributeError, also in second derivatives of half precision."""
+    x = sg.tensor(0.6, dtype=sg.float16, requires_grad=True, name="x")
+    (slope,) = sg.autograd.grad(f(x, 2 * x), x, create_graph=True)
+    assert sg.formula(slope).evaluate(x=np.float16(0.6)) == slope.item() == sg.compile(slope)(np.float16(0.6))
