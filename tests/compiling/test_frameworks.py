@@ -403,3 +403,16 @@ def test_of_a_chaotic_program_it_is_said_that_no_two_libraries_agree(tmp_path, t
     program = sg.compile(tent, np.array([0.3, 0.4]), name="f").program
     with precise(target), pytest.raises(CompileError, match="change in their first digits where the arguments change"):
         program.save(tmp_path / "f.py", target=target)
+
+
+def test_places_beyond_the_axis_raise_in_torch_as_they_do_here(tmp_path):
+    """torch's take_along_dim takes 4 of four for 0: the file gave another entry, silently."""
+    torch = pytest.importorskip("torch")
+    x, k = np.random.default_rng(0).random((3, 4)), np.array([0, 3, -4])
+    program = sg.compile(lambda x, k: sg.take_along_dim(x, k[:, None], 1) * 2, x, k, name="f")
+    program.save(tmp_path / "f.py", target="torch")
+    f = runpy.run_path(str(tmp_path / "f.py"))["f"]
+    assert np.array_equal(f(torch.tensor(x), torch.tensor(k)).numpy(), program(x, k))
+    for wrong in (4, -5):
+        with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+            f(torch.tensor(x), torch.tensor([0, wrong, 1]))

@@ -221,9 +221,14 @@ CALLS = {
 
 OWN = {
     **KERNELS,
+    # torch's take_along_dim takes a place beyond the axis for one inside, and gather raises, but does not broadcast
     "take_along": """def take_along(x, places, axis):
+    axis %= x.ndim
+    row = [a.shape[:axis] + (1,) + a.shape[axis + 1 :] for a in (x, places)]
+    shape = torch.broadcast_shapes(*row)
     places = torch.where(places < 0, places + x.shape[axis], places)
-    return torch.take_along_dim(x, places, dim=axis)""",
+    wide = [a.expand(shape[:axis] + (a.shape[axis],) + shape[axis + 1 :]) for a in (x, places)]
+    return torch.gather(wide[0], axis, wide[1])""",
     "embed": """def embed(x, dim, start, size):
     widths = [0, 0] * (x.ndim - dim - 1) + [start, size - start - x.shape[dim]]
     return torch.nn.functional.pad(x, widths)""",
