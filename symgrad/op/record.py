@@ -38,7 +38,8 @@ class Op:
     kind        "elementwise", "multilinear" or "primitive"
     kernel      NumPy function ``(*arrays, **params)``
     single      the kernel of float32 and complex64 operands, where torch's last digit needs another
-    half        the same of float16 and bfloat16, where computing in float32 and rounding once is not what torch does
+    half        the same of float16 and bfloat16, where computing in float32 and rounding once is not what torch does;
+                NotImplemented for arguments of which it is
     imaginary   the same of complex operands, where NumPy's has no digits; it rounds to complex64 itself
     run         what is called on arrays: the kernel, or a choice between these and ``scalar``
     scalar      the same for one Python float, where ``math`` is faster than NumPy: what float64 without axes runs
@@ -360,7 +361,9 @@ class Op:
 
     def _in_float32(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         if self.half is not None:
-            return self.half(*arrays, **params)
+            own = self.half(*arrays, **params)
+            if own is not NotImplemented:
+                return own
         if self.rounds:
             dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
             if len(dtypes) == 1:

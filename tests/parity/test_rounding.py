@@ -275,3 +275,23 @@ def test_angles_of_single_complex_numbers_are_rounded_once() -> None:
     exact = np.angle(z.astype(np.complex128))
     off = np.abs(sg.angle(sg.tensor(z)).numpy() - exact) / np.spacing(np.abs(exact).astype(np.float32))
     assert off.max() < 0.51
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("exponent", [2, 3, -1, -2, -3, 0.5, -0.5, 1.5])
+def test_powers_of_halves(exponent: float, dtype: str) -> None:
+    """In bfloat16 those that are products are rounded after every step, in float16 once."""
+    x = np.abs(np.random.default_rng(5).normal(0, 1.5, 77)) + 0.1
+    for count in (7, 77):  # of torch's vectors none, and two and some entries
+        found = (derivatives(t, lambda _, x: x**exponent, 1, dtype, x[:count]) for t in (sg, torch))
+        for got, want in zip(*found, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["rsqrt", "asin", "acos", "asinh", "tanh", "atan"])
+def test_second_derivatives_by_roots_in_bfloat16(name: str) -> None:
+    """The derivative of a root is made of its third power."""
+    x = np.random.default_rng(6).uniform(0.05, 0.95, 35)
+    found = (derivatives(t, lambda t, x: getattr(t, name)(x), 2, "bfloat16", x) for t in (sg, torch))
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -294,6 +294,7 @@ power: Op = elementwise(
     saves=(-1,),
     public=("pow",),
     single=_single_power,
+    half=halves.power,
     rounds=True,
     refuses="b",
     refuses_back=refusals.base_of_power,
