@@ -6,11 +6,12 @@ in any case.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,26 @@ def notice_once(words: str) -> None:
     if _always[0] or words not in _given:
         _given.add(words)
         notice(words)
+
+
+def renamed(function: Callable[..., Any], room: str) -> Callable[..., Any]:
+    """A function under the name that it once had, which has no ``_`` at its end, with torch's warning at every call.
+
+    >>> import warnings
+    >>> def fill_(x):
+    ...     return x
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     found = renamed(fill_, "nn.init")(3)
+    >>> found, str(given[0].message)
+    (3, '`nn.init.fill` is now deprecated in favor of `nn.init.fill_`.')
+    """
+    old = function.__name__.removesuffix("_")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        notice(f"`{room}.{old}` is now deprecated in favor of `{room}.{function.__name__}`.", FutureWarning)
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = old
+    return call

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from symgrad.errors import ArgumentError
+from symgrad.notices import renamed
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg.decompositions import qr
 from symgrad.random import randperm
@@ -299,3 +300,14 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 _no_grad_fill_, _no_grad_normal_, _no_grad_uniform_ = constant_, normal_, uniform_
 """torch's names of what its initialisers are made of: code with initialisers of its own imports them."""
+_RENAMED = (
+    "uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform",
+    "kaiming_normal", "orthogonal", "sparse",
+)  # fmt: skip
+"""The names of old programs, which torch still has."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        return renamed(globals()[f"{name}_"], "nn.init")
+    raise AttributeError(f"module 'symgrad.nn.init' has no attribute {name!r}")
