@@ -54,10 +54,9 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
 
     ``factor(x, y)`` is the logarithm, ``past(x, y)`` where x is 0 and y no further than its pole, where it counts as 0.
     """
+    from symgrad.ops.elementwise.select import where
 
     def by_y(c: Any, out: Any, g: Any, x: Any, y: Any) -> Any:
-        from symgrad.ops.elementwise.select import where
-
         return op.vjps[1](where(past(x, y), 0, c), None, g, y)
 
     made = _special(
@@ -75,7 +74,7 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
         doc=f"A cotangent times the slope of {op.name} by its factor.",
         **fields,
     )
-    made.vjps = made.jvps = (lambda c, out, g, x, y: made(c, x, y), None, by_y)
+    made.vjps = made.jvps = (lambda c, out, g, x, y: made(where(past(g, y), 0, c), x, y), None, by_y)
     return made
 
 
