@@ -242,6 +242,44 @@ def test_a_function_of_a_stack_of_equal_matrices_is_that_of_one(name):
     np.testing.assert_allclose(evaluate(read, dict(zip(names, values, strict=True))), want, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (
+            lambda x, A: sg.where(x > 0, x**3, x**2).sum(),
+            (
+                r"\operatorname{diag}\left(\begin{cases} 6 x & \text{for}\: x > 0 \\ 2 & \text{otherwise} "
+                r"\end{cases}\right)"
+            ),
+        ),
+        (
+            lambda x, A: sg.where(A @ x > 1, (A @ x) ** 3, (A @ x) ** 2).sum(),
+            (
+                r"A^{\top} \operatorname{diag}\left(\begin{cases} 6 A x & \text{for}\: A x > 1 \\ 2 & \text{otherwise} "
+                r"\end{cases}\right) A"
+            ),
+        ),
+    ],
+)
+def test_cases_stand_on_the_diagonal(f, text):
+    x, A = np.array([0.5, -0.3, 2.0]), np.random.default_rng(8).normal(size=(3, 3))
+    found = sg.formula(f, x, A, wrt=("x", "x"))
+    assert found.latex() == text
+    read = from_latex(text, found.symbols, shape=found.term.shape)
+    want = sg.func.hessian(f)(sg.tensor(x), sg.tensor(A)).numpy()
+    np.testing.assert_allclose(evaluate(read, {"x": x, "A": A}), want, rtol=1e-12)
+
+
+def test_a_hessian_of_a_determinant_times_a_matrix_asks_for_no_regular_matrix():
+    X = sg.tensor(np.array([[2.0, 1.0], [0.5, 3.0]]), requires_grad=True, name="X")
+    V = sg.tensor(np.array([[1.0, -1.0], [0.5, 2.0]]), name="V")
+    (slope,) = sg.autograd.grad(sg.linalg.det(X), X, create_graph=True)
+    (product,) = sg.autograd.grad((slope * V).sum(), X, create_graph=True)
+    assert product.latex() == (
+        r"\det\left(X\right) \left(\operatorname{tr}\left(V X^{-1}\right) X^{-1} - X^{-1} V X^{-1}\right)^{\top}"
+    )
+
+
 def test_hessians_of_vectors_as_functions():
     f = sg.func.hessian(cubic)
     assert (
