@@ -301,6 +301,18 @@ def test_recorded_gradients_do_not_take_one_size_for_another():
     np.testing.assert_allclose(sg.formula(U.grad).evaluate(U=other), want, rtol=1e-12)
 
 
+def test_recorded_derivatives_keep_the_sizes_of_what_is_no_part_of_them():
+    x = sg.tensor(np.array([0.5, 1.5, 2.5]), requires_grad=True, name="x")
+    a, b = (sg.tensor(v, dtype=sg.float64, requires_grad=True, name=name) for v, name in ((1.3, "a"), (2.0, "b")))
+    likelihood = sg.sum(a * sg.log(b) - sg.lgamma(a) + (a - 1) * sg.log(x) - b * x)
+    (score,) = sg.autograd.grad(likelihood, a, create_graph=True)
+    (mixed,) = sg.autograd.grad(score, b, create_graph=True)
+    (twice,) = sg.autograd.grad(mixed, b, create_graph=True)
+    assert [mixed.latex(), twice.latex()] == [r"\frac{n}{b}", r"-\frac{n}{b^{2}}"]
+    program = sg.compile(mixed, ["x", "b"])  # it was 3 / b, whatever x
+    np.testing.assert_allclose(program(np.ones(5), 2.0), 2.5)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
 def test_sizes_are_letters_in_functions_of_arrays_of_any_dtype(dtype):
     rng = np.random.default_rng(8)

@@ -319,12 +319,22 @@ def test_names_of_the_textbooks(made, text):
     np.testing.assert_allclose(evaluate(back, values), evaluate(made(x, A, T), values))
 
 
+def test_axes_of_size_one_have_their_place_beside_three_axes():
+    x, T = symbol("x", ("n",)), symbol("T", ("n", "n", "n"))
+    term = T * lookup("unsqueeze")(x, dim=1)
+    values = {"x": np.array([0.3, -0.2, 1.0]), "T": np.arange(27.0).reshape(3, 3, 3)}
+    text = latex(term, canonical=False)
+    assert text == r"T \odot \operatorname{reshape}_{n \times 1}\left(x\right)"
+    back = from_latex(text, [x, T], shape=term.shape)
+    np.testing.assert_array_equal(evaluate(back, values), evaluate(term, values))
+
+
 @pytest.mark.parametrize(
     ("make", "wrt", "text"),
     [
         (lambda x, v, X: x[0] ** 2, "x", r"2 x_{[0]} \mathbf{e}_{n,0}"),
         (lambda x, v, X: v @ X[:, 1], "X", r"v \mathbf{e}_{2,1}^{\top}"),
-        (lambda x, v, X: x @ X[-1], "X", r"\mathbf{e}_{3,2} x^{\top}"),
+        (lambda x, v, X: x @ X[-1], "X", r"\mathbf{e}_{n,n - 1} x^{\top}"),
         (
             lambda x, v, X: X[1, 0] ** 3,
             "X",
@@ -343,7 +353,7 @@ def test_entries_stand_with_unit_vectors(make, wrt, text):
     read = from_latex(text, known, shape=g.term.shape)
     used = {t.params["name"]: values[t.params["name"]] for t in known}
     plain = from_unicode(spelled(text, "unicode"), known, shape=g.term.shape)
-    sizes = {} if used else {"n": 3}
+    sizes = {} if any("n" in t.shape for t in known) else {"n": 3}
     for found in (read, plain):
         assert np.allclose(evaluate(found, used, sizes), evaluate(g.term, used, sizes))
 

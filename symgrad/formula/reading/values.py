@@ -119,8 +119,10 @@ def aligned(values: Sequence[Value]) -> tuple[str, list[Term]]:
         found = [a.kind for a in values if a.kind != "s"]
         kind = "s" if not found else found[0] if len(set(found)) == 1 else "oo"
         return kind, [a.term for a in values]
-    if "t" in kinds or (len(kinds) == 1 and "eye" not in kinds):
-        return ("t" if "t" in kinds else arrays[0].kind), [a.term for a in values]
+    if "t" in kinds:  # beside three axes and more those of size 1 have their place
+        return "t", [a.term if a.exact is None else a.exact for a in values]
+    if len(kinds) == 1 and "eye" not in kinds:
+        return arrays[0].kind, [a.term for a in values]
     if kinds == {"eye"}:
         return "eye", [a.term for a in values]
     if kinds & {"v", "r"}:

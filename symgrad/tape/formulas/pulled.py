@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import FormulaError
@@ -10,8 +10,10 @@ from symgrad.formula.derive import Derivation, jacobian, pulled_rows, wirtinger
 from symgrad.formula.term import Term, full
 from symgrad.ops.rules.kinks import turned, under
 from symgrad.tape.backward.tether import at
+from symgrad.tape.formulas.below import nodes_below
 from symgrad.tape.formulas.hooked import through_hooks
 from symgrad.tape.formulas.origin import Origin, origin_of
+from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import changes
 
 if TYPE_CHECKING:
@@ -33,6 +35,20 @@ def told_by_passes(tensor: Any) -> Any:
             "and run one pass"
         )
     return origin
+
+
+def passed_through(nodes: Sequence[Node]) -> list[Any]:
+    """What the recorded passes went back from whose results are among the nodes, and those that made these in turn."""
+    found: dict[int, Any] = {}
+    seen: set[Origin] = set()
+    rest = list(nodes)
+    while rest:
+        origin = getattr(rest.pop().args, "origin", None)
+        if origin is not None and origin not in seen:
+            seen.add(origin)
+            found.update((id(root), root) for root in map(at, origin.roots))
+            rest += nodes_below(origin.roots)[0]
+    return list(found.values())
 
 
 def roots_of(origin: list[tuple[Origin, Any]]) -> list[Any]:

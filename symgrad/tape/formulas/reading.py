@@ -6,6 +6,7 @@ that are not sizes stay numbers.  The walk is linear in the graph and not recurs
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -17,7 +18,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError, FormulaError, ShapeError
 from symgrad.formula.shortcuts import as_run
-from symgrad.formula.term import Term, apply, as_term, full, make, number, size_product, symbol
+from symgrad.formula.term import Term, apply, as_term, full, make, number, postorder, size_product, symbol
 from symgrad.op import Op, lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.shapes.sizes import letters_of, size_value
@@ -27,7 +28,7 @@ from symgrad.tape.formulas.hooked import marked
 from symgrad.tape.formulas.lettering import Lettering
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
-from symgrad.tape.formulas.pulled import gradient_of, roots_of, told_by_passes
+from symgrad.tape.formulas.pulled import gradient_of, passed_through, roots_of, told_by_passes
 from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of
 from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
@@ -474,18 +475,29 @@ def read_all(
     roots = []
     for tensor, origin in zip(tensors, origins, strict=True):
         roots += [tensor.edge()] if origin is None else roots_of(origin)
-    letters: dict[int, str] | None
-    for letters in (None, {}):  # with numbers for sizes where a derivative does not fit their letters
-        reading = Reading(roots, names, letters, counts=not recorded, recorded=recorded)
-        try:
-            terms = [
-                reading[tensor.edge()] if origin is None else gradient_of(reading, origin)
-                for tensor, origin in zip(tensors, origins, strict=True)
-            ]
-            break
-        except (ShapeError, AutogradError):
-            if not reading.letters:
-                raise
+
+    def reading_from(roots: Sequence[Any]) -> tuple[Reading, list[Term]]:
+        letters: dict[int, str] | None
+        for letters in (None, {}):  # with numbers for sizes where a derivative does not fit their letters
+            reading = Reading(roots, names, letters, counts=not recorded, recorded=recorded)
+            try:
+                terms = [
+                    reading[tensor.edge()] if origin is None else gradient_of(reading, origin)
+                    for tensor, origin in zip(tensors, origins, strict=True)
+                ]
+                break
+            except (ShapeError, AutogradError):
+                if not reading.letters:
+                    raise
+        return reading, terms
+
+    reading, terms = reading_from(roots)
+    sizes = {n for t in postorder(terms) for n in t.shape if isinstance(n, int) and n > 1} - reading.letters.keys()
+    passed = passed_through(reading.nodes) if sizes else []
+    if passed and any(sizes.intersection(leaf.raw_shape) for leaf in nodes_below(passed, with_places)[1]):
+        # The slope of a sum of log b over the rows of x is n / b: x has no part in it but its size.
+        with contextlib.suppress(ShapeError, AutogradError):
+            reading, terms = reading_from([*roots, *passed])
     return reading, terms
 
 
