@@ -42,7 +42,7 @@ def scaling(K, a, b):
     u = sg.ones_like(a)
     v = b / (K.T @ u)
     u = a / (K @ v)
-    return u @ K @ v
+    return u @ K @ v**2
 
 
 def evidence(x, k):
@@ -67,7 +67,8 @@ CASES = {
         r"n \log\left(2 \pi\right)}{2}"
     )),
     "ones that a variable is called": (scaling, ("+nm", "+n", "+m"), (
-        r"\left(\frac{a}{K \frac{b}{K^{\top} \mathbf{1}}}\right)^{\top} K \frac{b}{K^{\top} \mathbf{1}}"
+        r"\left(\frac{a}{K \frac{b}{K^{\top} \mathbf{1}}}\right)^{\top} K "
+        r"\frac{b^{\odot 2}}{\left(K^{\top} \mathbf{1}\right)^{\odot 2}}"
     )),
     "the logarithm of a size": (evidence, ("n", "+"), r"k \log\left(n\right) - 2 \mathbf{1}^{\top} x"),
 }  # fmt: skip

@@ -108,6 +108,18 @@ def interactions(X):
     return np.sum((X @ X.T) ** 2 * (1 - np.eye(len(X))))
 
 
+def mutual_information(P):
+    return sg.sum(P * sg.log(P / (sg.sum(P, 1, True) * sg.sum(P, 0, True))))
+
+
+def triangle_area(x, y, z):
+    return sg.linalg.norm(sg.linalg.cross(y - x, z - x)) / 2
+
+
+def one_sided(x, A, B, P):
+    return sg.sum(P / sg.outer(A @ x, B @ P[0]))
+
+
 MASK = (RNG.random((5, 5)) > 0.4) | np.eye(5, dtype=bool)
 CASES = {
     "orders are flipped ones": (plackett_luce, (drawn(5),)),
@@ -134,6 +146,11 @@ CASES = {
     "a root of squares beside its slope": (lambda x, c: (c * x / sg.sqrt((x**2).sum())).sum(), (drawn(5), drawn(5))),
     "running products": (lambda x, c: c @ sg.cumprod(x, 0), (np.array([2.0, 0, 3, -1.5]), drawn(4))),
     "all but the diagonal": (interactions, (drawn(4, 3),)),
+    "sums over themselves": (mutual_information, (RNG.uniform(0.5, 1.5, (3, 4)),)),
+    "cross products with a side in common": (triangle_area, (drawn(3), drawn(3), drawn(3))),
+    "a side of an outer product over itself": (
+        one_sided, (RNG.uniform(1, 2, 3), definite(3), definite(4), RNG.uniform(1, 2, (3, 4))),
+    ),
 }  # fmt: skip
 PRINTED = {
     "orders are flipped ones": (
@@ -198,9 +215,8 @@ PRINTED = {
         r"\begin{aligned}" "\n"
         r"t_{1} &= \left(R + B^{\top} P B\right)^{-1} \\" "\n"
         r"t_{2} &= A^{\top} \left(P - P B t_{1} B^{\top} P\right) A - P + Q \\" "\n"
-        r"t_{3} &= B t_{1} B^{\top} P A \\" "\n"
-        r"& A t_{2} \left(A - t_{3}\right)^{\top} - t_{2} + B t_{1}^{\top} B^{\top} P^{\top} A t_{2} "
-        r"\left(t_{3} - A\right)^{\top}" "\n"
+        r"& \left(A - B t_{1}^{\top} B^{\top} P^{\top} A\right) t_{2} "
+        r"\left(A - B t_{1} B^{\top} P A\right)^{\top} - t_{2}" "\n"
         r"\end{aligned}"
     ),
     "ranges that are whole axes": (
@@ -260,6 +276,16 @@ PRINTED = {
     "running products": r"\operatorname{triu}\left(\left[\prod_{k \le j, k \ne i} x_{k}\right]_{i j}\right) c",
     "all but the diagonal": (
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"
+    ),
+    "sums over themselves": r"\log\left(\frac{P}{P \mathbf{1} \mathbf{1}^{\top} P}\right) - 1",
+    "cross products with a side in common": (
+        r"\begin{aligned}" "\n"
+        r"t_{1} &= \left(y - x\right) \times \left(z - x\right) \\" "\n"
+        r"& \frac{1}{2 \lVert t_{1} \rVert} \left(y - z\right) \times t_{1}" "\n"
+        r"\end{aligned}"
+    ),
+    "a side of an outer product over itself": (
+        r"-A^{\top} \frac{P \frac{1}{B P_{[0]}}}{\left(A x\right)^{\odot 2}}"
     ),
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ from symgrad.formula.canonical.scalars.imaginary import (
 from symgrad.formula.canonical.scalars.meetings import without_root
 from symgrad.formula.canonical.scalars.numerals import roots_with_pi, with_whole_parts
 from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
+from symgrad.formula.canonical.sums.quotients import without_own_sums
 from symgrad.formula.canonical.sums.shifts import logsumexp, split
 from symgrad.formula.term import Term
 from symgrad.op import Op, lookup
@@ -58,7 +59,7 @@ def merged(p: Product, run: Canonicaliser) -> Product:
     if any(orthogonal_axes(f.base) for f in p.factors):
         p = without_singular_vectors(without_spectra(p, run), run)
     if any(f.power < 0 for f in p.factors):
-        p = _softmax(_logistic(p, run), run)
+        p = _softmax(_logistic(without_own_sums(p, run), run), run)
         names = {f.base.op.name for f in p.factors}
     for ops, rewrite in _LATER_REWRITES:
         if not ops.isdisjoint(names):

@@ -42,6 +42,7 @@ from symgrad.formula.canonical.chains import (
 from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
 from symgrad.formula.canonical.entries.stacks import added, stacked
+from symgrad.formula.canonical.matrices.crossing import crossed
 from symgrad.formula.canonical.matrices.resolvents import without_resolvents
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
 from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
@@ -72,6 +73,15 @@ from symgrad.formula.canonical.sums.presenting import Presenter
 from symgrad.formula.canonical.writing import form_term, whole
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
+
+_TOGETHER: tuple[tuple[frozenset[str], Any], ...] = (
+    (frozenset({"tril", "triu"}), lambda terms, run, shape: both_halves(terms, run)),
+    (frozenset({"put", "embed", "cat"}), lambda terms, run, shape: side_by_side(terms, shape, run)),
+    (frozenset({"stack"}), lambda terms, run, shape: added(terms, run)),
+    (frozenset({"where"}), lambda terms, run, shape: joined(run, terms, shape)),
+    (frozenset({"cross"}), crossed),
+)
+"""What makes fewer terms of two in which one of some ops stands; None where there are no such two."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -113,7 +123,7 @@ class Canonicaliser:
         """What step functions were taken of, by the keys of forms."""
         self.forms: dict[Term, Form] = {}
         self.insides: dict[Term, Form] = {}
-        self.products: dict[Term, Form] = {}
+        self.products, self.contractions = dict[Term, Form](), dict[Term, Form]()
         self._atoms: dict[Any, Factor] = {}
         self._ordinals: dict[Term, int] = {}
         self.arguments: dict[Term, list[Form]] = {}
@@ -193,22 +203,11 @@ class Canonicaliser:
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
         found = without_resolvents(absorbed(self._collected(unguarded(terms)), self), self)
-        if sum(any(f.base.op.name in ("tril", "triu") for f in p.factors) for p in found) > 1:
-            whole = both_halves(found, self)
-            if whole is not found:
-                return self.sum_of(whole, shape)
-        if sum(any(f.base.op.name in ("put", "embed", "cat") for f in p.factors) for p in found) > 1:
-            row = side_by_side(found, shape, self)
-            if row is not None:
-                return self.sum_of(row, shape)
-        if sum(any(f.base.op.name == "stack" for f in p.factors) for p in found) > 1:
-            sums = added(found, self)
-            if sums is not None:
-                return self.sum_of(sums, shape)
-        if sum(any(f.base.op.name == "where" for f in p.factors) for p in found) > 1:
-            together = joined(self, found, shape)
-            if together is not None:
-                return self.sum_of(together, shape)
+        for ops, together in _TOGETHER:
+            if sum(any(f.base.op.name in ops for f in p.factors) for p in found) > 1:
+                fewer = together(found, self, shape)
+                if fewer is not None:
+                    return self.sum_of(fewer, shape)
         return Form(found, shape)
 
     def _collected(self, terms: Sequence[Product]) -> list[Product]:
@@ -322,8 +321,8 @@ class Canonicaliser:
                     term, labels, form = other, (1, 0), flipped
         if len(form.terms) > 1:
             self.insides[term] = form
-        elif form.terms and form.terms[0].elementwise:
-            self.products[term] = form
+        elif form.terms:
+            (self.products if form.terms[0].elementwise else self.contractions)[term] = form
         return Factor(term, labels)
 
     def plain_term(self, form: Form) -> Term:

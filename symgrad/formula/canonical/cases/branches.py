@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.cases.intervals import assuming, by_cases, called, spread_arguments
+from symgrad.formula.canonical.chains import is_truth
 from symgrad.formula.canonical.matrices.triangles import half_where, off_diagonal, without_two
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.sums.expanding import substituted
@@ -59,7 +60,7 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
     shape, op = condition.shape, op or lookup("where")
     if run.same(first, second):
         return first
-    scaled = _scalars_in_front(run, op, condition, first, second)
+    scaled = _shared_in_front(run, op, condition, first, second)
     if scaled is not None:
         return scaled
     clipped = _clip(run, condition, first, second)
@@ -172,16 +173,31 @@ def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
     return None
 
 
-def _scalars_in_front(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
-    """where(c, s·a, s·b) = s·where(c, a, b) for scalars s, always."""
+def _shared_in_front(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
+    """where(c, s·a, s·b) = s·where(c, a, b), always, for scalars and for what varies where the condition does not.
+
+    So diag(where(c, u, v)) A is written, and not where(c1ᵀ, diag(u) A, diag(v) A).
+    """
     terms = [*first.terms, *second.terms]
-    if not first.terms or not second.terms:
+    if not first.terms or not second.terms or not condition.shape or any(p.has_delta for p in terms):
         return None
-    shared = [f for f in terms[0].factors if not f.labels and all(f in p.factors for p in terms)]
-    if not shared or not condition.shape:
+    one, asked = terms[0], {terms[0].out[k] for k in condition.covered()}
+    outer = [f for f in one.factors if {*f.labels} <= {*one.out}]
+    shared = [f for f in outer if not f.labels or (asked and not {*f.labels} <= asked)]
+    for p in terms[1:]:
+        shared = [f for f in shared if _alike(f, one, p) in p.factors]
+    if not shared:
         return None
-    one, other = (Form([_without(p, shared) for p in form.terms], form.shape) for form in (first, second))
-    return run.times(Form([Product(1, shared, ())], ()), chosen(run, condition, one, other, op))
+    above, below = (
+        Form([_without(p, [_alike(f, one, p) for f in shared]) for p in form.terms], form.shape)
+        for form in (first, second)
+    )
+    return run.times(Form([Product(1, shared, one.out)], first.shape), chosen(run, condition, above, below, op))
+
+
+def _alike(f: Factor, p: Product, q: Product) -> Factor:
+    """A factor of a product as one of another along the same axes."""
+    return Factor(f.base, tuple(q.out[p.out.index(x)] for x in f.labels), f.power)
 
 
 def _without(p: Product, factors: Sequence[Factor]) -> Product:
@@ -212,7 +228,26 @@ def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> For
 def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> Sequence[Product] | None:
     """where(c, a, 0) + where(c, 0, b) = where(c, a, b), always; None when there is no such pair."""
     pair = _pair(run, terms, shape)
+    if pair is None:
+        pair = _on_diagonal(run, terms, shape)
     return pair if pair is not None else _line_of_terms(run, terms, shape)
+
+
+def _on_diagonal(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
+    """The same of what stands on one diagonal: diag(where(c, a, 0)) + diag(where(c, 0, b)) = diag(where(c, a, b))."""
+    patterns: dict[tuple[int, ...], list[Product]] = {}
+    for p in terms:
+        patterns.setdefault(tuple(map(p.out.index, p.out)), []).append(p)
+    for pattern, there in patterns.items():
+        kept = sorted(set(pattern))
+        if len(kept) == len(pattern) or len(there) < 2:
+            continue
+        inner = [p.with_out(tuple(p.out[k] for k in kept)) for p in there]
+        pair = _pair(run, inner, tuple(shape[k] for k in kept))
+        if pair is not None:
+            rest = [p for row in patterns.values() if row is not there for p in row]
+            return [*rest, *(p.with_out(tuple(p.out[kept.index(k)] for k in pattern)) for p in pair)]
+    return None
 
 
 def _line_of_terms(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> Sequence[Product] | None:
@@ -227,9 +262,12 @@ def _line_of_terms(run: Canonicaliser, terms: Sequence[Product], shape: tuple[ob
 
 
 def _pair(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
-    found = [k for k, p in enumerate(terms) if p.elementwise and any(f.base.op.name == "where" for f in p.factors)]
+    asking = [sum(2 if f.base.op.name == "where" else is_truth(f.base) for f in p.factors) for p in terms]
+    found = [k for k, p in enumerate(terms) if p.elementwise and asking[k]]
     for i, k in enumerate(found):
         for m in found[i + 1 :]:
+            if max(asking[k], asking[m]) < 2:
+                continue
             # A factor of both terms stays in front: what it is where nothing is selected it is in both anyway.
             shared = _shared(terms[k], terms[m])
             places = [tuple(terms[k].out.index(x) for x in f.labels) for f in shared]
@@ -248,6 +286,8 @@ def _pair(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...
 def _both(run: Canonicaliser, one: Piece, other: Piece) -> Form | None:
     """where(c, a, b) + where(c, d, e) = where(c, a + d, b + e); and where(¬c ∧ d, e, 0) goes into the second branch."""
     condition, shape = one[0], one[0].shape
+    if run.same(run.elementwise(lookup("logical_not"), [condition], {}, shape), other[0]):
+        other = (condition, other[2], other[1])
     if run.same(condition, other[0]):
         sides = [run.sum_of([*a.terms, *b.terms], shape) for a, b in zip(one[1:], other[1:], strict=True)]
         return selected(run, lookup("where"), condition, *sides)
@@ -293,8 +333,12 @@ Piece = tuple[Form, Form, Form]
 
 
 def _piece(run: Canonicaliser, p: Product, shape: tuple[object, ...]) -> Piece | None:
-    """(condition, first, second) of a product with one ``where``; the rest goes inside."""
+    """(condition, first, second) of a product with one ``where``, or one truth value; the rest goes inside."""
     found = [f for f in p.factors if f.base.op.name == "where"]
+    truths = [] if found else [f for f in p.factors if is_truth(f.base)]
+    if len(truths) == 1 and truths[0].power == 1 and p.elementwise:
+        axes = tuple(p.out.index(x) for x in truths[0].labels)
+        return run.opaque(truths[0].base).spread(axes, shape), Form([_without(p, truths)], shape), Form((), shape)
     if len(found) != 1 or found[0].power != 1 or not p.elementwise:
         return None
     own = run.arguments.get(found[0].base)

@@ -238,7 +238,7 @@ _BESIDE_DIAGONAL: dict[tuple[str, Any], int] = {("tril", 0): 1, ("triu", 0): 1, 
 """Halves that with their transposes have the diagonal twice (1) or not at all (-1)."""
 
 
-def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product]:
+def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product] | None:
     """tril(S) + tril(S)ᵀ = S + diag(S) and tril₋₁(S) + tril₋₁(S)ᵀ = S - diag(S) for symmetric S, anywhere."""
     from symgrad.formula.canonical.rewriting import merged
 
@@ -258,7 +258,7 @@ def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product]:
                 diagonal = Form([q.with_out((q.out[0], q.out[0])).scaled(sign) for q in row.terms], full.shape)
                 made = [merged(_with(p, f, new, run), run) for new in (full, diagonal) if new.terms]
                 return [*(q for q in terms if q is not p and q is not other), *made]
-    return terms
+    return None
 
 
 def part_of_triangle(form: Form, wanted: str, run: Canonicaliser) -> Form | None:

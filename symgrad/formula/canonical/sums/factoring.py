@@ -58,6 +58,8 @@ def factored(form: Form, run: Canonicaliser, beside: bool = False) -> Form:
 
     ``beside`` says that it is multiplied entry by entry, so that a common factor is one more of these.
     """
+    if 1 < len(form.terms) <= WIDEST:
+        form = _signs_alike(form, run)
     if 1 < len(form.terms) <= WIDEST and form.shape:
         form = Form([scalars_apart(p, run) for p in form.terms], form.shape)
     if len(form.shape) > 2 and 1 < len(form.terms) <= WIDEST:
@@ -281,6 +283,30 @@ def scalars_apart(p: Product, run: Canonicaliser) -> Product:
         kept[place:place] = q.factors
         coef *= q.coef
     return Product(coef, kept, p.out, p.decimal) if kept != list(p.factors) else p
+
+
+def _signs_alike(form: Form, run: Canonicaliser) -> Form:
+    """A sum in which b - a is -(a - b) where both are factors: A(a - b) + B(b - a) = (A - B)(a - b), always."""
+    brackets: dict[Any, tuple[int, Term, int]] = {}
+    for p in form.terms:
+        for f in p.factors:
+            if (inside := run.insides.get(f.base)) is not None:
+                constant = next((q.coef for q in inside.terms if q.constant), 0)
+                place = (len(brackets), f.base, int(constant > 0) - int(constant < 0))
+                brackets.setdefault(run.form_key(inside), place)
+    terms = []
+    for p in form.terms if len(brackets) > 1 else ():
+        coef, factors = p.coef, list(p.factors)
+        for k, f in enumerate(factors):
+            inside = run.insides.get(f.base) if f.power == int(f.power) else None
+            other = None if inside is None else brackets.get(run.form_key(inside.scaled(-1)))
+            own = None if inside is None else brackets[run.form_key(inside)]
+            # Of 1 - s and s - 1 it is 1 - s, of others the first.
+            if other is not None and own is not None and (-other[2], other[0]) < (-own[2], own[0]):
+                factors[k] = Factor(other[1], f.labels, f.power)
+                coef *= (-1) ** int(f.power)
+        terms.append(Product(coef, factors, p.out, p.decimal) if factors != list(p.factors) else p)
+    return Form(terms or form.terms, form.shape)
 
 
 def _uses(form: Form, run: Canonicaliser) -> list[Use]:
