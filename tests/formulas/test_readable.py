@@ -120,6 +120,10 @@ def one_sided(x, A, B, P):
     return sg.sum(P / sg.outer(A @ x, B @ P[0]))
 
 
+def geodesic(t, A, B):
+    return sg.logdet((1 - t) * A + t * B)
+
+
 MASK = (RNG.random((5, 5)) > 0.4) | np.eye(5, dtype=bool)
 CASES = {
     "orders are flipped ones": (plackett_luce, (drawn(5),)),
@@ -148,6 +152,7 @@ CASES = {
     "all but the diagonal": (interactions, (drawn(4, 3),)),
     "sums over themselves": (mutual_information, (RNG.uniform(0.5, 1.5, (3, 4)),)),
     "cross products with a side in common": (triangle_area, (drawn(3), drawn(3), drawn(3))),
+    "traces with a matrix in common": (geodesic, (0.3, definite(3), definite(3))),
     "a side of an outer product over itself": (
         one_sided, (RNG.uniform(1, 2, 3), definite(3), definite(4), RNG.uniform(1, 2, (3, 4))),
     ),
@@ -283,6 +288,9 @@ PRINTED = {
         r"t_{1} &= \left(y - x\right) \times \left(z - x\right) \\" "\n"
         r"& \frac{1}{2 \lVert t_{1} \rVert} \left(y - z\right) \times t_{1}" "\n"
         r"\end{aligned}"
+    ),
+    "traces with a matrix in common": (
+        r"\operatorname{tr}\left(\left(\left(1 - t\right) A + t B\right)^{-1} \left(B - A\right)\right)"
     ),
     "a side of an outer product over itself": (
         r"-A^{\top} \frac{P \frac{1}{B P_{[0]}}}{\left(A x\right)^{\odot 2}}"

@@ -19,6 +19,7 @@ from symgrad.formula.canonical.rewriting import merged
 from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.gathering import gathered, summed_together
 from symgrad.formula.canonical.sums.shortening import shortened
+from symgrad.formula.canonical.sums.traces import traces_together
 from symgrad.formula.canonical.writing import components
 from symgrad.formula.term import SIZE, SYMBOL, Term, postorder
 
@@ -80,7 +81,12 @@ def factored(form: Form, run: Canonicaliser, beside: bool = False) -> Form:
             continue
         group = _best_group(form, run, beside) if run.brackets < DEEPEST else None
         if group is None:
-            whole = _as_brackets(form, run) or gathered(form, run) or summed_together(form, run)
+            whole = (
+                traces_together(form, run)
+                or _as_brackets(form, run)
+                or gathered(form, run)
+                or summed_together(form, run)
+            )
             if whole is None:
                 return _paired(_spread_alike(form, run), run)
             form = whole
