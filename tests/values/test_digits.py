@@ -177,3 +177,18 @@ def test_points_that_rules_except_are_those_of_the_gradient(name):
     for v in (x, y):
         assert float(v.grad.evalf(20)) == v.grad.item() + 0.0
         assert sg.verify(v.grad).ok
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.ones((3, 3)), np.array([[1.0, 2, 3], [2, 4, 6], [1, 1, 2]])])
+def test_gradients_of_determinants_of_singular_matrices_have_digits(matrix):
+    """They are cofactors; evalf, verify and replay stopped at the inverse."""
+    A = sg.tensor(matrix, requires_grad=True, name="A")
+    det = sg.linalg.det(sg.stack([A, 2 * A])).sum()
+    det.backward()
+    n = len(matrix)
+    minors = [[np.linalg.det(np.delete(np.delete(matrix, i, 0), j, 1)) for j in range(n)] for i in range(n)]
+    cofactors = (1 + 2**n) * (-1.0) ** np.add.outer(range(n), range(n)) * minors
+    np.testing.assert_allclose(A.grad.evalf(20).astype(float), cofactors, atol=1e-12)
+    np.testing.assert_allclose(A.grad.numpy(), cofactors, atol=1e-12)
+    assert sg.verify(A.grad).ok
+    assert sg.replay(det).gradients["A"].shape == (n, n)

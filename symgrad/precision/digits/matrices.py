@@ -11,9 +11,10 @@ from symgrad import kernels
 from symgrad.precision.digits.numbers import Numbers
 
 __all__ = [
-    "by_matrix", "cholesky", "det", "eig_vectors", "eigh_vectors", "eigvals", "eigvalsh", "inv", "is_complex",
-    "logabsdet", "logdet", "logm", "logm_frechet", "lu", "lu_order", "matrix_exp", "matrix_exp_frechet", "pinv",
-    "qr_q", "qr_r", "rest_of_basis", "slogdet_sign", "solve", "solve_sylvester", "sqrtm", "svd_u", "svd_vh", "svdvals",
+    "adjugate", "by_matrix", "cholesky", "det", "det_divided", "eig_vectors", "eigh_vectors", "eigvals",
+    "eigvalsh", "inv", "is_complex", "logabsdet", "logdet", "logm", "logm_frechet", "lu", "lu_order",
+    "matrix_exp", "matrix_exp_frechet", "pinv", "qr_q", "qr_r", "rest_of_basis", "slogdet_sign", "solve",
+    "solve_sylvester", "sqrtm", "svd_u", "svd_vh", "svdvals",
 ]  # fmt: skip
 
 
@@ -73,6 +74,25 @@ def solve(mp: Any, a: Any, b: Any) -> Any:
 def det(mp: Any, a: Any) -> Any:
     """The determinant."""
     return mp.det(of(mp, a)) if len(a) else mp.mpf(1)
+
+
+def adjugate(mp: Any, a: Any) -> Any:
+    """The transposed cofactors: by the inverse of a matrix that is far from singular, by minors of others."""
+    return _of_determinant(mp, det(mp, a), a)
+
+
+def det_divided(mp: Any, d: Any, a: Any) -> Any:
+    """A determinant times the inverse of its matrix; the adjugate where it is as good as 0."""
+    whole = np.asarray(d, object)[..., None, None]
+    return by_matrix(lambda mp, d, m: _of_determinant(mp, d[0, 0], m))(mp, whole, a)
+
+
+def _of_determinant(mp: Any, d: Any, a: Any) -> Any:
+    n = len(a)
+    if not n or abs(d) > mp.sqrt(mp.eps) * _size(a) ** n:
+        return d * inv(mp, a)
+    minors = [[det(mp, np.delete(np.delete(a, j, 0), i, 1)) for j in range(n)] for i in range(n)]
+    return np.array(minors, object) * (-1) ** np.add.outer(range(n), range(n))
 
 
 def logdet(mp: Any, a: Any) -> Any:
