@@ -349,7 +349,7 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
-    from symgrad.ops.indexing.getitem import take_along
+    from symgrad.ops.indexing.gathering import take_along
 
     return take_along(arr, indices, axis)
 
