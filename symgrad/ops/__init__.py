@@ -26,7 +26,7 @@ from typing import Any
 
 from symgrad.ops import fourier, noise
 from symgrad.ops.elementwise import arithmetic, bits, choosing, complex, floats, fused, inverses, select, smooth
-from symgrad.ops.indexing import counting, getitem, samples, scatter, searching, segments, sorting, windows
+from symgrad.ops.indexing import counting, gathering, getitem, samples, scatter, searching, segments, sorting, windows
 from symgrad.ops.linalg import (
     blas,
     contraction,

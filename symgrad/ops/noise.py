@@ -22,7 +22,7 @@ from symgrad.ops.calls.naming import within, written
 from symgrad.ops.calls.still import glanced, still, values_of
 from symgrad.ops.elementwise.select import beside
 from symgrad.ops.elementwise.smooth import log
-from symgrad.ops.indexing.getitem import gather
+from symgrad.ops.indexing.gathering import gather
 from symgrad.ops.reductions.scans import cumsum
 from symgrad.ops.reductions.softmax import softmax
 from symgrad.ops.reductions.sums import sum_

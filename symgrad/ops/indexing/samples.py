@@ -12,16 +12,8 @@ import numpy as np
 
 from symgrad.op import sampling
 from symgrad.op.sampling import Case, Sample
-from symgrad.ops.indexing.getitem import (
-    HOLE,
-    Index,
-    gather_op,
-    getitem_op,
-    index_put_op,
-    one_hot_op,
-    put_op,
-    scatter_op,
-)
+from symgrad.ops.indexing.gathering import gather_op, one_hot_op, scatter_op
+from symgrad.ops.indexing.getitem import HOLE, Index, getitem_op, index_put_op, put_op
 from symgrad.ops.indexing.scatter import (
     scatter_combine_op,
     scatter_others_op,

@@ -20,16 +20,8 @@ from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import div_rounded, static_number
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import eq, ne, where, where_op
-from symgrad.ops.indexing.getitem import (
-    gather_op,
-    getitem,
-    index_put_op,
-    indexed_shape,
-    picked,
-    put_op,
-    scatter_op,
-    static_index,
-)
+from symgrad.ops.indexing.gathering import gather_op, picked, scatter_op
+from symgrad.ops.indexing.getitem import getitem, index_put_op, indexed_shape, put_op, static_index
 from symgrad.ops.indexing.places import (
     check_integers,
     check_mask,

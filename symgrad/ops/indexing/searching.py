@@ -15,7 +15,8 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.still import decided_by, recorded, values_of
 from symgrad.ops.elementwise.select import ne
-from symgrad.ops.indexing.getitem import gather, index_select
+from symgrad.ops.indexing.gathering import gather
+from symgrad.ops.indexing.getitem import index_select
 from symgrad.ops.indexing.sorting import argsort_op
 from symgrad.ops.reductions.sums import cast_op, sum_op
 from symgrad.ops.shapes.shaping import axis_of, reshape

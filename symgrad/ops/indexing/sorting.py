@@ -20,7 +20,7 @@ from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import real
 from symgrad.ops.elementwise.select import isnan, where
 from symgrad.ops.elementwise.smooth import ceil, floor, round_
-from symgrad.ops.indexing.getitem import gather_op
+from symgrad.ops.indexing.gathering import gather_op
 from symgrad.ops.reductions.extremes import amax, amin, check_entries, shared_by_ties
 from symgrad.ops.reductions.sums import sum_op
 from symgrad.ops.shapes.shaping import axis_of, movedim, reshape, squeeze, unsqueeze

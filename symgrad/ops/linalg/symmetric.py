@@ -20,7 +20,7 @@ from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import values_of, wrapped_like
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
-from symgrad.ops.indexing.getitem import gather_op
+from symgrad.ops.indexing.gathering import gather_op
 from symgrad.ops.linalg.inverse import solve
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular

@@ -19,7 +19,7 @@ from symgrad.op import Op, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import glanced, values_of, wrapped_like
-from symgrad.ops.indexing.getitem import gather_op
+from symgrad.ops.indexing.gathering import gather_op
 from symgrad.ops.linalg import sharing
 from symgrad.ops.linalg.inverse import solve_triangular_op
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH

@@ -14,7 +14,8 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import exp
-from symgrad.ops.indexing.getitem import gather, gather_op, getitem, scatter_op
+from symgrad.ops.indexing.gathering import gather, gather_op, scatter_op
+from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.indexing.places import check_places
 from symgrad.ops.indexing.windows import windows_op, windows_sum_op
 from symgrad.ops.nn.losses import check_reduction

@@ -16,7 +16,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import decided_by, recorded, values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import logsigmoid
-from symgrad.ops.indexing.getitem import gather_op, one_hot_op, scatter_op
+from symgrad.ops.indexing.gathering import gather_op, one_hot_op, scatter_op
 from symgrad.ops.indexing.places import check_places, outside, place_outside
 from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of

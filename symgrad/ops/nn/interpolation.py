@@ -19,7 +19,8 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.floats import fmod, rounded
 from symgrad.ops.elementwise.select import clamp, isinf, isnan, where
 from symgrad.ops.elementwise.smooth import floor
-from symgrad.ops.indexing.getitem import gather_op, index_select
+from symgrad.ops.indexing.gathering import gather_op
+from symgrad.ops.indexing.getitem import index_select
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.nn.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from symgrad.ops.nn.weighing import weighed

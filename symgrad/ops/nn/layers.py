@@ -17,7 +17,8 @@ from symgrad.ops.calls.still import standing, still, values_of
 from symgrad.ops.elementwise.arithmetic import clone, div_rounded
 from symgrad.ops.elementwise.select import clamp_min, eq, where
 from symgrad.ops.elementwise.smooth import rsqrt
-from symgrad.ops.indexing.getitem import getitem, one_hot_op, put_op, static_index
+from symgrad.ops.indexing.gathering import one_hot_op
+from symgrad.ops.indexing.getitem import getitem, put_op, static_index
 from symgrad.ops.indexing.places import check_integers, check_places, outside
 from symgrad.ops.indexing.windows import windowed
 from symgrad.ops.linalg.contraction import einsum

@@ -15,7 +15,8 @@ from symgrad.ops.calls.naming import SPACES, within
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import div_rounded
 from symgrad.ops.elementwise.select import placed, relu, sign
-from symgrad.ops.indexing.getitem import gather_op, getitem
+from symgrad.ops.indexing.gathering import gather_op
+from symgrad.ops.indexing.getitem import getitem
 from symgrad.ops.indexing.places import outside
 from symgrad.ops.indexing.scatter import scatter_set_op
 from symgrad.ops.nn import demands

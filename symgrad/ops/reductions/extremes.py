@@ -169,7 +169,7 @@ def _extreme_front(name: str, reduce: Any, arg: Any, pairwise: str) -> Any:
             return reduce(input)
         if not isinstance(dim, int):
             return lookup(pairwise)(input, dim)
-        from symgrad.ops.indexing.getitem import take_along
+        from symgrad.ops.indexing.gathering import take_along
 
         if not shape_of(input):
             axis_of(dim, 0)
