@@ -34,18 +34,18 @@ class Writes(Recorded):
 
     __slots__ = ()
 
-    def _filled(self, value: Any, node: str) -> Any:
-        source = value
+    def _filled(self, value: Any, node: str, source: Any = None) -> Any:
+        source = value if source is None else source
         if isinstance(value, Recorded) and value._value.dtype.kind == "c" != self._value.dtype.kind:
             value = cast(value, self._value.dtype)
         if overwrite(self, value):
             return self
         return inplace(self, lambda x: put(x, value, WHOLE, node, source=source), (), {}, even=True)
 
-    def _drawn(self, values: Any, node: str) -> Any:
+    def _drawn(self, values: Any, node: str, source: Any = None) -> Any:
         if overlaps(self._value):
             raise AutogradError(OVERLAP)
-        return self._filled(np.asarray(values).astype(self._value.dtype), node)
+        return self._filled(np.asarray(values).astype(self._value.dtype), node, source)
 
     # -------------------------------------------------------------------------------------- random numbers
 
@@ -128,7 +128,8 @@ class Writes(Recorded):
             values = self._by_memory(lambda shape, chances: source.bernoulli(chances, shape), chances)
         else:
             values = self._by_memory(lambda shape: source.bernoulli(p, shape))
-        return self._drawn(values, f"BernoulliBackward{1 if isinstance(p, Recorded) else 2}")
+        known = isinstance(p, Recorded)
+        return self._drawn(values, f"BernoulliBackward{1 if known else 2}", p if known else None)
 
     @refusing({"cbui": _CONTINUOUS.format("Exponential")})
     def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:

@@ -138,6 +138,30 @@ def test_bernoulli_in_place_asks_for_a_probability() -> None:
         assert x.bernoulli_(t.tensor([0.5, 0.0])).grad_fn.name() == "BernoulliBackward1"
 
 
+SAMPLES = {
+    "normal, tensor and number": lambda t, m, s: t.normal(m, 1.0),
+    "normal, number and tensor": lambda t, m, s: t.normal(0.0, s),
+    "normal, tensors": lambda t, m, s: t.normal(m.exp(), s),
+    "normal, one constant": lambda t, m, s: t.normal(m, s.detach()),
+    "bernoulli": lambda t, m, s: t.bernoulli(m),
+    "poisson": lambda t, m, s: t.poisson(m),
+    "drawn in place": lambda t, m, s: (m * 1).uniform_(),
+    "normal in place": lambda t, m, s: (m * 1).normal_(),
+    "bernoulli in place": lambda t, m, s: (m * 1).bernoulli_(t.tensor([0.5, 0.25])),
+}
+
+
+@pytest.mark.parametrize("draw", SAMPLES.values(), ids=list(SAMPLES))
+def test_samples_are_nodes_of_their_parameters(draw) -> None:
+    """Named as torch's, with what they were drawn with as the only functions before."""
+    found = []
+    for t in (sg, torch):
+        m, s = (t.tensor([0.3, 0.5], requires_grad=True) for _ in range(2))
+        node = draw(t, m, s).grad_fn
+        found.append((node.name(), [f and f.name() for f, _ in node.next_functions]))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("count", [7, 16, 17, 40])
 def test_half_precision_draws_in_float32(dtype: str, count: int) -> None:

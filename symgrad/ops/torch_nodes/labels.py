@@ -30,6 +30,11 @@ def _overload(name: str, position: int, keyword: str, numbers: tuple[int, int] =
     return label
 
 
+def _normal(out: Any, mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str | None:
+    number = _array(mean) + 2 * _array(std)
+    return f"NormalBackward{number}" if number else None
+
+
 def _clamp(out: Any, input: Any, min: Any = None, max: Any = None) -> str:
     if not (_array(min) or _array(max)):
         return "ClampBackward1"
@@ -253,7 +258,7 @@ NAMED_ALIKE: dict[str, str] = {
     "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal "
     "diagonal_scatter dist gather index_add index_copy index_put index_reduce index_select kthvalue ldexp "
     "logcumsumexp logit lu_unpack masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy "
-    "ormqr polar put renorm repeat roll rot90 scatter_add scatter_reduce select_scatter sgn "
+    "ormqr poisson polar put renorm repeat roll rot90 scatter_add scatter_reduce select_scatter sgn "
     "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex unfold aminmax "
     "std_mean var_mean select i0 softmax log_softmax",
     "nn.functional": "adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d binary_cross_entropy "
@@ -316,6 +321,7 @@ _OTHERWISE: dict[str, Any] = {
     "msort": "SortBackward0",
     "nanmedian": _middle("Nanmedian"),
     "norm": _norm,
+    "normal": _normal,
     "prod": _prod,
     "qr": "LinalgQrBackward0",
     "lobpcg": "LOBPCGAutogradFunctionBackward",

@@ -26,14 +26,18 @@ _PARTS = ("CopySlices", "IndexPutBackward0")
 def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = (), source: Any = None) -> Any:
     """A copy of ``x`` with ``x[index] = value``, whose node has torch's name for what was written.
 
-    ``source``: the tensor that ``value`` was expanded and cast from, which in torch is part of the same node.
+    ``source``: the tensor that ``value`` was expanded and cast from, which in torch is part of the same node, or an
+    array of numbers that were drawn, of which torch's node knows nothing.
     """
     partly = node in _PARTS
     made = lookup("index_put")(x, value, *(places if partly else ()), index=index if partly else WHOLE)
     if made.__class__ is not Dual and made._node is not None:
-        inputs = None
-        if isinstance(source, Recorded) and source is not value and made._node.mask & 2:
-            inputs = (made._node.args[0] if made._node.mask & 1 else None, source._node or source)
+        inputs: tuple[Any, ...] | None = None
+        first = made._node.args[0] if made._node.mask & 1 else None
+        if isinstance(source, np.ndarray):
+            inputs = (first,)
+        elif isinstance(source, Recorded) and source is not value and made._node.mask & 2:
+            inputs = (first, source._node or source)
         Labelled.on(made._node, node, inputs)
         if node == "CopySlices":
             Labelled.cast(made._node, "put")
