@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from symgrad.kernels.randomness.streams import Generator
 from symgrad.tensor.tensor import Tensor
 
 Array: TypeAlias = np.ndarray[Any, Any]
-Operand: TypeAlias = Tensor | Array | np.generic | complex
+Operand: TypeAlias = Tensor | Array | np.generic | complex | Fraction
 """What flows through ops beside tensors, and is a tensor there."""
 Number: TypeAlias = Tensor | np.number[Any] | complex
 Ints: TypeAlias = Sequence[int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, assert_type
 
 import numpy as np
@@ -19,6 +20,7 @@ def tensors() -> None:
     assert_type(x, sg.Tensor)
     assert_type(x @ x + 2 * x - x / 3, sg.Tensor)
     assert_type(2.0**x, sg.Tensor)
+    assert_type(Fraction(1, 3) * x, sg.Tensor)
     assert_type(x > 0, sg.Tensor)
     assert_type(x == x, sg.Tensor)
     assert_type(-x, sg.Tensor)
