@@ -54,7 +54,7 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     far = _far(found)
     if same and not any(_other_at(function, args, found, sizes) for sizes in far):
         note_order(function, args, found)
-        return set(), grown
+        return {found.sizes[letter] for letter in _inside_constants(function, args, found, grown)}, grown
     alone = {
         letter
         for letter in letters
@@ -64,19 +64,39 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
     return {found.sizes[letter] for letter in alone or letters}, grown
 
 
+def _inside_constants(function: Callable[..., Any], args: Sequence[Any], found: Trace, grown: Values) -> set[str]:
+    """The letters that the entries of constants follow which grow with others: ``linspace(0, n, m)`` follows n."""
+    letters = {
+        c.name: {s for size in c.shape if isinstance(size, str) for s in letters_of(size)}
+        for c in found.constants
+        if c.name in grown
+    }
+    inside: set[str] = set()
+    for sizes in _moves(found):
+        for letter in sizes.keys() - inside:
+            names = [name for name, shape in letters.items() if letter not in shape]
+            other = _trace_at(function, args, found, _followed(found, {letter: sizes[letter]})) if names else None
+            values = {} if other is None else {c.name: c.value for c in other.constants}
+            if any(name in values and not _equal(values[name], grown[name][0]) for name in names):
+                inside.add(letter)
+    return inside
+
+
 def with_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
     """The trace with sizes for the numbers that Python made of them, ``0.5 * len(x)``; None where that is not all.
 
     The traces at two more choices of sizes tell how the numbers follow them, and fewer entries have to agree.
     """
-    traces, moves = [found], _moves(found)
+    traces, moves, grown = [found], _moves(found), Values()
     for sizes in moves:
         other = _trace_at(function, args, found, _followed(found, sizes))
-        if other is None or not _same_surroundings(found, other, {}):
+        if other is None or not _same_surroundings(found, other, grown):
             return None
         traces.append(other)
     whole = _joined(traces, [{s: t[s] for s in moves[0] if s.isidentifier()} for t in (found.sizes, *moves)])
     if whole is None or any(_other_at(function, args, whole, sizes) for sizes in _far(found)):
+        return None
+    if _inside_constants(function, args, found, grown):
         return None
     note_order(function, args, whole)
     return whole

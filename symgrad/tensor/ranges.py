@@ -257,7 +257,7 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
         else:
             last = length if periodic else length - 1
             value = shape(np.arange(length) / last, **numbers).astype(kind)
-        return finished(name, value, requires_grad, None, options, sized=(window_length,))
+        return finished(name, value, requires_grad, None, options, sized=(window_length, *numbers.values()))
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"{doc}  ``periodic=False`` makes both ends equal, for filters."

@@ -1,6 +1,7 @@
 """Constants and numbers that a function makes of a size: a program that is shown or saved makes them, at every size."""
 
 import math
+import runpy
 import subprocess
 import sys
 
@@ -201,3 +202,31 @@ def test_what_python_makes_of_a_size_follows_it_in_programs(how, dtype, tmp_path
         for found in (g.program(x), space[g.program.name](x)):
             assert found.dtype == dtype
             np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+ENTRIES_OF_ANOTHER_AXIS = {
+    "steps to n": lambda x: x * sg.linspace(0, x.shape[0], x.shape[1]),
+    "steps of NumPy's": lambda x: x * np.linspace(0, x.shape[0], x.shape[1]),
+    "filled with n": lambda x: x * np.full(x.shape[1], x.shape[0]),
+    "powers": lambda x: x * sg.linspace(0, 1, x.shape[1]) ** x.shape[0],
+    "a window": lambda x: x * sg.kaiser_window(x.shape[1], beta=x.shape[0]),
+}
+
+
+@pytest.mark.parametrize("how", ENTRIES_OF_ANOTHER_AXIS)
+def test_entries_of_a_constant_as_long_as_one_axis_may_follow_another(how, tmp_path):
+    """The file of x (3, 4) took rows of any number, and the entries were those of three, silently."""
+    f, rng = ENTRIES_OF_ANOTHER_AXIS[how], np.random.default_rng(0)
+    for g in (f, sg.func.grad(lambda x: (f(x) ** 2).sum())):
+        compiled = sg.compile(g, sg.tensor(rng.random((3, 4))), name="f")
+        compiled.save(tmp_path / "f.py")
+        function = runpy.run_path(str(tmp_path / "f.py"))["f"]
+        for shape in ((3, 4), (5, 4), (3, 6), (4, 4)):
+            x = rng.random(shape)
+            for program in (compiled.program, function):
+                try:
+                    found = program(x)
+                except ValueError:
+                    assert shape != (3, 4)
+                else:
+                    assert np.allclose(found, g(sg.tensor(x)).numpy(), rtol=1e-6)

@@ -22,6 +22,15 @@ LOST = [
     "operator.mul(2.0, x.shape[0])", "functools.reduce(lambda a, b: a * b, x.shape, 1.0)", "math.gcd(*x.shape)",
     "math.ceil(x.shape[0] / 2)", "sg.arange(x.shape[0])[-1].item()", "sg.ones(x.shape).sum().item()",
     "x.reshape(-1).shape[0]",
+    "np.linspace(0, x.shape[0], x.shape[1])", "np.full(x.shape[1], x.shape[0])",
+    "sg.kaiser_window(x.shape[1], beta=x.shape[0], dtype=sg.float64)", "sg.polygamma(x.shape[0], x + 1)",
+    "sg.special.multigammaln(x + 9, x.shape[0])", "sg.special.chebyshev_polynomial_t(x, x.shape[0])",
+    "sg.special.laguerre_polynomial_l(x, x.shape[0])", "sg.linalg.matrix_power(x @ x.T, x.shape[0]).sum()",
+    "x.diff(n=x.shape[0] - 1, dim=1).sum()", "(x.rot90(x.shape[0])[0] ** 2).sum()",
+    "sg.combinations(x[0], x.shape[0] - 1).sum()",
+    "sg.nn.functional.interpolate(x[None], scale_factor=x.shape[0]).sum()",
+    "sg.nn.functional.interpolate(x[None], size=x.shape[0] * 2).sum()",
+    "sg.nn.functional.pad(x, (x.shape[0], 0)).mean()", "sg.tensor_split(x, x.shape[0] - 1, 1)[0].sum()",
 ]  # fmt: skip
 
 FORMS = ["x * c", "x * (0.1 * c)", "x + 2 * c", "x / (1.5 + c)"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import real_part
-from symgrad.op import Op, front, inexact, is_complex, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, front, inexact, is_complex, primitive, sampling, shape_of
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
@@ -304,7 +304,7 @@ def matrix_power(A: Any, n: int) -> Any:
         return matrix_power(inv(A), -n)
     if n == 0:
         return spread(eye_op(n=shape_of(A)[-1], dtype=A.dtype.name), shape_of(A)) + A * 0
-    out, square, power = None, A, int(n)
+    out, square, power = None, A, int(fixed(n))
     while power:
         if power & 1:
             out = square if out is None else out @ square

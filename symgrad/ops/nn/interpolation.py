@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.dtypes import is_real_floating, torch_name
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
 from symgrad.notices import notice
-from symgrad.op import fixed_length, folded, front, refusing, shape_of
+from symgrad.op import fixed, fixed_length, folded, front, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.floats import fmod, rounded
 from symgrad.ops.elementwise.select import clamp, isinf, isnan, where
@@ -116,8 +116,8 @@ def _sizes(have: Sequence[int], size: Any, factor: Any) -> tuple[list[int], list
             f"of {list(have)} and {name} of {given}."
         )
     if size is not None:
-        return [operator.index(n) for n in each], [None] * rank
-    factors = [float(f) for f in each]
+        return [operator.index(fixed(n)) for n in each], [None] * rank
+    factors = [float(fixed(f)) for f in each]
     return [math.floor(n * f) for n, f in zip(have, factors, strict=True)], list(factors)
 
 

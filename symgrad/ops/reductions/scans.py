@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import Op, fixed_length, front, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, fixed_length, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.arithmetic import clone, static_number
 from symgrad.ops.elementwise.complex import conj
@@ -323,6 +323,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         raise ShapeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise ArgumentError(f"order must be non-negative but got {n}")
+    n = fixed(n)
     axis = axis_of(dim, len(shape_of(input)))
     if not n:
         return clone(input)

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
-from symgrad.op import Op, front, length_of, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, front, length_of, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import placed
@@ -78,7 +78,7 @@ def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(pad)} and input of dimension {ndim}"
         )
-    return {ndim - 1 - k: (int(pad[2 * k]), int(pad[2 * k + 1])) for k in range(len(pad) // 2)}
+    return {ndim - 1 - k: (int(fixed(pad[2 * k])), int(fixed(pad[2 * k + 1]))) for k in range(len(pad) // 2)}
 
 
 @front("constant_pad_nd", op=pad_op, method=False)

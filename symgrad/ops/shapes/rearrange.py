@@ -18,6 +18,7 @@ from symgrad.notices import notice_once
 from symgrad.op import (
     Op,
     broadcast_shapes,
+    fixed,
     fixed_length,
     front,
     lookup,
@@ -108,7 +109,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     a, b = (axis_of(d, ndim) for d in dims)
     if a == b:
         raise ArgumentError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    turned = k % 4
+    turned = fixed(k) % 4
     if turned == 2:
         return flip(input, a, b)
     if turned == 1:
@@ -330,7 +331,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     _vector(input)
     if r < 0:
         raise ArgumentError(f"Expect a non-negative number, but got {r}")
-    n = fixed_length(input, 0)
+    n, r = fixed_length(input, 0), fixed(r)
     if not r:
         return getitem(input, np.zeros(0, np.int64))
     return getitem(input, _choices(n, r, 0 if with_replacement else 1))
@@ -381,6 +382,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     total = shape_of(input)[axis]
     if not isinstance(cuts, (int, tuple, list)):
         cuts = np.asarray(cuts).tolist()
+    cuts = fixed(cuts) if isinstance(cuts, int) else [*map(fixed, cuts)]
     if isinstance(cuts, int):
         if cuts < 1:
             raise ArgumentError(f"number of sections must be larger than 0, got {cuts}")

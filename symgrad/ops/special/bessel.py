@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, front, sampling
+from symgrad.op import Op, elementwise, family, fixed, front, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
@@ -515,7 +515,7 @@ def polygamma(n: Any, input: Any) -> Any:
         n, input = input, n
     if n < 0:
         raise ArgumentError(f"polygamma(n, x) does not support negative n, got {n}.")
-    return polygamma_op(input, n=int(n))
+    return polygamma_op(input, n=int(fixed(n)))
 
 
 def _shifted(f: Any, x: Any, p: int) -> Any:
@@ -541,7 +541,7 @@ def mvlgamma(input: Any, p: int) -> Any:
     """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     if p < 1:
         raise ArgumentError(f"p has to be greater than or equal to 1, got {p}")
-    return lgamma(input) if p == 1 else log_gammas(input, p=int(p))
+    return lgamma(input) if p == 1 else log_gammas(input, p=int(fixed(p)))
 
 
 within("special", "multigammaln")(mvlgamma)

@@ -14,7 +14,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import get_default_dtype, is_real_floating, promote
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, broadcast_shapes, family, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, family, fixed, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.select import where
@@ -100,7 +100,7 @@ def _degrees(name: str, n: Any) -> Any:
     """The degrees as whole numbers, cut off behind the point; what is recorded holds for these."""
     try:
         cut = trunc(n) if hasattr(n, "new_tensor") and is_real_floating(n.dtype) else n
-        return np.asarray(decided_by(cut)).astype(np.int64)
+        return np.asarray(decided_by(fixed(cut))).astype(np.int64)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}(x, n): degrees are whole numbers; got {n!r:.60}.") from error
 

@@ -74,6 +74,12 @@ _JOINING = {
 }  # fmt: skip
 """NumPy's functions that make an array of a size, and those that make numbers of an array, where the size is lost."""
 
+_STEPS = (2, "num")
+_SHAPES: dict[str, tuple[int | str, ...]] = {
+    "full": (0, "shape"), "linspace": _STEPS, "logspace": _STEPS, "geomspace": _STEPS,
+}  # fmt: skip
+"""The arguments that say how large an array is, by place and name, where others say what is in it."""
+
 _SIZES = {"size", "numel", "nelement"}
 """Methods of tensors that give sizes."""
 
@@ -459,6 +465,8 @@ class Text:
             ):
                 if place.array and name in _JOINING:
                     yield Loss(place.axis, call, place.kept)
+                elif not place.array and at not in _SHAPES.get(name, (at,)):
+                    yield Loss(place.axis, None, place.kept)
                 else:
                     yield place._replace(node=call, whole=False, array=True)
             case ast.Attribute() | ast.Name() as function if self._is_foreign(function):
