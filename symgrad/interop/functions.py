@@ -150,6 +150,12 @@ def tensor(x: Any) -> Any:
     return given(Tensor, array) if array.ndim else plain(Tensor, array[()])
 
 
+def _as_rows(m: Any) -> Any:
+    """A matrix: one axis stands in each of as many rows."""
+    m = tensor(m)
+    return m.expand(len(m), len(m)) if m.ndim == 1 else m
+
+
 def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:
     a, call = tensor(a), front_of("prod")
     if axis is None:
@@ -399,8 +405,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.trace: lambda a, offset=0, axis1=0, axis2=1: front_of("diagonal")(a, offset, axis1, axis2).sum(-1),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: front_of("diagonal")(a, offset, axis1, axis2),
     np.diag: _diag,
-    np.tril: lambda m, k=0: front_of("tril")(m, k),
-    np.triu: lambda m, k=0: front_of("triu")(m, k),
+    np.tril: lambda m, k=0: front_of("tril")(_as_rows(m), k),
+    np.triu: lambda m, k=0: front_of("triu")(_as_rows(m), k),
     np.real: lambda val: val.real,
     np.imag: lambda val: val.imag if val.is_complex() else _full_like(val, 0),
     np.sinc: lambda x: front_of("sinc")(x),

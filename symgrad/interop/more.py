@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, front_of, glanced, reduce, tensor, unsupported, wanted
+from symgrad.interop.functions import bare, dtype_of, front_of, glanced, reduce, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
 
 # ---------------------------------------------------------------------------------------------- joining and splitting
@@ -94,12 +95,21 @@ def _quantile(name: str, scale: int, skip: bool) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         wanted(f"np.{name}", rest)
-        if isinstance(axis, tuple) or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        if axis == () or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
             raise unsupported(f"np.{name}(…, axis={axis}, method={method!r})", " in this form")
-        a = tensor(a)
-        levels = (tensor(q) if np.ndim(q) else tensor(np.asarray(q, a.dtype)) if glanced(q) is q else q) / scale
+        a = tensor(a) if is_floating(dtype_of(a)) else tensor(a).to(np.float64)
+        lead = np.shape(glanced(q))
+        levels = tensor(q).to(a.dtype) / scale
         call_one = front_of("nanquantile" if skip else "quantile")
-        return call_one(a, levels, axis, bool(keepdims), interpolation=method)
+        several = sorted(k % a.ndim for k in axis) if isinstance(axis, tuple) else []
+        if several:
+            a, axis = front_of("movedim")(a, several, list(range(-len(several), 0))).flatten(-len(several)), -1
+        found = call_one(
+            a, levels.ravel() if lead else levels, axis, bool(keepdims) and not several, interpolation=method
+        )
+        for k in several if keepdims else ():
+            found = found.unsqueeze(k + bool(lead))
+        return found.reshape((*lead, *found.shape[1:])) if len(lead) > 1 else found
 
     return call
 

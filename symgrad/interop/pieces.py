@@ -186,7 +186,7 @@ def _ramp(x: Any, k: int, end: int, width: int, last: Any) -> Any:
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """``np.convolve``: by windows of the longer row."""
-    a, v = tensor(a), tensor(v)
+    a, v = (x if x.ndim else x.reshape(1) for x in (tensor(a), tensor(v)))
     if len(v) > len(a):
         a, v = v, a
     if mode not in ("full", "same", "valid"):
@@ -222,7 +222,8 @@ def _resized(a: Any, new_shape: Any) -> Any:
     return a.ravel()[np.resize(np.arange(a.numel()), new_shape)]
 
 
-def _trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trimmed(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """``np.trim_zeros``: without the zeros at the front or the back; which these are, the values decide."""
     filt = tensor(filt)
     if filt.ndim != 1 or axis not in (None, 0, -1):
         raise unsupported("np.trim_zeros of several axes", " in this form")
@@ -278,7 +279,7 @@ PIECES: dict[Any, Callable[..., Any]] = {
     np.correlate: _correlate,
     np.unwrap: _unwrap,
     np.resize: _resized,
-    np.trim_zeros: _trimmed,
+    np.trim_zeros: trimmed,
     np.choose: _choose,
     np.apply_along_axis: _along_axis,
     np.apply_over_axes: _over_axes,

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, tensor, unsupported
-from symgrad.interop.pieces import convolve
+from symgrad.interop.pieces import convolve, trimmed
 from symgrad.ops.calls.naming import SPACES
 
 
@@ -44,7 +44,9 @@ def _joined(sign: int) -> Callable[..., Any]:
 
 
 def _product(a1: Any, a2: Any) -> Any:
-    return convolve(_row(a1), _row(a2))
+    """Zeros that a polynomial begins with are no coefficients of its product."""
+    a, b = (trimmed(_row(p), "f") for p in (a1, a2))
+    return convolve(a if len(a) else tensor([0.0]), b if len(b) else tensor([0.0]))
 
 
 def _derivative(p: Any, m: int = 1) -> Any:
