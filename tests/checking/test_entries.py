@@ -178,3 +178,10 @@ def test_no_place_is_named_that_any_gradient_would_fit():
     """Windows of x have more entries than x: some gradient of theirs explains every error of x."""
     report = check(convolved, partial(convolved_gradient, m="noise"), x, k)
     assert report.diagnosis.kind == "unknown", report.diagnosis.sentence
+
+
+def test_slopes_of_two_sides_for_each_other_are_no_order():
+    at = np.array([0.4, -0.3, 1.2, -2.0])
+    report = check(lambda u: np.where(u > 0, u, 0.1 * u).sum(), lambda u: np.where(u > 0, 0.1, 1.0), at)
+    assert not report.ok
+    assert report.diagnosis.kind != "order"  # it was "The entries run backwards", as they happen to do
