@@ -126,3 +126,34 @@ def test_pseudo_inverses_beside_their_matrices(name):
 )
 def test_penroses_conditions(f, text):
     assert sg.latex(f, shapes="X=n,m") == text
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda s, X, v: v @ power(s * X) @ v, r"v^{\top} X^{2} \operatorname{expm}\left(s X\right) v"),
+        (
+            lambda s, X, v: power(s * X).trace(),
+            r"\operatorname{tr}\left(X^{2} \operatorname{expm}\left(s X\right)\right)",
+        ),
+        (
+            lambda s, X, v: v @ power(s * s * X) @ v,
+            r"2 \left(v + 2 s^{2} X^{\top} v\right)^{\top} X \operatorname{expm}\left(s^{2} X\right) v",
+        ),
+        (lambda s, X, v: v @ power(s * X + np.diag([1.0, 2.0, 3.0])) @ v, None),
+    ],
+    ids=["quadratic form", "trace", "square", "of no one matrix"],
+)
+def test_second_derivatives_of_exponentials_by_a_number(f, text):
+    values = {"s": np.array(0.4), "X": VALUES["X"], "v": RNG.normal(size=3)}
+    s, X, v = (sg.tensor(value, requires_grad=True, name=name) for name, value in values.items())
+    (slope,) = sg.autograd.grad(f(s, X, v), s, create_graph=True)
+    (curvature,) = sg.autograd.grad(slope, s, create_graph=True)
+    found = sg.formula(curvature)
+    assert text in (None, found.latex())
+    sides = [
+        sg.func.grad(lambda s: f(s, X.detach(), v.detach()))(sg.tensor(np.array(0.4 + h))).item() for h in (1e-5, -1e-5)
+    ]
+    read = from_latex(found.latex(), found.symbols, shape=())
+    used = {t.params["name"]: values.get(t.params["name"], np.diag([1.0, 2.0, 3.0])) for t in found.symbols}
+    np.testing.assert_allclose(evaluate(read, used), (sides[0] - sides[1]) / 2e-5, rtol=1e-7)

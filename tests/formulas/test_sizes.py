@@ -309,6 +309,10 @@ def test_recorded_derivatives_keep_the_sizes_of_what_is_no_part_of_them():
     (mixed,) = sg.autograd.grad(score, b, create_graph=True)
     (twice,) = sg.autograd.grad(mixed, b, create_graph=True)
     assert [mixed.latex(), twice.latex()] == [r"\frac{n}{b}", r"-\frac{n}{b^{2}}"]
+    (score,) = sg.autograd.grad((x * a).sum() - x.shape[0] * sg.lgamma(a + b), a, create_graph=True)
+    (mixed,) = sg.autograd.grad(score, b, create_graph=True)
+    assert mixed.latex() == r"-n \psi^{(1)}\left(a + b\right)"
+    (mixed,) = sg.autograd.grad(sg.autograd.grad(likelihood, a, create_graph=True)[0], b, create_graph=True)
     program = sg.compile(mixed, ["x", "b"])  # it was 3 / b, whatever x
     np.testing.assert_allclose(program(np.ones(5), 2.0), 2.5)
 

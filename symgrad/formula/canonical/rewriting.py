@@ -15,7 +15,7 @@ from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
 from symgrad.formula.canonical.matrices.commuting import in_order
 from symgrad.formula.canonical.matrices.diagonals import on_diagonals
-from symgrad.formula.canonical.matrices.exponentials import adjoint_directions
+from symgrad.formula.canonical.matrices.exponentials import adjoint_directions, second_directions
 from symgrad.formula.canonical.matrices.inverses import inverses_together, without_inverses
 from symgrad.formula.canonical.matrices.kronecker import mixed_products
 from symgrad.formula.canonical.matrices.pseudoinverses import penrose
@@ -403,6 +403,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
+    (frozenset({"narrow"}), second_directions),
     (frozenset({"one_hot"}), _alone(one_label)),
     (frozenset({"softmax", "one_hot", "put"}), _alone(_probabilities)),
     (frozenset({"reshape"}), mixed_products),

@@ -492,7 +492,9 @@ def read_all(
         return reading, terms
 
     reading, terms = reading_from(roots)
-    sizes = {n for t in postorder(terms) for n in t.shape if isinstance(n, int) and n > 1} - reading.letters.keys()
+    sizes = {n for t in postorder(terms) for n in t.shape if isinstance(n, int) and n > 1}
+    sizes |= {n for node in reading.nodes for a in node.args if isinstance(a, (Size, Measure)) for n in factors_of(a)}
+    sizes -= reading.letters.keys()
     passed = passed_through(reading.nodes) if sizes else []
     if passed and any(sizes.intersection(leaf.raw_shape) for leaf in nodes_below(passed, with_places)[1]):
         # The slope of a sum of log b over the rows of x is n / b: x has no part in it but its size.
