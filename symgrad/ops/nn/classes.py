@@ -13,7 +13,7 @@ from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.op import Op, broadcast_shapes, folded, length_of, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
-from symgrad.ops.calls.still import decided_by, recorded, values_of
+from symgrad.ops.calls.still import decided_by, values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import logsigmoid
 from symgrad.ops.indexing.gathering import gather_op, one_hot_op, scatter_op
@@ -372,8 +372,9 @@ def multilabel_margin_loss(
     labels = reshape(target, shape_of(x))
     classes = size(x, (1,))
     listed = cumprod_op(cast(labels >= 0, "int64"), dim=1)
-    if not (getattr(labels, "_watched", True) or recorded(target)):  # columns that list nothing
-        used = max(1, int(np.count_nonzero(decided_by(any_(listed != 0, 0)))))
+    if not (getattr(labels, "_watched", True) or getattr(target, "_node", None)):  # columns that list nothing
+        decided_by(target)
+        used = max(1, int(np.count_nonzero(values_of(any_(listed != 0, 0)))))
         labels, listed = (narrow(part, 1, 0, used) for part in (labels, listed)) if used < classes else (labels, listed)
     safe = where(listed != 0, labels, 0)
     check_places(safe, x, 1, "target out of range: ")
