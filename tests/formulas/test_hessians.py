@@ -259,6 +259,10 @@ def test_a_function_of_a_stack_of_equal_matrices_is_that_of_one(name):
                 r"\end{cases}\right) A"
             ),
         ),
+        (
+            lambda x, A: sg.where(abs(A @ x) <= 1, (A @ x) ** 2 / 2, abs(A @ x)).sum(),
+            r"A^{\top} \operatorname{diag}\left(\left[\left|A x\right| \le 1\right]\right) A",
+        ),
     ],
 )
 def test_cases_stand_on_the_diagonal(f, text):

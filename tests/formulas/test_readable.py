@@ -112,6 +112,11 @@ def mutual_information(P):
     return sg.sum(P * sg.log(P / (sg.sum(P, 1, True) * sg.sum(P, 0, True))))
 
 
+def entropy_of_rows(P):
+    Q = P / P.sum(1, keepdims=True)
+    return -(Q * np.log(Q)).sum()
+
+
 def triangle_area(x, y, z):
     return sg.linalg.norm(sg.linalg.cross(y - x, z - x)) / 2
 
@@ -151,6 +156,7 @@ CASES = {
     "running products": (lambda x, c: c @ sg.cumprod(x, 0), (np.array([2.0, 0, 3, -1.5]), drawn(4))),
     "all but the diagonal": (interactions, (drawn(4, 3),)),
     "sums over themselves": (mutual_information, (RNG.uniform(0.5, 1.5, (3, 4)),)),
+    "a constant beside a sum over itself": (entropy_of_rows, (RNG.uniform(0.5, 1.5, (3, 4)),)),
     "cross products with a side in common": (triangle_area, (drawn(3), drawn(3), drawn(3))),
     "traces with a matrix in common": (geodesic, (0.3, definite(3), definite(3))),
     "a side of an outer product over itself": (
@@ -283,6 +289,12 @@ PRINTED = {
         r"4 \left(X X^{\top} X - \operatorname{diag}\left(X^{\odot 2} \mathbf{1}\right) X\right)"
     ),
     "sums over themselves": r"\log\left(\frac{P}{P \mathbf{1} \mathbf{1}^{\top} P}\right) - 1",
+    "a constant beside a sum over itself": (
+        r"\operatorname{diag}\left(\frac{1}{P \mathbf{1}}\right) \left(\frac{\left(P \odot "
+        r"\log\left(\operatorname{diag}\left(\frac{1}{P \mathbf{1}}\right) P\right)\right) \mathbf{1}}{P "
+        r"\mathbf{1}} \mathbf{1}^{\top} - \log\left(\operatorname{diag}\left(\frac{1}{P "
+        r"\mathbf{1}}\right) P\right)\right)"
+    ),
     "cross products with a side in common": (
         r"\begin{aligned}" "\n"
         r"t_{1} &= \left(y - x\right) \times \left(z - x\right) \\" "\n"

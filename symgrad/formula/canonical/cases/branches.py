@@ -17,7 +17,7 @@ from symgrad.formula.canonical.chains import is_truth
 from symgrad.formula.canonical.matrices.triangles import half_where, off_diagonal, without_two
 from symgrad.formula.canonical.normal import Factor, Form, Product
 from symgrad.formula.canonical.sums.expanding import substituted
-from symgrad.formula.term import Term
+from symgrad.formula.term import SYMBOL, Term
 from symgrad.op import Op, lookup
 
 if TYPE_CHECKING:
@@ -179,11 +179,14 @@ def _shared_in_front(run: Canonicaliser, op: Op, condition: Form, first: Form, s
     So diag(where(c, u, v)) A is written, and not where(c1ᵀ, diag(u) A, diag(v) A).
     """
     terms = [*first.terms, *second.terms]
-    if not first.terms or not second.terms or not condition.shape or any(p.has_delta for p in terms):
+    if not terms or not condition.shape or any(p.has_delta for p in terms):
         return None
     one, asked = terms[0], {terms[0].out[k] for k in condition.covered()}
     outer = [f for f in one.factors if {*f.labels} <= {*one.out}]
     shared = [f for f in outer if not f.labels or (asked and not {*f.labels} <= asked)]
+    if not first.terms or not second.terms:
+        # Beside 0 names alone, which are finite; what else is not selected may be infinite or no number.
+        shared = [f for f in shared if f.labels and f.base.op is SYMBOL and f.power > 0]
     for p in terms[1:]:
         shared = [f for f in shared if _alike(f, one, p) in p.factors]
     if not shared:

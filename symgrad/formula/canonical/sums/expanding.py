@@ -13,6 +13,7 @@ from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.matrices.triangles import triangle_of
 from symgrad.formula.canonical.normal import Factor, Form, Product, collected, contract_products, plain_power
 from symgrad.formula.canonical.rewriting import merged
+from symgrad.formula.canonical.sums.quotients import without_own_sums
 from symgrad.formula.term import SYMBOL, Term, postorder
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         if any(_is_centred(f.base, axis, run) for axis in sums):
             return []
         centred = any(_holds_centred(inside, axis, run) for axis in sums) or _meets_centred(p, f, inside, run)
-        if centred or _falls_apart(p, f, inside, once):
+        if centred or _falls_apart(p, f, inside, once) or (once and _leaves_own_sum(p, f, inside, run)):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = _near(p, f, inside, run) if once else []
         if near:
@@ -143,6 +144,14 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
             coef = p.coef * Fraction(bracket.coef) ** int(f.power)
             return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
     return p
+
+
+def _leaves_own_sum(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether a constant in a bracket leaves a sum over itself: Σⱼ Pᵢⱼ(log Pᵢⱼ + 1)/(P1)ᵢ."""
+    rest = [g for g in p.factors if g is not f]
+    if not any(q.constant for q in inside.terms) or not any(g.power < 0 and g.base in run.contractions for g in rest):
+        return False
+    return len(without_own_sums(Product(1, rest, p.out), run).factors) < len(rest)
 
 
 def _near(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Factor]:
