@@ -37,3 +37,47 @@ def test_what_never_was(t):
         _ = t.nn.init.glorot
     with pytest.raises(AttributeError, match="clip"):
         _ = t.nn.utils.clip
+
+
+def test_half_precision_on_a_gpu_that_is_not_there(t):
+    """Loops of the former torch.cuda.amp run as they are: nothing is narrow, no loss is scaled, and torch warns."""
+    w = t.tensor([1.0, 2.0], requires_grad=True)
+
+    class Descent:
+        param_groups = [{"params": [w]}]
+
+        def step(self):
+            with t.no_grad():
+                w.sub_(0.25 * w.grad)
+
+    with pytest.warns(FutureWarning, match=r"`torch.cuda.amp.GradScaler\(args...\)` is deprecated"):
+        scaler = t.cuda.amp.GradScaler(enabled=t.cuda.is_available())
+    with (
+        pytest.warns(FutureWarning, match=r"Please use `torch.amp.autocast\('cuda', args...\)` instead"),
+        t.cuda.amp.autocast(enabled=t.cuda.is_available()),
+    ):
+        loss = (w.view(1, 2) @ w).sum()
+    assert loss.dtype == t.float32
+    scaler.scale(loss).backward()
+    scaler.step(Descent())
+    scaler.update()
+    assert w.tolist() == [0.5, 1.0]
+
+
+def test_former_decorators_of_custom_functions(t):
+    with pytest.warns(FutureWarning, match="device_type='cuda'"):
+
+        class Double(t.autograd.Function):
+            @staticmethod
+            @t.cuda.amp.custom_fwd
+            def forward(ctx, x):
+                return 2 * x
+
+            @staticmethod
+            @t.cuda.amp.custom_bwd
+            def backward(ctx, g):
+                return 2 * g
+
+    x = t.tensor([1.0], requires_grad=True)
+    Double.apply(x).backward()
+    assert x.grad.item() == 2.0

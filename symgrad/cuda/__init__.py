@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from symgrad.cuda import amp
+from symgrad.errors import DeviceError
+
 __all__ = [
-    "current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all",
+    "amp", "current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all",
     "max_memory_allocated", "memory_allocated",
 ]  # fmt: skip
 
@@ -30,8 +33,6 @@ def device_count() -> int:
 
 def current_device() -> int:
     """The number of the GPU in use.  Raises ``DeviceError``, since there is none."""
-    from symgrad.errors import DeviceError
-
     raise DeviceError("there is no GPU here: symgrad computes with NumPy, on the CPU.")
 
 
