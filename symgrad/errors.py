@@ -120,6 +120,10 @@ class GradcheckError(AutogradError):
     """``gradcheck`` found a derivative that differs from differences of the function."""
 
 
+class NoSuchKernel(ArgumentError, AssertionError):
+    """A kernel was named that is none of torch's."""
+
+
 class ConflictingChecks(ArgumentError, AssertionError):
     """The flags of a check contradict each other, or leave nothing to check."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from symgrad.autograd.function import Function
 from symgrad.errors import ArgumentError, AutogradError, NameProblem
+from symgrad.op import carrier_of
 from symgrad.ops import NAMESPACES
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.modes import no_grad
@@ -50,7 +51,7 @@ class _Call(NamedTuple):
 
 
 def _is_list(arg: Any) -> bool:
-    return isinstance(arg, (list, tuple)) and any(isinstance(x, Recorded) for x in arg)
+    return isinstance(arg, (list, tuple)) and any(carrier_of(type(x)) is not None for x in arg)
 
 
 class CustomOpDef:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symgrad.nn import functional, init, utils
+from symgrad.nn import attention, functional, init, utils
 from symgrad.nn.parameter import Parameter
 
-__all__ = ["Parameter", "functional", "init", "utils"]
+__all__ = ["Parameter", "attention", "functional", "init", "utils"]
 
 
 _SHORT = {

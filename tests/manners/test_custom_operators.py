@@ -217,6 +217,15 @@ def test_declarations_that_are_refused(t):
             make(fn, **options)
 
 
+def test_operators_in_forward_mode() -> None:
+    """The registered backward is transposed, also of lists; torch has a tangent of 0 there."""
+    op = operator(symgrad, "weighed", lambda xs, k: sum(x * k for x in xs))
+    op.register_autograd(lambda ctx, g: ([g * 3] * 2, None))
+    x, tangent = symgrad.tensor([1.0, 2.0]), symgrad.tensor([1.0, 0.5])
+    assert symgrad.func.jvp(lambda x: op([x, x], 3.0), (x,), (tangent,))[1].tolist() == [6.0, 3.0]
+    assert symgrad.func.vmap(lambda row: op([row, row * 2], 2.0))(symgrad.ones(2, 3)).tolist() == [[6.0] * 3] * 2
+
+
 def test_operators_have_formulas() -> None:
     """Where an operator is made of operations, its formula and that of its backward are those."""
     op = operator(symgrad, "swish", lambda x: x * symgrad.sigmoid(x))
