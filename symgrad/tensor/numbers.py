@@ -40,9 +40,16 @@ class Numbers(Recorded):
             note_read(self, how)
             if self._requires_grad:
                 note_value()
-        elif self._extra is not None and self._extra.sized:
-            note_entries(self._extra.sized)
+        elif self._extra is not None:
+            self._taken_of_constant(self._extra, how)
         return self._value.item()
+
+    def _taken_of_constant(self, extra: Any, how: str) -> None:
+        """A program that takes the constant as an argument holds for what its run took out of it."""
+        if extra.sized:
+            note_entries(extra.sized)
+        if extra.name is not None:
+            note_look(self, how)
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers.
@@ -53,8 +60,8 @@ class Numbers(Recorded):
         """
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "tolist()")
-        elif self._extra is not None and self._extra.sized:
-            note_entries(self._extra.sized)
+        elif self._extra is not None:
+            self._taken_of_constant(self._extra, "tolist()")
         if self._requires_grad:
             note_value()
         return self._value.tolist()

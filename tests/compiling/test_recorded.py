@@ -516,6 +516,15 @@ def test_medians_of_rows_and_tensors_of_sizes_hold_for_the_length_of_the_run():
             program(rng.random((5, 7)))
 
 
+def test_numbers_taken_out_of_a_constant_that_is_an_argument_are_those_of_the_run():
+    """Labels of which Python made a number: other ones were computed with the number of the run, silently."""
+    x, t = sg.tensor(np.ones(3), requires_grad=True, name="x"), sg.tensor([0, 3, 1], name="t")
+    program = sg.compile(x.sum() * sum(t.tolist()), ["x", "t"])
+    assert program(np.ones(3), np.array([0, 3, 1])) == 12
+    with pytest.raises(ValueError, match="holds where"):
+        program(np.ones(3), np.array([1, 2, 3]))
+
+
 def test_lists_of_labels_that_are_constants_are_those_of_the_run():
     """Columns that list nothing are left out, also of labels with a name: 100 lists of 1,000 took 0.7 s."""
     x = sg.tensor(np.random.default_rng(0).random((2, 40)), requires_grad=True, name="x")
