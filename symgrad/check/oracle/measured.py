@@ -25,6 +25,7 @@ from symgrad.check.oracle.screening import MOST_ENTRIES, Screened
 from symgrad.check.oracle.tolerance import ulps_of
 from symgrad.errors import ArgumentError
 from symgrad.notices import is_of_program, is_of_user
+from symgrad.tape.formulas.lost_sizes import position_of
 from symgrad.tape.watching.looks import look_count, looks
 
 MOST_KINKS = 1000
@@ -76,7 +77,7 @@ def line_of_number(count: int) -> str:
     """The first line where, after so many looks, a value was made a plain number or array."""
     fresh = looks()[-(look_count() - count) or len(looks()) :]
     sites = [look.site for look in fresh if look.how != "bool()" and look.site is not None]
-    return line_text((sites[0][0].co_filename, sites[0][1])) if sites else ""
+    return line_text((sites[0][0].co_filename, position_of(*sites[0])[0] or 0)) if sites else ""
 
 
 def measured(subject: Subject, given: Sequence[Any], refusal: Refusal, method: str | None = None) -> Exact:
