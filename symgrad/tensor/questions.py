@@ -13,7 +13,7 @@ from symgrad.dtype_objects import dtype, shown
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.memory.views import inferred
-from symgrad.tensor.facts import Facts, Shape
+from symgrad.tensor.facts import Facts, Shape, asked_shape
 
 __all__ = [
     "broadcast_shapes", "can_cast", "detach", "detach_", "get_default_device", "get_device", "is_complex",
@@ -166,7 +166,7 @@ def numel(input: Any) -> int:
     >>> sg.numel(sg.ones(2, 3))
     6
     """
-    return input.numel()  # type: ignore[no-any-return]
+    return asked_shape(input.raw_shape).numel() if isinstance(input, Facts) else input.numel()
 
 
 def can_cast(from_: Any, to: Any) -> bool:

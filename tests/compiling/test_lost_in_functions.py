@@ -21,7 +21,7 @@ LOST = [
     "operator.index(x.shape[0])",
     "operator.mul(2.0, x.shape[0])", "functools.reduce(lambda a, b: a * b, x.shape, 1.0)", "math.gcd(*x.shape)",
     "math.ceil(x.shape[0] / 2)", "sg.arange(x.shape[0])[-1].item()", "sg.ones(x.shape).sum().item()",
-    "x.reshape(-1).shape[0]",
+    "x.reshape(-1).shape[0]", "sg.numel(x)", "(x[:, :: x.shape[0] - 1] ** 2).sum()",
     "np.linspace(0, x.shape[0], x.shape[1])", "np.full(x.shape[1], x.shape[0])",
     "sg.kaiser_window(x.shape[1], beta=x.shape[0], dtype=sg.float64)", "sg.polygamma(x.shape[0], x + 1)",
     "sg.special.multigammaln(x + 9, x.shape[0])", "sg.special.chebyshev_polynomial_t(x, x.shape[0])",

@@ -31,11 +31,16 @@ _SHORT = 8
 
 def part_of(x: Any, index: Any) -> Any:
     """``x[index]``."""
-    if _is_static(index) and x._value.ndim:
-        return getitem_op(x, index=Index(index))
-    index = plain_index(x, index)
-    first, rest = parted(index)
-    return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
+    try:
+        if _is_static(index) and x._value.ndim:
+            return getitem_op(x, index=Index(index))
+        index = plain_index(x, index)
+        first, rest = parted(index)
+        return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
+    except IndexError:
+        for n in x.raw_shape:  # a program that goes on from here does so at these sizes
+            as_number(Size(n))
+        raise
 
 
 def read_index(x: Any, index: Any) -> tuple[Any, Any, tuple[Any, ...]]:
@@ -104,9 +109,9 @@ def plain_index(x: Any, index: Any) -> Any:
 
 
 def _has_sizes(part: Any) -> bool:
-    """Whether sizes say where a part of an index begins, or ends."""
+    """Whether sizes say where a part of an index begins, or ends, or by which steps it goes."""
     if part.__class__ is slice:
-        return part.start.__class__ is Size or part.stop.__class__ is Size
+        return Size in (part.start.__class__, part.stop.__class__, part.step.__class__)
     return part.__class__ is Size
 
 
@@ -121,7 +126,7 @@ def _without_sizes(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any,
             found.append(part)
         elif part.__class__ is slice:
             stop = None if part.stop.__class__ is Size and _behind(part.stop, size) == 0 else _place(part.stop, size)
-            found.append(slice(_place(part.start, size), stop, part.step))
+            found.append(slice(_place(part.start, size), stop, as_number(part.step)))
         else:
             found.append(_place(part, size))
         axis += axes_used(part)
