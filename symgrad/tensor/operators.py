@@ -74,6 +74,8 @@ def _decides(other: Any) -> bool:
     return kind is not float and kind is not int and not WITHIN.disabled and answers(kind)
 
 
+_NUMBERS = (int, float, complex)
+"""What has no part in a product of matrices."""
 _SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
 
 
@@ -109,10 +111,16 @@ def _theirs(name: str, self: Any, other: Any) -> Any:
     return found
 
 
-def _forward(cls: type, function: Callable[[Any, Any], Any], own: str, theirs: str) -> Callable[[Any, Any], Any]:
+def _forward(
+    cls: type, function: Callable[[Any, Any], Any], own: str, theirs: str, aside: tuple[type, ...] = ()
+) -> Callable[[Any, Any], Any]:
+    """An operator whose first operand is a tensor; those of the classes ``aside`` are left to Python's own error."""
+
     def call(self: Any, other: Any) -> Any:
         if other.__class__ is cls:
             return function(self, other)
+        if isinstance(other, aside):
+            return NotImplemented
         if _decides(other):
             return _decided(own, self, other)
         if _operand(other):
@@ -138,8 +146,12 @@ def _or_theirs(op: Op, own: str, theirs: str) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _reflected(function: Callable[[Any, Any], Any], theirs: str) -> Callable[[Any, Any], Any]:
+def _reflected(
+    function: Callable[[Any, Any], Any], theirs: str, aside: tuple[type, ...] = ()
+) -> Callable[[Any, Any], Any]:
     def call(self: Any, other: Any) -> Any:
+        if isinstance(other, aside):
+            return NotImplemented
         if _operand(other):
             return function(other, self)
         number = _exact(other)
@@ -171,9 +183,10 @@ def bind_operators(cls: Any) -> None:
         # The four commonest operators do without the check of their operand; the op itself rejects strangers.
         common = name in ("add", "sub", "mul", "truediv")
         own, theirs = f"__{name}__", f"__r{name}__"
-        forward = _or_theirs(lookup(op_name), own, theirs) if common else _forward(cls, function, own, theirs)
+        aside = _NUMBERS if name == "matmul" else ()
+        forward = _or_theirs(lookup(op_name), own, theirs) if common else _forward(cls, function, own, theirs, aside)
         setattr(cls, own, fast.binary(cls, lookup(op_name), forward) if common else forward)
-        setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own))
+        setattr(cls, theirs, _reflected(over_tensor if name == "truediv" else function, own, aside))
         if name != "matmul":
             into = function.written = written(lookup(op_name))  # type: ignore[attr-defined]
             assign = _assigning(function, f"__i{name}__")

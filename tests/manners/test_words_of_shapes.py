@@ -156,3 +156,14 @@ def test_numbers_are_no_factors_of_matrix_products(t, shapes):
     words = f"both arguments to matmul need to be at least 1D, but they are {a.dim()}D and {b.dim()}D"
     said(lambda: a @ b, words)
     said(lambda: t.matmul(a, b), words)
+
+
+@pytest.mark.parametrize("number", [3, 2.0, True, 1j])
+def test_matrix_products_with_numbers_are_no_operation(t, number):
+    """Python says so, as of what is no operand at all."""
+    x = t.ones(2, 3)
+    kind = type(number).__name__
+    with pytest.raises(TypeError, match=f"unsupported operand type.* for @: 'Tensor' and '{kind}'"):
+        x @ number
+    with pytest.raises(TypeError, match=f"unsupported operand type.* for @: '{kind}' and 'Tensor'"):
+        number @ x
