@@ -408,6 +408,23 @@ def test_numbers_that_are_only_looked_at_do_not_choose():
     assert program(np.array([3.0, 4.0])) == 5
 
 
+def test_losses_of_a_training_loop_are_no_condition_of_a_later_graph(capsys):
+    """The loss that was looked at after a step is that of the weights before it."""
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    best, total = 9.0, 0.0
+    for step in range(3):
+        loss = (x**2).sum()
+        (slope,) = sg.autograd.grad(loss, x)
+        with sg.no_grad():
+            x -= 0.1 * slope
+        total += loss.item()
+        if loss.item() < best:
+            best = loss.item()
+        print(f"{step}: {best:.3f} {total / (step + 1):.3f}")
+    program = sg.compile((x**3).sum() * 0.5, ["x"])
+    assert program(np.array([1.0, 1.0])) == 1
+
+
 def recorded_gradient(f, A):
     """The gradient as a graph of its own."""
     return sg.autograd.grad(f(A), A, create_graph=True)[0]

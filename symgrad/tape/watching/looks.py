@@ -81,11 +81,12 @@ class Look:
         return f"{Path(self.site[0].co_filename).name}:{position_of(*self.site)[0]}"
 
     def alive(self) -> list[Any]:
-        """The leaves that still have the values of that time."""
+        """The leaves that still have the values of which the one that was looked at is made."""
         found = []
+        since = min((row[5] for row in self.rows or ()), default=self.at)
         for leaf in self.leaves:
             tensor = leaf.ref() if isinstance(leaf, Source) else leaf()
-            if tensor is not None and changed_since(tensor._value, self.at):
+            if tensor is not None and changed_since(tensor._value, since):
                 return []
             if tensor is not None or isinstance(leaf, Source):
                 found.append(leaf if isinstance(leaf, Source) else tensor)

@@ -64,7 +64,7 @@ def _onward(text: Text, node: ast.AST) -> Iterator[ast.AST | None]:
         case ast.BinOp(left=left, right=right):
             other = left if right is node else right
             if not (isinstance(left, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(left, "value", ""), str)):
-                yield above if _is_number(text, other) else None
+                yield above if _is_number(text, other) or _is_shown(text, above) else None
         case ast.Subscript(slice=index) if index is node:
             yield None
         case ast.IfExp(test=test) if test is node:
@@ -95,6 +95,18 @@ def _in_statement(text: Text, above: ast.AST, node: ast.AST) -> Iterator[ast.AST
             yield None
         case ast.Return():
             yield from text.calls.get(getattr(text.scope(node), "name", ""), ())
+
+
+def _is_shown(text: Text, node: ast.AST) -> bool:
+    """Whether arithmetic ends in text, ``f"{total / steps:.3f}"``, whatever stands beside the number."""
+    above: ast.AST | None = text.above.get(node)
+    while above is not None and (isinstance(above, (ast.BinOp, ast.UnaryOp)) or _calls(above, _GIVING)):
+        above = text.above.get(above)
+    return isinstance(above, ast.FormattedValue) or _calls(above, _SHOWING)
+
+
+def _calls(node: ast.AST | None, names: set[str]) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def _is_number(text: Text, node: ast.AST) -> bool:
