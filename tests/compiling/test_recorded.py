@@ -425,6 +425,14 @@ def test_losses_of_a_training_loop_are_no_condition_of_a_later_graph(capsys):
     assert program(np.array([1.0, 1.0])) == 1
 
 
+def test_lengths_that_are_only_shown_or_asserted_leave_a_graph_open(capsys):
+    x, w = sg.tensor(np.ones((3, 2)), name="x"), sg.tensor(np.ones(2), requires_grad=True, name="w")
+    assert len(x) == 3
+    print(f"{len(x)} rows", len(x))
+    program = sg.compile((x @ w).sum(), ["x", "w"])
+    assert program(np.ones((5, 2)), np.ones(2)) == 10
+
+
 def recorded_gradient(f, A):
     """The gradient as a graph of its own."""
     return sg.autograd.grad(f(A), A, create_graph=True)[0]

@@ -27,6 +27,7 @@ import numpy as np
 from symgrad.notices import is_of_user
 from symgrad.tape.formulas.lost_sizes import LATELY, Read, lost
 from symgrad.tape.numbering import passes, sequence
+from symgrad.tape.watching.taken import is_shown
 
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
@@ -90,17 +91,19 @@ _COUNT = [0]
 _MEASURED: dict[int, Any] = {}
 """Tensors, and nodes of such, whose ``len`` was asked while nobody watched: Python makes a plain number of it.
 
-References to them by their identity, as tensors are compared entry by entry.
+References to them, with the places that asked, by their identity, as tensors are compared entry by entry.
 """
 
 
 def note_length(tensor: Any) -> None:
     """Note that a program asks the length of a tensor, which is called from the caller of this."""
-    x = tensor if tensor._node is None else tensor._node
-    if not is_of_user(sys._getframe(2).f_code.co_filename):
+    x, frame = tensor if tensor._node is None else tensor._node, sys._getframe(2)
+    if not is_of_user(frame.f_code.co_filename):
         return
-    if not _is_measured(x):
-        _MEASURED[id(x)] = weakref.ref(x, functools.partial(_forget, id(x)))
+    known: Any = _MEASURED.get(id(x))
+    if known is None or known[0]() is not x:
+        known = _MEASURED[id(x)] = (weakref.ref(x, functools.partial(_forget, id(x))), set())
+    known[1].add((frame.f_code, frame.f_lasti))
     made = tensor._node is not None or (tensor._extra is not None and tensor._extra.sized)
     if made and not _ASKED.runs:  # the graph may be without it
         _ASKED.lately.append((next(sequence), fixed_number(Size(tensor._value.shape[0]))))
@@ -114,12 +117,14 @@ def note_entries(sized: Any) -> None:
 
 
 def _is_measured(x: Any) -> bool:
+    """Whether a program has asked how long a tensor is, and not only to show it."""
     known = _MEASURED.get(id(x))
-    return known is not None and known() is x
+    return known is not None and known[0]() is x and not all(is_shown(*place) for place in known[1])
 
 
 def _forget(key: int, gone: Any) -> None:
-    if _MEASURED.get(key) is gone:
+    known = _MEASURED.get(key)
+    if known is not None and known[0] is gone:
         del _MEASURED[key]
 
 

@@ -42,6 +42,19 @@ def is_used(code: CodeType, at: int) -> bool:
     )
 
 
+def is_shown(code: CodeType, at: int) -> bool:
+    """Whether what an instruction gives ends in text, or in an assertion, as far as the file tells.
+
+    >>> is_shown(compile("print(len(x))", "a file that is not there", "eval"), 0)
+    False
+    """
+    text = parsed("".join(linecache.getlines(code.co_filename)))
+    if text is None:
+        return False
+    calls = [node for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)]
+    return bool(calls) and all(_is_shown(text, call) for call in calls)
+
+
 def _reaches_a_use(text: Text, node: ast.expr) -> bool:
     rest: list[ast.AST | None] = [node]
     seen: set[ast.AST] = set()
@@ -97,12 +110,16 @@ def _in_statement(text: Text, above: ast.AST, node: ast.AST) -> Iterator[ast.AST
             yield from text.calls.get(getattr(text.scope(node), "name", ""), ())
 
 
+_PLAIN = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp)
+"""What makes numbers and answers of numbers."""
+
+
 def _is_shown(text: Text, node: ast.AST) -> bool:
-    """Whether arithmetic ends in text, ``f"{total / steps:.3f}"``, whatever stands beside the number."""
+    """Whether arithmetic ends in text, ``f"{total / steps:.3f}"``, or in an assertion, whatever stands beside it."""
     above: ast.AST | None = text.above.get(node)
-    while above is not None and (isinstance(above, (ast.BinOp, ast.UnaryOp)) or _calls(above, _GIVING)):
+    while above is not None and (isinstance(above, _PLAIN) or _calls(above, _GIVING)):
         above = text.above.get(above)
-    return isinstance(above, ast.FormattedValue) or _calls(above, _SHOWING)
+    return isinstance(above, (ast.FormattedValue, ast.Assert)) or _calls(above, {"print"})
 
 
 def _calls(node: ast.AST | None, names: set[str]) -> bool:
