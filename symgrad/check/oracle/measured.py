@@ -25,7 +25,7 @@ from symgrad.check.oracle.screening import MOST_ENTRIES, Screened
 from symgrad.check.oracle.tolerance import ulps_of
 from symgrad.errors import ArgumentError
 from symgrad.notices import is_of_program, is_of_user
-from symgrad.tape.formulas.lost_sizes import position_of
+from symgrad.tape.formulas.program_texts import position_of
 from symgrad.tape.watching.looks import look_count, looks
 
 MOST_KINKS = 1000

@@ -8,17 +8,17 @@ size by name, by arithmetic, and in the functions of the file that it is given t
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import linecache
 import math
 import operator
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
 from symgrad.notices import is_of_user, users_frames
+from symgrad.tape.formulas.program_texts import ROOMS, SIZES, Text, end_of, parsed
 
 KEPT = 4096
 """Places and shapes that are kept."""
@@ -47,8 +47,7 @@ LATELY: deque[tuple[int, Read]] = deque(maxlen=4 * KEPT)
 """What was read last, with numbers among those of the nodes of graphs."""
 
 _PLAIN = {"range", "pow", "divmod", "complex"}
-_ROOMS = {"math", "cmath", "fractions", "decimal", "statistics", "itertools"}
-"""Functions, and modules of such, that take a size for the int that it is."""
+"""Functions that take a size for the int that it is."""
 
 _ASKING = {"floor", "ceil"}
 """Functions that ask the size itself."""
@@ -58,12 +57,6 @@ _LISTING = {
     "zip",
 }  # fmt: skip
 """Functions that give what they are given, or a container of it."""
-
-_OURS = __name__.partition(".")[0]
-"""The package whose functions, and whose tensors' methods, take sizes as sizes."""
-
-_OF_FLOATS = {"math", "np", "numpy"}
-"""Modules whose constants, and functions of numbers, are floats."""
 
 _NUMPY = {"np", "numpy"}
 _MAKING = {
@@ -79,9 +72,6 @@ _SHAPES: dict[str, tuple[int | str, ...]] = {
     "full": (0, "shape"), "linspace": _STEPS, "logspace": _STEPS, "geomspace": _STEPS,
 }  # fmt: skip
 """The arguments that say how large an array is, by place and name, where others say what is in it."""
-
-_SIZES = {"size", "numel", "nelement"}
-"""Methods of tensors that give sizes."""
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
@@ -134,34 +124,15 @@ def lost(
         if text is None:
             continue
         mine = read.is_of_module or read in reads
-        for axis, made, kept in text.losses(end_of(read.code, read.at)):
+        flow = _Flow(text)
+        for axis, made, kept in flow.losses(end_of(read.code, read.at)):
             taken = read.shape if axis is None else read.shape[axis : axis + 1 or None]
             if not (mine or kept) or (of_others and made is None):
                 continue
-            among = made is None or any(text.may_make(n, made, taken) for n in numbers)
-            if among or (made is not None and any(text.makes(n, made, taken) for n in entries)):
+            among = made is None or any(flow.may_make(n, made, taken) for n in numbers)
+            if among or (made is not None and any(flow.makes(n, made, taken) for n in entries)):
                 found.update(sizes if of_others else taken)
     return {int(n) for n in found.intersection(sizes)}  # and none of the sizes themselves
-
-
-def end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
-    """Where the expression of an instruction ends in its file: line and column."""
-    _, line, _, column = position_of(code, at)
-    return line, column
-
-
-def position_of(code: CodeType, at: int) -> tuple[int | None, ...]:
-    """The first and last line of an instruction, and its first and last column, as far as the code tells."""
-    return next(itertools.islice(code.co_positions(), at // 2, None), (None,) * 4)
-
-
-@functools.lru_cache(maxsize=16)
-def parsed(source: str) -> Text | None:
-    """The text of a file; None for what is no Python."""
-    try:
-        return Text(ast.parse(source)) if source else None
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 class Place(NamedTuple):
@@ -186,94 +157,18 @@ class Loss(NamedTuple):
     kept: bool
 
 
-class Text:
-    """The text of a file: what its names are given, and who calls its functions."""
+class _Flow:
+    """What becomes of sizes in the text of a program."""
 
-    def __init__(self, tree: ast.Module):
-        self.above: dict[ast.AST, ast.AST] = {}
-        self.ends: dict[tuple[int | None, int | None], list[ast.expr]] = defaultdict(list)
-        self.given: dict[tuple[ast.AST, str], list[ast.expr | None]] = defaultdict(list)
-        """What names are given in a scope; None for an argument without a default."""
-        self.read: dict[str, list[ast.expr]] = defaultdict(list)
-        """Where names, and names of attributes, are read."""
-        self.functions: dict[str, Any] = {}
-        self.calls: dict[str, list[ast.expr]] = defaultdict(list)
-        self.imported: set[str] = set()
-        self.foreign: set[str] = set()
-        """Names of modules, and of what comes from modules, that know nothing of sizes."""
-        for node in ast.walk(tree):
-            for child in ast.iter_child_nodes(node):
-                self.above[child] = node
-        for node in ast.walk(tree):
-            self._note(node)
-        self.literals = {
-            abs(node.value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
-        }
-
-    def _note(self, node: ast.AST) -> None:
-        match node:
-            case ast.Attribute(attr="shape") | ast.Call():
-                self.ends[node.end_lineno, node.end_col_offset].append(node)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                self._note_arguments(node)
-            case ast.Import() | ast.ImportFrom(level=0):
-                self._note_import(node)
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    self._note_given(target, value)
-            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.AugAssign(target=target, value=value):
-                self._note_given(target, value)
-            case ast.NamedExpr(target=target, value=value):
-                self._note_given(target, value)
-            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
-                self.read[name].append(node)
-            case ast.Call(func=ast.Name(id=name)):
-                self.calls[name].append(node)
-
-    def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        whence = getattr(node, "module", None)
-        names = {name.asname or name.name.partition(".")[0]: whence or name.name for name in node.names}
-        self.foreign.update(name for name, room in names.items() if room.partition(".")[0] != _OURS)
-        if whence in _ROOMS:
-            self.imported.update(names)
-
-    def _note_given(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self.given[self.scope(target), target.id].append(value)
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for part, of in zip(target.elts, value.elts, strict=False):
-                self._note_given(part, of)
-        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Attribute) and value.attr == "shape":
-            for part in target.elts:  # n, m = A.shape
-                self._note_given(part, ast.Subscript(value, ast.Constant(0), ast.Load()))
-
-    def _note_arguments(self, function: Any) -> None:
-        if not isinstance(function, ast.Lambda):
-            self.functions[function.name] = function
-        told = function.args
-        row = [*told.posonlyargs, *told.args]
-        defaults = [*[None] * (len(row) - len(told.defaults)), *told.defaults, *told.kw_defaults]
-        for argument, default in zip([*row, *told.kwonlyargs], defaults, strict=True):
-            of_float = isinstance(argument.annotation, ast.Name) and argument.annotation.id == "float"
-            self.given[function, argument.arg].append(ast.Constant(0.0) if of_float else default)
-
-    def scope(self, node: ast.AST) -> ast.AST:
-        """The function that an expression stands in, or the file."""
-        while node in self.above:
-            node = self.above[node]
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                break
-        return node
+    def __init__(self, text: Text):
+        self.text = text
 
     # ------------------------------------------------------------------------------------------ where sizes go
 
     def losses(self, end: tuple[int | None, int | None]) -> set[Loss]:
         """What is lost of the shape that is read in the expression that ends here."""
         found: set[Loss] = set()
-        rest = [place for node in self.ends.get(end, ()) for place in self._begin(node)]
+        rest = [place for node in self.text.ends.get(end, ()) for place in self._begin(node)]
         seen: set[Place] = set()
         while rest:
             place = rest.pop()
@@ -290,25 +185,18 @@ class Text:
 
     def _begin(self, node: ast.expr) -> Iterator[Place]:
         match node:
-            case ast.Call(func=ast.Attribute(value=room)) if self._is_foreign(room):
+            case ast.Call(func=ast.Attribute(value=room)) if self.text.is_foreign(room):
                 yield Place(node, whole=True)
             case ast.Call(func=ast.Attribute(attr="size"), args=[axis]):
                 yield Place(node, _whole_number(axis))
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in SIZES:
                 yield Place(node, whole=name == "size")
             case ast.Attribute() | ast.Call(func=ast.Name()):
                 yield Place(node, whole=True)
 
-    def _is_foreign(self, node: ast.AST) -> bool:
-        """Whether an expression is a module that knows nothing of sizes, or a part of one."""
-        room = node
-        while isinstance(room, ast.Attribute):
-            room = room.value
-        return isinstance(room, ast.Name) and room.id in self.foreign
-
     def _taken_from(self, place: Place) -> Iterator[Place | Loss]:
         """What is taken from a container by name, ``sizes["n"]``."""
-        match self.above.get(place.node):
+        match self.text.above.get(place.node):
             case ast.Subscript(value=value) as part if value is place.node:
                 yield place._replace(node=part, held=False)
             case ast.Assign(targets=targets):
@@ -319,7 +207,7 @@ class Text:
 
     def _joined(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of an array of NumPy's: another one, or numbers of its entries."""
-        above: Any = self.above.get(place.node)
+        above: Any = self.text.above.get(place.node)
         match above:
             case ast.Attribute(attr=name):
                 if name in _JOINING:
@@ -334,7 +222,7 @@ class Text:
     def _onward(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of a size in the expression, or statement, that it stands in."""
         node = place.node
-        above: Any = self.above.get(node)
+        above: Any = self.text.above.get(node)
         match above:
             case ast.Dict() | ast.List() | ast.Tuple() if self._assigned(above):
                 yield place._replace(node=above, held=True)
@@ -349,16 +237,16 @@ class Text:
             case ast.Call(func=function) if function is not node:
                 yield from self._passed(place, above, above.args.index(node) if node in above.args else None)
             case ast.keyword(arg=name):
-                call = self.above[above]
+                call = self.text.above[above]
                 if isinstance(call, ast.Call):
                     yield from self._passed(place, call, name)
             case ast.stmt() | ast.comprehension() | ast.NamedExpr():
                 yield from self._in_statement(place, above)
-            case ast.Tuple(elts=row) if isinstance(self.above.get(above), (ast.Assign, ast.Call)):
+            case ast.Tuple(elts=row) if isinstance(self.text.above.get(above), (ast.Assign, ast.Call)):
                 yield from self._beside(place, above, row.index(node))
             case ast.Tuple() | ast.List() | ast.Dict() | ast.ListComp() | ast.GeneratorExp():
                 yield place._replace(node=above, axis=None, whole=False)
-            case ast.Lambda() if isinstance(made := self.above.get(above), ast.Call) and made.func is above:
+            case ast.Lambda() if isinstance(made := self.text.above.get(above), ast.Call) and made.func is above:
                 yield place._replace(node=made)
 
     def _in_statement(self, place: Place, above: Any) -> Iterator[Place | Loss]:
@@ -376,13 +264,13 @@ class Text:
                 for part in target.elts if isinstance(target, ast.Tuple) else [target]:
                     yield from self._taken(Place(place.node, kept=place.kept), part)
             case ast.Return():
-                calls = self.calls.get(getattr(self.scope(place.node), "name", ""), ())
+                calls = self.text.calls.get(getattr(self.text.scope(place.node), "name", ""), ())
                 yield from (place._replace(node=call) for call in calls)
 
     def _subscript(self, place: Place, part: ast.Subscript) -> Iterator[Place | Loss]:
         """What is taken of sizes, and what lists and tables have at the place of a size."""
         if part.value is not place.node:
-            tables = self.values(part.value, part.value.id) if isinstance(part.value, ast.Name) else [part.value]
+            tables = self.text.values(part.value, part.value.id) if isinstance(part.value, ast.Name) else [part.value]
             if any(isinstance(table, (ast.List, ast.Tuple, ast.Dict)) for table in tables):
                 yield Loss(place.axis, None, place.kept)
         elif place.whole:
@@ -392,7 +280,7 @@ class Text:
 
     def _asked(self, place: Place, asked: ast.Attribute, name: str) -> Iterator[Place | Loss]:
         """What an attribute of sizes gives."""
-        call = self.above.get(asked)
+        call = self.text.above.get(asked)
         if name == "numel" and isinstance(call, ast.Call):
             yield place._replace(node=call, whole=False)
         else:
@@ -400,13 +288,13 @@ class Text:
 
     def _assigned(self, row: ast.expr) -> bool:
         """Whether a container is given a name, and not names for its entries."""
-        above = self.above.get(row)
+        above = self.text.above.get(row)
         targets = above.targets if isinstance(above, ast.Assign) else [getattr(above, "target", None)]
         return isinstance(above, (ast.Assign, ast.AnnAssign)) and not isinstance(targets[0], (ast.Tuple, ast.List))
 
     def _beside(self, place: Place, row: ast.expr, k: int) -> Iterator[Place]:
         """``n, m = A.shape[0], A.shape[1]``: the name that the entry ``k`` of a row is given."""
-        match self.above.get(row):
+        match self.text.above.get(row):
             case ast.Assign(targets=[ast.Tuple(elts=names)]) if k < len(names):
                 yield from self._taken(place, names[k])
             case ast.Call(func=ast.Attribute(value=ast.Name(id=room), attr=name)) as call if room in _NUMPY:
@@ -423,32 +311,21 @@ class Text:
                 elif k > starred:
                     yield from self._taken(place._replace(axis=k - len(target.elts), whole=False), name)
         elif isinstance(target, ast.Name):
-            yield from self._read_in(place, self.scope(target), target.id)
+            yield from self._read_in(place, self.text.scope(target), target.id)
         elif isinstance(target, ast.Attribute):
-            same = (node for node in self.read[target.attr] if ast.unparse(node) == ast.unparse(target))
+            same = (node for node in self.text.read[target.attr] if ast.unparse(node) == ast.unparse(target))
             yield from (place._replace(node=node, kept=True) for node in same)
 
     def _read_in(self, place: Place, scope: ast.AST, name: str) -> Iterator[Place]:
-        yield from (place._replace(node=node) for node in self.readings(scope, name))
-
-    def readings(self, scope: ast.AST, name: str) -> Iterator[ast.Name]:
-        """The places where a name is read in a scope, or in those inside of it."""
-        for node in self.read[name]:
-            if not isinstance(node, ast.Name):
-                continue
-            around = self.scope(node)
-            while around is not scope and around in self.above and (around, name) not in self.given:
-                around = self.scope(around)
-            if around is scope:
-                yield node
+        yield from (place._replace(node=node) for node in self.text.readings(scope, name))
 
     def _computed(self, place: Place, made: ast.BinOp) -> Iterator[Place | Loss]:
         left, right = made.left, made.right
         if isinstance(left if right is place.node else right, (ast.List, ast.Tuple, ast.ListComp)):
             yield Loss(place.axis, None, place.kept)
-        elif right is place.node and self._is_float(left):
+        elif right is place.node and self.text.is_float(left):
             yield Loss(place.axis, made, place.kept)
-        elif self.is_number(left if right is place.node else right):
+        elif self.text.is_number(left if right is place.node else right):
             yield place._replace(node=made)
         elif right is place.node:  # beside what may be a float
             yield Loss(place.axis, made, place.kept)
@@ -456,9 +333,9 @@ class Text:
     def _passed(self, place: Place, call: ast.Call, at: int | str | None) -> Iterator[Place | Loss]:
         """What a function makes of a size that it is given as argument ``at``."""
         match call.func:
-            case ast.Name(id=name) if name in _PLAIN or (name in self.imported and name not in _ASKING):
+            case ast.Name(id=name) if name in _PLAIN or (name in self.text.imported and name not in _ASKING):
                 yield Loss(place.axis, None, place.kept)
-            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _ROOMS and name not in _ASKING:
+            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in ROOMS and name not in _ASKING:
                 yield Loss(place.axis, None, place.kept)
             case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _NUMPY and (
                 place.array or name in _MAKING
@@ -469,7 +346,7 @@ class Text:
                     yield Loss(place.axis, None, place.kept)
                 else:
                     yield place._replace(node=call, whole=False, array=True)
-            case ast.Attribute() | ast.Name() as function if self._is_foreign(function):
+            case ast.Attribute() | ast.Name() as function if self.text.is_foreign(function):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call, whole=False)
             case ast.Lambda() as function:
@@ -481,8 +358,8 @@ class Text:
                 yield place._replace(node=call)
             case ast.Name(id="min" | "max" | "abs" | "sum"):
                 yield place._replace(node=call, whole=False)
-            case ast.Name(id=name) if name in self.functions and at is not None:
-                yield from self._argument(place, self.functions[name], at)
+            case ast.Name(id=name) if name in self.text.functions and at is not None:
+                yield from self._argument(place, self.text.functions[name], at)
 
     def _argument(self, place: Place, function: Any, at: int | str | None) -> Iterator[Place]:
         """Where a function reads the argument ``at``."""
@@ -496,7 +373,7 @@ class Text:
 
     def may_make(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
         """Whether a number of a graph may be made of a size: no literal of the file tells it, or it is this one."""
-        return abs(number) not in self.literals or self.makes(number, made, sizes)
+        return abs(number) not in self.text.literals or self.makes(number, made, sizes)
 
     def makes(self, number: float, made: ast.expr, sizes: Collection[int]) -> bool:
         """Whether an expression makes a number, as far as literals tell; in single precision, too."""
@@ -515,66 +392,10 @@ class Text:
                 rows = [sorted(self._possible(side, sizes, met))[:FEW] for side in (left, right)]
                 return {made for pair in itertools.product(*rows) if (made := _computed(type(op), *pair)) is not None}
             case ast.Name(id=name) if name not in met:
-                return set().union(*(self._possible(v, sizes, met | {name}) for v in self.values(node, name)))
+                return set().union(*(self._possible(v, sizes, met | {name}) for v in self.text.values(node, name)))
             case ast.Call(func=ast.Name(id="int" | "float"), args=[argument]):
                 return self._possible(argument, sizes, met)
-        return set(sizes) if node is not None and self.is_number(node) and not self._is_float(node) else set()
-
-    def _is_float(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
-        """Whether an expression is certainly one of Python's floats."""
-        match node:
-            case ast.Constant(value=value):
-                return isinstance(value, float)
-            case ast.UnaryOp(operand=operand):
-                return self._is_float(operand, met)
-            case ast.BinOp(left=left, right=right):
-                row = (left, right)
-                return any(self._is_float(x, met) for x in row) and all(self.is_number(x, met) for x in row)
-            case ast.Attribute(value=ast.Name(id=room), attr=name):
-                return room in _OF_FLOATS and name in {"pi", "e", "tau", "inf", "euler_gamma"}
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=room)), args=row):
-                return room in _OF_FLOATS and all(self.is_number(x, met) for x in row)
-            case ast.Call(func=ast.Name(id=name), args=row):
-                return name == "float" or (name in self.imported and all(self.is_number(x, met) for x in row))
-            case ast.Name(id=name) if name not in met:
-                return any(self._is_float(value, met | {name}) for value in self.values(node, name))
-        return False
-
-    def is_number(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
-        """Whether an expression is certainly a number, or a size."""
-        match node:
-            case ast.Constant(value=value):
-                return isinstance(value, (int, float))
-            case ast.UnaryOp(operand=operand):
-                return self.is_number(operand, met)
-            case ast.BinOp(left=left, right=right):
-                return self.is_number(left, met) and self.is_number(right, met)
-            case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
-                return not isinstance(index, ast.Slice)
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _SIZES:
-                return True
-            case ast.Call(func=ast.Name(id="len" | "int")):
-                return True
-            case ast.Name(id=name) if name not in met:
-                return any(self.is_number(value, met | {name}) for value in self.values(node, name))
-        return self._is_float(node, met)
-
-    def values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
-        """What a name is given in the innermost scope around an expression that gives it something.
-
-        An argument is given what the calls in the file give it, too.
-        """
-        around = self.scope(node)
-        while (around, name) not in self.given and around in self.above:
-            around = self.scope(around)
-        found = self.given.get((around, name), [])
-        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) and found[:1] == [None]:
-            row = [argument.arg for argument in (*around.args.posonlyargs, *around.args.args)]
-            at = row.index(name) if name in row else len(row)
-            calls = [call for call in self.calls[around.name] if isinstance(call, ast.Call)]
-            found = found + [call.args[at] for call in calls if at < len(call.args)]
-            found += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == name]
-        return found
+        return set(sizes) if node is not None and self.text.is_number(node) and not self.text.is_float(node) else set()
 
 
 def _computed(op: type, left: float, right: float) -> float | None:

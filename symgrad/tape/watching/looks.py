@@ -20,7 +20,7 @@ import numpy as np
 
 from symgrad.notices import users_frame
 from symgrad.ops.indexing.getitem import Index
-from symgrad.tape.formulas.lost_sizes import position_of
+from symgrad.tape.formulas.program_texts import position_of
 from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since

@@ -12,7 +12,7 @@ import linecache
 from collections.abc import Iterator
 from types import CodeType
 
-from symgrad.tape.formulas.lost_sizes import Text, end_of, parsed
+from symgrad.tape.formulas.program_texts import Text, end_of, parsed
 
 _SHOWING = {"print", "str", "repr", "format", "len", "type", "isinstance", "id"}
 """Functions that make text of a number, or ask nothing of its value."""
