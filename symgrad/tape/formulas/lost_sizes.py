@@ -58,6 +58,10 @@ _LISTING = {
 }  # fmt: skip
 """Functions that give what they are given, or a container of it."""
 
+_PUTTING = {"add", "append", "appendleft", "extend", "insert", "setdefault", "update"}
+_ENTRIES = {"get", "items", "pop", "popleft", "setdefault", "values"}
+"""Methods of containers that put something into them, and that give what is in them."""
+
 _NUMPY = {"np", "numpy"}
 _MAKING = {
     "arange", "empty", "eye", "full", "geomspace", "identity", "linspace", "logspace", "ones", "tri", "zeros",
@@ -204,6 +208,14 @@ class _Flow:
                     yield from self._taken(place, target)
             case ast.AnnAssign(target=target):
                 yield from self._taken(place, target)
+            case ast.Attribute(attr=name) as asked if name in _ENTRIES and isinstance(
+                call := self.text.above.get(asked), ast.Call
+            ):
+                yield place._replace(node=call, held=name in {"items", "values"})
+            case ast.Starred() as unpacked:
+                yield place._replace(node=unpacked, held=False)
+            case ast.Call() | ast.keyword() | ast.For() | ast.comprehension() | ast.Return():
+                yield from self._onward(place)
 
     def _joined(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of an array of NumPy's: another one, or numbers of its entries."""
@@ -246,8 +258,10 @@ class _Flow:
                 yield from self._beside(place, above, row.index(node))
             case ast.Tuple() | ast.List() | ast.Dict() | ast.ListComp() | ast.GeneratorExp():
                 yield place._replace(node=above, axis=None, whole=False)
-            case ast.Lambda() if isinstance(made := self.text.above.get(above), ast.Call) and made.func is above:
-                yield place._replace(node=made)
+            case ast.Lambda() | ast.Yield():
+                yield from self._given_back(place, above if isinstance(above, ast.Lambda) else self.text.scope(above))
+            case ast.arguments():
+                yield from (place._replace(node=node) for node in self.text.defaulted(above, node))
 
     def _in_statement(self, place: Place, above: Any) -> Iterator[Place | Loss]:
         """Where a size goes from a statement, or from a part of an expression that gives names."""
@@ -263,9 +277,15 @@ class _Flow:
             case ast.For(iter=of, target=target) | ast.comprehension(iter=of, target=target) if of is place.node:
                 for part in target.elts if isinstance(target, ast.Tuple) else [target]:
                     yield from self._taken(Place(place.node, kept=place.kept), part)
+            case ast.AugAssign(target=target, op=op):
+                made = ast.BinOp(target, op, place.node)
+                yield from (step for step in self._computed(place, made) if isinstance(step, Loss))
+                yield from self._taken(place, target)
             case ast.Return():
-                calls = self.text.calls.get(getattr(self.text.scope(place.node), "name", ""), ())
-                yield from (place._replace(node=call) for call in calls)
+                yield from self._given_back(place, self.text.scope(above))
+
+    def _given_back(self, place: Place, function: ast.AST) -> Iterator[Place]:
+        yield from (place._replace(node=result) for result in self.text.results(function))
 
     def _subscript(self, place: Place, part: ast.Subscript) -> Iterator[Place | Loss]:
         """What is taken of sizes, and what lists and tables have at the place of a size."""
@@ -310,14 +330,14 @@ class _Flow:
                     yield from self._taken(place._replace(axis=k, whole=False), name)
                 elif k > starred:
                     yield from self._taken(place._replace(axis=k - len(target.elts), whole=False), name)
-        elif isinstance(target, ast.Name):
-            yield from self._read_in(place, self.text.scope(target), target.id)
-        elif isinstance(target, ast.Attribute):
-            same = (node for node in self.text.read[target.attr] if ast.unparse(node) == ast.unparse(target))
-            yield from (place._replace(node=node, kept=True) for node in same)
-
-    def _read_in(self, place: Place, scope: ast.AST, name: str) -> Iterator[Place]:
-        yield from (place._replace(node=node) for node in self.text.readings(scope, name))
+        elif isinstance(target, (ast.Tuple, ast.List)):  # one of them
+            for part in target.elts:
+                yield from self._taken(place, part)
+        elif isinstance(target, (ast.Name, ast.Attribute)):
+            kept = place.kept or isinstance(target, ast.Attribute)
+            yield from (place._replace(node=node, kept=kept) for node in self.text.named(target))
+        elif isinstance(target, ast.Subscript):  # table["n"]
+            yield from (place._replace(node=node, held=True) for node in self.text.named(target.value))
 
     def _computed(self, place: Place, made: ast.BinOp) -> Iterator[Place | Loss]:
         left, right = made.left, made.right
@@ -349,25 +369,18 @@ class _Flow:
             case ast.Attribute() | ast.Name() as function if self.text.is_foreign(function):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call, whole=False)
-            case ast.Lambda() as function:
-                yield from self._argument(place, function, at)
             case ast.Name(id=name) if name in _LISTING:
                 yield place._replace(node=call, whole=place.whole and name in {"list", "tuple"})
             case ast.Name(id="int"):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call)
             case ast.Name(id="min" | "max" | "abs" | "sum"):
-                yield place._replace(node=call, whole=False)
-            case ast.Name(id=name) if name in self.text.functions and at is not None:
-                yield from self._argument(place, self.text.functions[name], at)
-
-    def _argument(self, place: Place, function: Any, at: int | str | None) -> Iterator[Place]:
-        """Where a function reads the argument ``at``."""
-        row = [*function.args.posonlyargs, *function.args.args]
-        if isinstance(at, int):
-            at = row[at].arg if at < len(row) else None
-        if at is not None:
-            yield from self._read_in(place, function, at)
+                yield place._replace(node=call, whole=False, held=False)
+            case ast.Attribute(value=held, attr=name) if name in _PUTTING:  # sizes.append(n)
+                yield from (place._replace(node=node, held=True) for node in self.text.named(held))
+            case _:
+                for node, inside in self.text.received(call, at):
+                    yield place._replace(node=node, held=inside or place.held)
 
     # -------------------------------------------------------------------------------------- what stands beside them
 

@@ -54,7 +54,12 @@ class Text:
         self.read: dict[str, list[ast.expr]] = defaultdict(list)
         """Where names, and names of attributes, are read."""
         self.functions: dict[str, Any] = {}
+        self.classes: dict[str, ast.ClassDef] = {}
         self.calls: dict[str, list[ast.expr]] = defaultdict(list)
+        self.methods: dict[str, list[ast.expr]] = defaultdict(list)
+        """Calls of attributes by their names."""
+        self.outer: set[tuple[ast.AST, str]] = set()
+        """Names that a function gives values outside of itself, ``global`` and ``nonlocal``."""
         self.imported: set[str] = set()
         self.foreign: set[str] = set()
         """Names of modules, and of what comes from modules, that know nothing of sizes."""
@@ -75,6 +80,10 @@ class Text:
                 self.ends[node.end_lineno, node.end_col_offset].append(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._note_arguments(node)
+            case ast.ClassDef(name=name):
+                self.classes[name] = node
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self.outer.update((self.scope(node), name) for name in names)
             case ast.Import() | ast.ImportFrom(level=0):
                 self._note_import(node)
         match node:
@@ -89,6 +98,8 @@ class Text:
                 self.read[name].append(node)
             case ast.Call(func=ast.Name(id=name)):
                 self.calls[name].append(node)
+            case ast.Call(func=ast.Attribute(attr=name)):
+                self.methods[name].append(node)
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         whence = getattr(node, "module", None)
@@ -99,7 +110,7 @@ class Text:
 
     def _note_given(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
-            self.given[self.scope(target), target.id].append(value)
+            self.given[self.home(target, target.id), target.id].append(value)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for part, of in zip(target.elts, value.elts, strict=False):
                 self._note_given(part, of)
@@ -124,6 +135,113 @@ class Text:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 break
         return node
+
+    def home(self, node: ast.AST, name: str) -> ast.AST:
+        """The scope of a name that is given something where an expression stands."""
+        around = self.scope(node)
+        while (around, name) in self.outer:
+            around = self.scope(around)
+        return around
+
+    # ------------------------------------------------------------------------------- where what is given is read
+
+    def named(self, target: ast.expr) -> Iterator[ast.expr]:
+        """The readings of a name, or of an attribute, whichever object it may be of."""
+        if isinstance(target, ast.Name):
+            yield from self.readings(self.home(target, target.id), target.id)
+        elif isinstance(target, ast.Attribute):
+            yield from self.attributes(target.attr)
+
+    def attributes(self, name: str) -> Iterator[ast.expr]:
+        """The places where an attribute is read, of any object: the same one has other names in other methods."""
+        return (node for node in self.read[name] if isinstance(node, ast.Attribute))
+
+    def results(self, function: ast.AST) -> list[ast.expr]:
+        """The expressions that give what a function returns: calls of it, and readings of a property."""
+        match function, self.above.get(function):
+            case ast.Lambda(), ast.Call(func=called) as call if called is function:
+                return [call]
+            case ast.Lambda(), ast.Assign(targets=targets):
+                return [call for target in targets for call in self._calls_of(target)]
+            case ast.Lambda(), _:  # map(lambda ..., rows)
+                return [function]
+            case (ast.FunctionDef(name="__call__" | "forward"), ast.ClassDef()):
+                known = {*self.functions, *self.classes}
+                objects = {name for _, name in self.given} - known
+                return [call for name in objects for call in self.calls[name]] + self.methods["forward"]
+            case ((ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name)), ast.ClassDef()):
+                return [*self.methods[name], *self.attributes(name)]
+            case ((ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name)), _):
+                return self.calls[name]
+        return []
+
+    def _calls_of(self, target: ast.expr) -> list[ast.expr]:
+        match target:
+            case ast.Name(id=name):
+                return self.calls[name]
+            case ast.Attribute(attr=name):
+                return self.methods[name]
+        return []
+
+    def method(self, name: str) -> Any:
+        """A function that a class of the file has by this name; None where there is none."""
+        found = self.functions.get(name)
+        return None if found is None or not isinstance(self.above[found], ast.ClassDef) else found
+
+    def received(self, call: ast.Call, at: int | str | None) -> Iterator[tuple[ast.expr, bool]]:
+        """Where a function, or a class, of the file reads the argument ``at`` of a call, and whether a container of it.
+
+        None stands for an argument of any name, ``**options``.
+        """
+        match call.func:
+            case ast.Name(id="setattr") if at == 2 and isinstance(name := call.args[1], ast.Constant):
+                yield from ((node, False) for node in self.attributes(str(name.value)))
+            case ast.Name(id=name) if name in self.classes:
+                yield from self._kept(self.classes[name], call, at)
+            case ast.Name(id=name) if name in self.functions:
+                yield from self._read_by(self.functions[name], call, at)
+            case ast.Attribute(attr=name) if (found := self.method(name)) is not None:
+                yield from self._read_by(found, call, at)
+            case ast.Name() | ast.Lambda() as function:
+                lambdas = self.values(function, function.id) if isinstance(function, ast.Name) else [function]
+                for made in lambdas:
+                    if isinstance(made, ast.Lambda):
+                        yield from self._read_by(made, call, at)
+
+    def _kept(self, of: ast.ClassDef, call: ast.Call, at: int | str | None) -> Iterator[tuple[ast.expr, bool]]:
+        """Where what a class is made of is read: in its ``__init__``, or as one of its fields."""
+        for statement in of.body:
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+                yield from self._read_by(statement, call, at)
+                return
+        fields = [s.target.id for s in of.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+        for name in _chosen(fields, call, at):
+            yield from ((node, False) for node in self.attributes(name))
+
+    def _read_by(self, function: Any, call: ast.Call, at: int | str | None) -> Iterator[tuple[ast.expr, bool]]:
+        told = function.args
+        row = [argument.arg for argument in (*told.posonlyargs, *told.args)]
+        bound = isinstance(self.above.get(function), ast.ClassDef) and not any(
+            isinstance(by, ast.Name) and by.id == "staticmethod" for by in function.decorator_list
+        )
+        row = row[bound:]
+        found = _chosen([*row, *(argument.arg for argument in told.kwonlyargs)], call, at)
+        for name in found:
+            yield from ((node, False) for node in self.readings(function, name))
+        rest = told.vararg if isinstance(at, int) and at >= len(row) else None if found else told.kwarg
+        if rest is not None:
+            yield from ((node, True) for node in self.readings(function, rest.arg))
+
+    def defaulted(self, arguments: ast.arguments, value: ast.AST) -> Iterator[ast.expr]:
+        """Where an argument is read that has an expression as its default."""
+        row = [*arguments.posonlyargs, *arguments.args]
+        pairs = [
+            *zip(row[len(row) - len(arguments.defaults) :], arguments.defaults, strict=True),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        for argument, default in pairs:
+            if default is value:
+                yield from self.readings(self.above[arguments], argument.arg)
 
     def is_foreign(self, node: ast.AST) -> bool:
         """Whether an expression is a module that knows nothing of sizes, or a part of one."""
@@ -198,3 +316,10 @@ class Text:
             found = found + [call.args[at] for call in calls if at < len(call.args)]
             found += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == name]
         return found
+
+
+def _chosen(names: list[str], call: ast.Call, at: int | str | None) -> list[str]:
+    """The names of those arguments that one of a call is; of ``*row``, and ``**options``, all that it may be."""
+    if isinstance(at, int):
+        return names[at:] if isinstance(call.args[at], ast.Starred) else names[at : at + 1]
+    return names if at is None else [name for name in names if name == at]

@@ -84,6 +84,10 @@ def _onward(text: Text, node: ast.AST) -> Iterator[ast.AST | None]:
             yield None
         case ast.Call():
             yield from _passed(text, above, node)
+        case ast.Lambda() | ast.Yield():
+            yield from text.results(above if isinstance(above, ast.Lambda) else text.scope(above))
+        case ast.arguments():
+            yield from text.defaulted(above, node)
         case ast.keyword():
             yield from _passed(text, text.above[above], above)
         case ast.expr() if not isinstance(above, (ast.FormattedValue, ast.JoinedStr)):
@@ -107,7 +111,7 @@ def _in_statement(text: Text, above: ast.AST, node: ast.AST) -> Iterator[ast.AST
         case ast.If() | ast.While() | ast.Match() | ast.comprehension():
             yield None
         case ast.Return():
-            yield from text.calls.get(getattr(text.scope(node), "name", ""), ())
+            yield from text.results(text.scope(node))
 
 
 _PLAIN = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp)
@@ -139,15 +143,13 @@ def _is_number(text: Text, node: ast.AST) -> bool:
 def _given_to(text: Text, target: ast.AST) -> Iterator[ast.AST | None]:
     """Where a target of an assignment is read."""
     match target:
-        case ast.Name(id=name):
-            yield from text.readings(text.scope(target), name)
+        case ast.Name() | ast.Attribute():
+            yield from text.named(target)
         case ast.Tuple(elts=row) | ast.List(elts=row):
             for part in row:
                 yield from _given_to(text, part)
         case ast.Starred(value=part):
             yield from _given_to(text, part)
-        case ast.Attribute(attr=name):
-            yield from (node for node in text.read[name] if ast.unparse(node) == ast.unparse(target))
         case ast.Subscript(value=ast.Name(id=name) as held):
             if not any(_holds(value) for value in text.values(held, name)):
                 yield None  # an entry of a tensor
@@ -180,25 +182,21 @@ def _passed(text: Text, call: ast.AST, node: ast.AST) -> Iterator[ast.AST | None
             yield call
         case ast.Attribute(value=ast.Name(id=room)) if room in _ROOMS:
             yield call
-        case ast.Name(id=name) if name in text.functions:
-            yield from _argument(text, call, node)
-        case ast.Attribute(attr=name) as method:
-            held = method.value
+        case ast.Name(id=name) if name in text.functions or name == "setattr":
+            yield from _received(text, call, node)
+        case ast.Attribute(value=held, attr=name):
             if not isinstance(text.above.get(call), ast.Expr) or name.endswith("_"):
                 yield None
-            elif isinstance(held, ast.Name):  # values.append(c)
-                yield from text.readings(text.scope(held), held.id)
+            elif text.method(name) is not None:
+                yield from _received(text, call, node)
+            else:  # values.append(c)
+                yield from text.named(held)
         case _:
             if not isinstance(text.above.get(call), ast.Expr):
                 yield None
 
 
-def _argument(text: Text, call: ast.Call, node: ast.AST) -> Iterator[ast.AST]:
+def _received(text: Text, call: ast.Call, node: ast.AST) -> Iterator[ast.AST]:
     """Where a function of the file reads what it is given."""
-    function = text.functions[call.func.id]  # type: ignore[attr-defined]
-    row = [*function.args.posonlyargs, *function.args.args]
-    at = node.arg if isinstance(node, ast.keyword) else None
-    if at is None and node in call.args and call.args.index(node) < len(row):
-        at = row[call.args.index(node)].arg
-    if at is not None:
-        yield from text.readings(function, at)
+    at = node.arg if isinstance(node, ast.keyword) else call.args.index(node) if node in call.args else None
+    yield from (reading for reading, _ in text.received(call, at))
