@@ -16,6 +16,7 @@ from symgrad.errors import ArgumentError, NotFollowed, ShapeError, UnsupportedFu
 from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.forward.dual import Dual, faced
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded, given, plain
@@ -150,6 +151,14 @@ def tensor(x: Any) -> Any:
     return given(Tensor, array) if array.ndim else plain(Tensor, array[()])
 
 
+def axes_of(axis: Any, ndim: int) -> list[int]:
+    """One axis, or several, from the first on.  Raises ``IndexError`` beyond the last, ``ValueError`` for one twice."""
+    found = sorted(axis_of(k, ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(found)) < len(found):
+        raise ArgumentError(f"axis={axis}: one axis is there twice.")
+    return found
+
+
 def _as_rows(m: Any) -> Any:
     """A matrix: one axis stands in each of as many rows."""
     m = tensor(m)
@@ -161,7 +170,7 @@ def _prod(a: Any, axis: Any, keepdims: Any = False) -> Any:
     if axis is None:
         out = call(a)
         return out.reshape((1,) * a.ndim) if keepdims else out
-    for k in sorted((d % a.ndim for d in (axis if isinstance(axis, tuple) else (axis,))), reverse=True):
+    for k in reversed(axes_of(axis, a.ndim)):
         a = call(a, k, bool(keepdims))
     return a
 
@@ -283,9 +292,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> A
 
 
 def _expand_dims(a: Any, axis: Any) -> Any:
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    ndim = a.ndim + len(axes)
-    for k in sorted(k % ndim for k in axes):
+    for k in axes_of(axis, a.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)):
         a = a.unsqueeze(k)
     return a
 
@@ -294,7 +301,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     a = tensor(a)
     weights = tensor(np.ones(a.shape)).to(a.real.dtype) if weights is None else tensor(weights)
     if weights.shape != a.shape:
-        axes = tuple(k % a.ndim for k in (axis if isinstance(axis, tuple) else (axis,)) if k is not None)
+        axes = () if axis is None else tuple(axis_of(k, a.ndim) for k in (axis if isinstance(axis, tuple) else (axis,)))
         if tuple(a.shape[k] for k in axes) != tuple(weights.shape) or not axes:
             raise ShapeError(
                 f"np.average: weights of shape {tuple(weights.shape)} have neither the shape {tuple(a.shape)} of a "
@@ -361,7 +368,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
 
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+    a, k = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
     places, n = indices if isinstance(indices, Recorded) else np.asarray(indices), a.shape[k]
     if mode in ("wrap", "clip"):
         places = places % n if mode == "wrap" else front_of("clamp")(tensor(places), 0, n - 1)

@@ -10,8 +10,9 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
-from symgrad.interop.functions import bare, dtype_of, front_of, glanced, reduce, tensor, unsupported, wanted
+from symgrad.interop.functions import axes_of, bare, dtype_of, front_of, glanced, reduce, tensor, unsupported, wanted
 from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.shapes.shaping import axis_of
 
 # ---------------------------------------------------------------------------------------------- joining and splitting
 
@@ -43,13 +44,13 @@ def _at_least(name: str) -> Callable[..., Any]:
 
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    x, k = (arr.ravel(), 0) if axis is None else (arr, axis % arr.ndim)
+    x, k = (arr.ravel(), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
     kept = np.delete(np.arange(x.shape[k]), bare(obj))
     return x[(slice(None),) * k + (kept,)]
 
 
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    x, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+    x, k = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
     return x[(slice(None),) * k + (np.flatnonzero(bare(condition)),)]
 
 
@@ -65,7 +66,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 def _rolled_axis(a: Any, axis: int, start: int = 0) -> Any:
-    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    axis, start = axis_of(axis, a.ndim), axis_of(start + a.ndim if start < 0 else start, a.ndim + 1)
     return front_of("movedim")(a, axis, start - 1 if axis < start else start)
 
 
@@ -101,7 +102,7 @@ def _quantile(name: str, scale: int, skip: bool) -> Callable[..., Any]:
         lead = np.shape(glanced(q))
         levels = tensor(q).to(a.dtype) / scale
         call_one = front_of("nanquantile" if skip else "quantile")
-        several = sorted(k % a.ndim for k in axis) if isinstance(axis, tuple) else []
+        several = axes_of(axis, a.ndim) if isinstance(axis, tuple) else []
         if several:
             a, axis = front_of("movedim")(a, several, list(range(-len(several), 0))).flatten(-len(several)), -1
         found = call_one(
@@ -174,7 +175,7 @@ def _running(name: str, call_name: str) -> Callable[..., Any]:
         a = a if dtype is None else a.to(dtype)
         if axis is None and name.startswith("cumulative") and a.ndim > 1:
             raise ArgumentError("For arrays which have more than one dimension ``axis`` argument is required.")
-        a, k = (a.ravel(), 0) if axis is None else (a, axis % a.ndim)
+        a, k = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
         found = front_of(call_name)(a, k)
         if not include_initial:
             return found
@@ -207,7 +208,7 @@ def _distinct(
     **options: Any,
 ) -> Any:
     """The entries where each value stands first: gradients go there."""
-    a, k = (tensor(ar).ravel(), 0) if axis is None else (tensor(ar), axis % np.ndim(ar))
+    a, k = (tensor(ar).ravel(), 0) if axis is None else (tensor(ar), axis_of(axis, np.ndim(ar)))
     numpys: Any = np.unique
     _, first, *rest = numpys(bare(ar), True, return_inverse, return_counts, axis, **options)
     found = (a[(slice(None),) * k + (first,)], *([first] if return_index else []), *rest)
@@ -221,7 +222,7 @@ def _difference(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append:
         if x is None or x is np._NoValue:
             return None
         x = tensor(x)
-        return x.expand(*(1 if k == axis % a.ndim else s for k, s in enumerate(a.shape))) if not x.ndim else x
+        return x.expand(*(1 if k == axis_of(axis, a.ndim) else s for k, s in enumerate(a.shape))) if not x.ndim else x
 
     return front_of("diff")(a, n, axis, shaped(prepend), shaped(append))
 

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported
 from symgrad.ops.calls.naming import SPACES
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.modes import no_grad
 
 
@@ -116,7 +117,7 @@ def _block(arrays: Any) -> Any:
 
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr, values = tensor(arr), tensor(values)
-    arr, k = (arr.ravel(), 0) if axis is None else (arr, axis % arr.ndim)
+    arr, k = (arr.ravel(), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
     values = values[(None,) * (arr.ndim - values.ndim)]
     one = isinstance(obj, (int, np.integer))
     if one:
@@ -207,7 +208,7 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """Whole periods are added, and they do not change when ``p`` moves a little."""
     p = tensor(p)
-    k, where, half = axis % p.ndim, front_of("where"), period / 2
+    k, where, half = axis_of(axis, p.ndim), front_of("where"), period / 2
     step = front_of("diff")(p.detach(), 1, k)
     turned = front_of("remainder")(step + half, period) - half
     turned = where((turned == -half) & (step > 0), half, turned)
@@ -255,15 +256,14 @@ def _along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **k
     if not found:
         raise ArgumentError("Cannot apply_along_axis when any iteration dimensions are 0")
     out = front_of("stack")(found, 0).reshape(tuple(rows.shape[:-1]) + tuple(found[0].shape))
-    return front_of("movedim")(
-        out, tuple(range(rows.ndim - 1, out.ndim)), tuple(range(axis % rows.ndim, axis % rows.ndim + found[0].ndim))
-    )
+    k = axis_of(axis, rows.ndim)
+    return front_of("movedim")(out, tuple(range(rows.ndim - 1, out.ndim)), tuple(range(k, k + found[0].ndim)))
 
 
 def _over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     out = tensor(a)
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
-        k = axis % np.ndim(a)
+        k = axis_of(axis, np.ndim(a))
         found = func(out, k)
         out = found if found.ndim == out.ndim else found.unsqueeze(k)
     return out

@@ -36,6 +36,7 @@ from symgrad.interop.writing import WRITERS, added_at
 from symgrad.op import FRONTS
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.elementwise.arithmetic import over_tensor
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.record import Recorded
 
 ADAPTERS: dict[Any, Callable[..., Any]] = {
@@ -187,7 +188,7 @@ def _write_added(name: str, ufunc: Any, a: Any, indices: Any, values: Any) -> No
 
 def _summed_parts(name: str, a: Any, starts: Any, axis: int) -> Any:
     """``np.add.reduceat`` of parts one after the other."""
-    axis = axis % a.ndim
+    axis = axis_of(axis, a.ndim)
     lengths = np.diff(starts, append=a.shape[axis])
     if starts.ndim != 1 or (lengths <= 0).any():
         raise unsupported(f"{name} of parts that are empty or not in order", " in this form")

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, UnsupportedFunction
-from symgrad.interop.functions import FUNCTIONS, front_of, tensor, unsupported
+from symgrad.interop.functions import FUNCTIONS, axes_of, front_of, tensor, unsupported
 from symgrad.interop.more import MORE
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
+from symgrad.ops.shapes.shaping import axis_of
 
 Call = Callable[..., Any]
 
@@ -70,7 +71,7 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
 
 def _without(x: Any, axes: Any) -> Any:
     """Without axes of length 1."""
-    for k in sorted((k % x.ndim for k in (axes if isinstance(axes, tuple) else (axes,))), reverse=True):
+    for k in reversed(axes_of(axes, x.ndim)):
         x = x.squeeze(k)
     return x
 
@@ -346,7 +347,7 @@ def _cumulative(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: A
         return found
     if initial != 0:
         raise ArgumentError("`initial` must be `None` or `0`.")
-    first = found.detach().new_zeros([1 if k == axis % y.ndim else n for k, n in enumerate(y.shape)])
+    first = found.detach().new_zeros([1 if k == axis_of(axis, y.ndim) else n for k, n in enumerate(y.shape)])
     return front_of("cat")([first, found], axis)
 
 

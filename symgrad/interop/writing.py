@@ -9,6 +9,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, dtype_of, front_of, tensor, unsupported
+from symgrad.ops.shapes.shaping import axis_of
 
 
 def _entries(value: Any, count: int) -> Any:
@@ -78,7 +79,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     if axis is None:
         _put(arr, indices, values)
         return
-    k, indices = axis % arr.ndim, np.asarray(bare(indices))
+    k, indices = axis_of(axis, arr.ndim), np.asarray(bare(indices))
     grid = list(np.ogrid[tuple(slice(0, n) for n in arr.shape)])
     grid[k] = indices
     write(arr, tuple(grid), values)

@@ -325,6 +325,29 @@ def test_least_squares() -> None:
         assert abs((slope.numpy() * way).sum() - (ends[0] - ends[1]) / (2 * h)) < 1e-6
 
 
+NO_AXIS: dict[str, Callable[[Any], Any]] = {
+    "quantile": lambda a: np.quantile(a, 0.5, axis=(0, 5)), "median": lambda a: np.median(a, axis=(0, 5)),
+    "nanpercentile": lambda a: np.nanpercentile(a, 30, axis=(0, 5)), "rollaxis": lambda a: np.rollaxis(a, 5),
+    "rollaxis to": lambda a: np.rollaxis(a, 1, 5), "expand_dims": lambda a: np.expand_dims(a, (0, 9)),
+    "expand_dims twice": lambda a: np.expand_dims(a, (0, 0)), "prod": lambda a: np.prod(a, axis=(0, 5)),
+    "prod twice": lambda a: np.prod(a, axis=(0, 0)), "average": lambda a: np.average(a, 5, np.ones(4)),
+    "apply_over_axes": lambda a: np.apply_over_axes(np.sum, a, [0, 5]), "take": lambda a: np.take(a, 0, axis=5),
+    "delete": lambda a: np.delete(a, 0, axis=5), "insert": lambda a: np.insert(a, 0, 1.0, axis=5),
+    "unwrap": lambda a: np.unwrap(a, axis=5), "compress": lambda a: np.compress([True], a, axis=5),
+    "apply_along_axis": lambda a: np.apply_along_axis(np.sum, 5, a),
+    "reduceat": lambda a: np.add.reduceat(a, [0, 1], axis=5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_AXIS)
+def test_axes_that_are_none_are_refused(name: str) -> None:
+    """They were counted round, silently: axis 5 of three was the last."""
+    values = np.arange(24.0).reshape(2, 3, 4)
+    for array in (values, sg.tensor(values, requires_grad=True)):
+        with pytest.raises((IndexError, ValueError, TypeError)):
+            NO_AXIS[name](array)
+
+
 def test_zeros_at_the_ends() -> None:
     t = sg.tensor([0.0, 0.3, 0.0, 0.7, 0.0], requires_grad=True)
     for trim in ("fb", "f", "b"):
