@@ -550,6 +550,14 @@ def test_numbers_taken_out_of_a_constant_that_is_an_argument_are_those_of_the_ru
         program(np.ones(3), np.array([1, 2, 3]))
 
 
+def test_numbers_taken_out_where_no_file_tells_what_becomes_of_them_are_told():
+    """At Python's prompt, and in what ``exec`` runs, there is no text to read."""
+    around = {"sg": sg, "x": sg.tensor(np.array([1.0, 2.0, 3.0]), requires_grad=True, name="x")}
+    exec(compile("y = x * (x.max().item() + 1)", "a prompt", "exec"), around)
+    with pytest.warns(UserWarning, match="taken out of a tensor at a prompt:1, and no file tells what becomes of it"):
+        sg.compile(around["y"], ["x"])
+
+
 def test_lists_of_labels_that_are_constants_are_those_of_the_run():
     """Columns that list nothing are left out, also of labels with a name: 100 lists of 1,000 took 0.7 s."""
     x = sg.tensor(np.random.default_rng(0).random((2, 40)), requires_grad=True, name="x")

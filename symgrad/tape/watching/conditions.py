@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import CompileError, ShapeError, SymgradError
 from symgrad.formula.term import SYMBOL, Term, evaluate, number, symbols
+from symgrad.notices import notice_once
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.tape.formulas.below import nodes_below
@@ -19,7 +20,7 @@ from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import value_of
 from symgrad.tape.watching.looks import DECIDED, Look, looks
-from symgrad.tape.watching.taken import is_used
+from symgrad.tape.watching.taken import is_told, is_used
 
 _WORDS = {
     "ties": "the largest or chosen entries of {0} are distinct", "all equal": "the entries of {0} are not all equal",
@@ -164,6 +165,8 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
             numbers = _numbers(reading.nodes) if numbers is None else numbers
             stands = look.seen is not None and not numbers.isdisjoint(look.seen.ravel().tolist())
             if not stands and (look.site is None or not is_used(*look.site)):
+                if look.site is not None and not is_told(look.site[0]):
+                    notice_once(UNTOLD.format(look.where))
                 continue
         edge = look.edge(deep=True)
         if edge is not None:
@@ -179,6 +182,12 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
             if seen is not None:
                 yield term, seen, look.how
 
+
+UNTOLD = (
+    "A number was taken out of a tensor at {}, and no file tells what becomes of it: what Python computed of it is the "
+    "number of this run in the program. Compile the function that computes the tensor, whose program follows it."
+)
+"""Said where the text of a program cannot be read."""
 
 _CHOOSING = ("bool()", "in", "an index", "int()", DECIDED)
 """Looks on which a way depends, whatever numbers there are in the graph: masks, loops of so many steps, places."""

@@ -30,6 +30,15 @@ _HOLDING = {"list", "dict", "set", "deque", "defaultdict"}
 """What makes an empty container."""
 
 
+def is_told(code: CodeType) -> bool:
+    """Whether there is a text to read: not of what is typed into Python's prompt, or made by ``exec``.
+
+    >>> is_told(compile("loss.item()", "a file that is not there", "eval"))
+    False
+    """
+    return parsed("".join(linecache.getlines(code.co_filename))) is not None
+
+
 def is_used(code: CodeType, at: int) -> bool:
     """Whether the program computes with the number that an instruction takes, or asks of it, as far as its file tells.
 
