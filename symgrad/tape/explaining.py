@@ -13,6 +13,7 @@ from symgrad.dtypes import NARROW, result_type, weak_with
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError, UnsupportedDtype
 from symgrad.op import Op, refusal, shape_of
 from symgrad.ops.calls import fits
+from symgrad.tape.formulas.sizes import note_failure
 
 
 def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
@@ -33,6 +34,7 @@ def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
 
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     """The library's words for an error that NumPy raised inside a kernel."""
+    note_failure(args)
     if isinstance(error, (ShapeError, ArgumentError)):
         return error
     shapes = [tuple(shape_of(a)) for a in args]

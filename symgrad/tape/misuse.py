@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, SymgradError
 from symgrad.tape.explaining import described
+from symgrad.tape.formulas.sizes import note_failure
 from symgrad.tape.signatures import refusal, ways
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
@@ -25,6 +26,7 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """
     if isinstance(error, (Warning, np.linalg.LinAlgError)):
         return error
+    note_failure((*args, *kwargs.values()))
     listed, method = ways(name) is not None, name.startswith("Tensor.")
     wrong = None
     if listed:

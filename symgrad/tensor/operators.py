@@ -15,8 +15,10 @@ from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
 from symgrad.tape import fast
+from symgrad.tape.formulas.sizes import note_failure
 from symgrad.tape.memory.alone import swift, written
 from symgrad.tape.memory.inplace import inplace
+from symgrad.tape.misuse import FAILED
 from symgrad.tape.overriding import WITHIN, answers, dispatched, overriding
 from symgrad.tape.record import Recorded
 from symgrad.tensor.labelling import rewriting
@@ -118,7 +120,11 @@ def _forward(
 
     def call(self: Any, other: Any) -> Any:
         if other.__class__ is cls:
-            return function(self, other)
+            try:
+                return function(self, other)
+            except FAILED:
+                note_failure((self, other))
+                raise
         if isinstance(other, aside):
             return NotImplemented
         if _decides(other):

@@ -17,7 +17,7 @@ import threading
 import weakref
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -114,6 +114,15 @@ def note_entries(sized: Any) -> None:
     if not _ASKED.runs:
         told = (size if isinstance(size, Comparison) else fixed_number(size) for size in sized)
         _ASKED.lately.extend((next(sequence), comparison) for comparison in told)
+
+
+def note_failure(args: Iterable[Any]) -> None:
+    """Note that a call fails: a program that goes on from there, in an ``except``, does so at these sizes."""
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            note_failure(arg)
+        for n in getattr(arg, "raw_shape", ()):
+            as_number(Size(n))
 
 
 def _is_measured(x: Any) -> bool:

@@ -11,7 +11,7 @@ from symgrad.dtypes import float32, float64, torch_name
 from symgrad.errors import AutogradError
 from symgrad.ops.indexing.getitem import Index, axes_used, byte_mask, getitem, getitem_op, static_index
 from symgrad.ops.indexing.places import fitted
-from symgrad.tape.formulas.sizes import Size, as_number
+from symgrad.tape.formulas.sizes import Size, as_number, note_failure
 from symgrad.tape.memory.inplace import overwrite
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import WATCH, note_read
@@ -38,8 +38,7 @@ def part_of(x: Any, index: Any) -> Any:
         first, rest = parted(index)
         return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
     except IndexError:
-        for n in x.raw_shape:  # a program that goes on from here does so at these sizes
-            as_number(Size(n))
+        note_failure((x,))
         raise
 
 
