@@ -243,6 +243,15 @@ def test_exact_numbers_are_operands_of_tensors(c, op, shape):
         np.testing.assert_allclose(x.grad.numpy(), u.grad.numpy(), rtol=1e-14)
 
 
+def test_numbers_that_sympy_does_not_know_to_be_real_are_real_where_they_are():
+    """Of a sum SymPy cannot tell; its product with a tensor was complex."""
+    k = sp.Symbol("k")
+    for c in (sp.Sum(1 / k**2, (k, 1, sp.oo)), sp.Integral(sp.exp(-(k**2)), (k, 0, 1))):
+        found = c * leaf(np.full(2, 2.0), "x")
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found.detach().numpy(), 2 * float(c), rtol=1e-14)
+
+
 def test_exact_numbers_stay_exact_in_formulas():
     x = leaf(2.0, "x")
     a = sp.Symbol("x")

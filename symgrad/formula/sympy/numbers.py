@@ -25,7 +25,8 @@ def operand(expr: Any) -> Any:
     if expr.is_Rational:
         return Fraction(int(expr.p), int(expr.q))
     if not expr.is_extended_real:
-        return complex(expr)
+        value = complex(expr)  # SymPy does not know of each number whether it is real: of sums and integrals not
+        return value.real if expr.is_extended_real is None and not value.imag else value
     if expr.is_Float or not expr.is_finite:
         return float(expr)
     try:
