@@ -54,6 +54,21 @@ def _is_list(arg: Any) -> bool:
     return isinstance(arg, (list, tuple)) and any(carrier_of(type(x)) is not None for x in arg)
 
 
+_NUMBERS: dict[Any, tuple[type, ...]] = {
+    int: (int, np.integer, np.bool_),
+    float: (int, float, np.integer, np.floating, np.bool_),
+}
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    """Whether a value is of the type that an argument is declared with, as far as that is one of torch's plain ones."""
+    if kind is Tensor:
+        return hasattr(value, "dtype") and not isinstance(value, np.ndarray)
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) or (isinstance(value, Tensor) and value.numel() == 1)
+    return kind is not str or isinstance(value, str)
+
+
 class CustomOpDef:
     """A custom operator: call it like the function that it was made of; the methods register what else it can do."""
 
@@ -113,13 +128,15 @@ class CustomOpDef:
             ) from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            if self._types[name] is Tensor and (isinstance(value, np.ndarray) or not hasattr(value, "dtype")):
+            kind = self._types[name]
+            if not _fits(kind, value):
                 raise AutogradError(
-                    f"{self._qualname}() Expected a value of type 'Tensor' for argument '{name}' but instead found "
-                    f"type '{type(value).__name__}'.\nDeclaration: {self._schema}\nsymgrad.tensor(...) takes it."
+                    f"{self._qualname}() Expected a value of type '{kind.__name__}' for argument '{name}' but instead "
+                    f"found type '{type(value).__name__}'.\nDeclaration: {self._schema}"
+                    + ("\nsymgrad.tensor(...) takes it." if kind is Tensor else "")
                 )
-            if self._types[name] is float and type(value) is int:
-                bound.arguments[name] = float(value)
+            if kind in (int, float) and (not isinstance(value, int) or (kind is float and type(value) is int)):
+                bound.arguments[name] = kind(value)
         return list(bound.args), dict(bound.kwargs)
 
     def _misfit(self, error: TypeError, args: Sequence[Any]) -> str:

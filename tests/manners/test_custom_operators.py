@@ -192,6 +192,27 @@ def test_arguments_that_do_not_fit(t, call, words):
         call(sine(t, "sine2"), t)
 
 
+@pytest.mark.parametrize("value", [1, 2.5, True, "a", None, np.int64(2), np.float64(2), np.bool_(True), 1j])
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_numbers_are_of_the_declared_type(t, kind, value):
+    """An operator of whole numbers computed with 2.5."""
+
+    def scaled(x, k):
+        given.append(k)
+        return x.clone()
+
+    given = []
+    scaled.__annotations__ = {"x": t.Tensor, "k": kind, "return": t.Tensor}
+    op = t.library.custom_op(f"manners::of_{kind.__name__}", scaled, mutates_args=())
+    exact = {int: (int, np.integer, np.bool_), float: (int, float, np.number, np.bool_), str: str}[kind]
+    if isinstance(value, exact):
+        op(t.ones(1), value)
+        assert given == [value]
+    else:
+        with pytest.raises(RuntimeError, match=f"Expected a value of type '{kind.__name__}' for argument 'k'"):
+            op(t.ones(1), value)
+
+
 def test_declarations_that_are_refused(t):
     def make(fn, **options):
         t.library.custom_op(options.pop("name", "manners::refused"), fn, **{"mutates_args": (), **options})
