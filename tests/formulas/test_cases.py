@@ -101,3 +101,14 @@ def test_conditions_about_nothing_stay() -> None:
     term = where(lookup("lt")(zero, x * 0), where(lookup("gt")(zero, 1), x, 2 * x), 3 * x)
     values = {"x": np.array([1.0, -2.0])}
     assert np.allclose(evaluate(canonical(term), values), evaluate(term, values))
+
+
+def test_truth_values_join_the_only_cases_beside_them() -> None:
+    """They did beside a second sum of cases only, whatever that asked."""
+    x, y, z, u = (symbol(name, ("n",)) for name in "xyzu")
+    where = lookup("where")
+    made = y * (x > 0) + where(x > 0, z, u)
+    assert shown(made) == "{y + z for x > 0; u otherwise}"
+    assert shown(made + where(y > 0, u, z)) == "({y + z for x > 0; u otherwise}) + {u for y > 0; z otherwise}"
+    values = {name: np.array([-1.0, 0.5, np.nan]) * k for k, name in enumerate("xyzu", 1)}
+    assert np.allclose(evaluate(canonical(made), values), evaluate(made, values), equal_nan=True)

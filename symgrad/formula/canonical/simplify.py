@@ -27,7 +27,6 @@ from symgrad.formula.canonical.budget import (
     exceeds,
     shared_terms,
 )
-from symgrad.formula.canonical.cases.branches import joined
 from symgrad.formula.canonical.cases.guards import unguarded
 from symgrad.formula.canonical.chains import (
     Layout,
@@ -39,13 +38,11 @@ from symgrad.formula.canonical.chains import (
     turned,
     turned_sums,
 )
-from symgrad.formula.canonical.entries.joins import side_by_side
 from symgrad.formula.canonical.entries.slices import keeps_order, without_spread
-from symgrad.formula.canonical.entries.stacks import added, stacked
-from symgrad.formula.canonical.matrices.crossing import crossed
+from symgrad.formula.canonical.entries.stacks import stacked
 from symgrad.formula.canonical.matrices.resolvents import without_resolvents
 from symgrad.formula.canonical.matrices.symmetries import Symmetries
-from symgrad.formula.canonical.matrices.triangles import both_halves, other_half
+from symgrad.formula.canonical.matrices.triangles import other_half
 from symgrad.formula.canonical.normal import (
     Factor,
     Form,
@@ -69,19 +66,11 @@ from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_ap
 from symgrad.formula.canonical.scalars.rational import in_lowest_terms
 from symgrad.formula.canonical.sums.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.canonical.sums.factoring import factored, scalars_apart
+from symgrad.formula.canonical.sums.fewer import fewer
 from symgrad.formula.canonical.sums.presenting import Presenter
 from symgrad.formula.canonical.writing import form_term, whole
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
 from symgrad.op import Op, lookup
-
-_TOGETHER: tuple[tuple[frozenset[str], Any], ...] = (
-    (frozenset({"tril", "triu"}), lambda terms, run, shape: both_halves(terms, run)),
-    (frozenset({"put", "embed", "cat"}), lambda terms, run, shape: side_by_side(terms, shape, run)),
-    (frozenset({"stack"}), lambda terms, run, shape: added(terms, run)),
-    (frozenset({"where"}), lambda terms, run, shape: joined(run, terms, shape)),
-    (frozenset({"cross"}), crossed),
-)
-"""What makes fewer terms of two in which one of some ops stands; None where there are no such two."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -203,11 +192,9 @@ class Canonicaliser:
     def sum_of(self, terms: Sequence[Product], shape: tuple[Any, ...]) -> Form:
         """A form with like terms merged."""
         found = without_resolvents(absorbed(self._collected(unguarded(terms)), self), self)
-        for ops, together in _TOGETHER:
-            if sum(any(f.base.op.name in ops for f in p.factors) for p in found) > 1:
-                fewer = together(found, self, shape)
-                if fewer is not None:
-                    return self.sum_of(fewer, shape)
+        less = fewer(found, self, shape)
+        if less is not None:
+            return self.sum_of(less, shape)
         return Form(found, shape)
 
     def _collected(self, terms: Sequence[Product]) -> list[Product]:

@@ -229,11 +229,17 @@ def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> For
 
 
 def joined(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> Sequence[Product] | None:
-    """where(c, a, 0) + where(c, 0, b) = where(c, a, b), always; None when there is no such pair."""
+    """where(c, a, 0) + where(c, 0, b) = where(c, a, b), always; None when there is no such pair.
+
+    [c] a is where(c, a, 0), beside another one.
+    """
+    several = sum(any(f.base.op.name == "where" for f in p.factors) for p in terms)
+    if not several:
+        return None
     pair = _pair(run, terms, shape)
     if pair is None:
         pair = _on_diagonal(run, terms, shape)
-    return pair if pair is not None else _line_of_terms(run, terms, shape)
+    return pair if pair is not None or several < 2 else _line_of_terms(run, terms, shape)
 
 
 def _on_diagonal(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...]) -> list[Product] | None:
