@@ -30,6 +30,10 @@ WAYS = {
         "    return x * (0.1 * m.c)\n"
     ),
     "setattr": "class M: ...\ndef f(x):\n    setattr(M, 'c', {c})\n    return x * (0.1 * M.c)\n",
+    "a factor in an attribute": (
+        "class M:\n    def __init__(self):\n        self.rate = 0.1\n"
+        "def f(x):\n    m = M()\n    c = m.rate * {c}\n    return c * x\n"
+    ),
     "a sum in an attribute": (
         "class M:\n    c = 0.0\ndef f(x):\n    m = M()\n    m.c += {c}\n    return x * (0.1 * m.c)\n"
     ),
@@ -84,6 +88,12 @@ def test_what_goes_another_way_than_by_names_is_told(way, taken, tmp_path):
 
 
 OPEN = {
+    "averages in attributes": (
+        "class M:\n    def __init__(self):\n        self.sum, self.count = 0.0, 0\n"
+        "    def update(self, value, n=1):\n        self.sum += value * n\n        self.count += n\n"
+        "    @property\n    def mean(self):\n        return self.sum / self.count\n"
+        "def f(x):\n    m = M()\n    m.update(x.sum().item(), 2)\n    print(m.mean)\n    return x * 3\n"
+    ),
     "sizes in an attribute": (
         "class M:\n    def __init__(self, x):\n        self.n = x.shape[0]\ndef f(x):\n    m = M(x)\n"
         "    return x * (m.n * 0.5)\n"

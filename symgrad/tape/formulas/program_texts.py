@@ -51,6 +51,8 @@ class Text:
         self.ends: dict[tuple[int | None, int | None], list[ast.expr]] = defaultdict(list)
         self.given: dict[tuple[ast.AST, str], list[ast.expr | None]] = defaultdict(list)
         """What names are given in a scope; None for an argument without a default."""
+        self.kept: dict[str, list[ast.expr]] = defaultdict(list)
+        """What attributes are given, of any object."""
         self.read: dict[str, list[ast.expr]] = defaultdict(list)
         """Where names, and names of attributes, are read."""
         self.functions: dict[str, Any] = {}
@@ -111,6 +113,8 @@ class Text:
     def _note_given(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.given[self.home(target, target.id), target.id].append(value)
+        elif isinstance(target, ast.Attribute):
+            self.kept[target.attr].append(value)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for part, of in zip(target.elts, value.elts, strict=False):
                 self._note_given(part, of)
@@ -271,14 +275,16 @@ class Text:
             case ast.BinOp(left=left, right=right):
                 row = (left, right)
                 return any(self.is_float(x, met) for x in row) and all(self.is_number(x, met) for x in row)
-            case ast.Attribute(value=ast.Name(id=room), attr=name):
-                return room in _OF_FLOATS and name in {"pi", "e", "tau", "inf", "euler_gamma"}
+            case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _OF_FLOATS:
+                return name in {"pi", "e", "tau", "inf", "euler_gamma"}
             case ast.Call(func=ast.Attribute(value=ast.Name(id=room)), args=row):
                 return room in _OF_FLOATS and all(self.is_number(x, met) for x in row)
             case ast.Call(func=ast.Name(id=name), args=row):
                 return name == "float" or (name in self.imported and all(self.is_number(x, met) for x in row))
             case ast.Name(id=name) if name not in met:
                 return any(self.is_float(value, met | {name}) for value in self.values(node, name))
+            case ast.Attribute(attr=name) if f".{name}" not in met:
+                return any(self.is_float(value, met | {f".{name}"}) for value in self.kept.get(name, ()))
         return False
 
     def is_number(self, node: ast.AST | None, met: frozenset[str] = frozenset()) -> bool:
@@ -298,6 +304,8 @@ class Text:
                 return True
             case ast.Name(id=name) if name not in met:
                 return any(self.is_number(value, met | {name}) for value in self.values(node, name))
+            case ast.Attribute(attr=name) if name in self.kept and f".{name}" not in met:
+                return any(self.is_number(value, met | {f".{name}"}) for value in self.kept[name])
         return self.is_float(node, met)
 
     def values(self, node: ast.AST, name: str) -> list[ast.expr | None]:
