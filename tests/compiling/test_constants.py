@@ -108,3 +108,16 @@ def test_what_only_stands_beside_an_operand_leaves_no_number_for_an_array():
 def test_a_number_that_becomes_complex_has_two_parts():
     slope = sg.func.grad(lambda x: sg.real(sg.view_as_complex(x)))
     np.testing.assert_array_equal(sg.compile(slope)(np.array([3.0, 4.0])), [1, 0])
+
+
+@pytest.mark.parametrize("name", ["inverse_mills_slope", "digamma", "erfcx", "log_ndtr", "airy_ai"])
+def test_constants_that_are_whole_numbers_are_floats_to_functions_of_floats(name):
+    """What an argument divides to is 1, of which a slope was 0, in the dtype of whole numbers."""
+    op, params = TABLE[name], {"n": 3} if name == "inverse_mills_slope" else {}
+
+    def f(x):
+        return op(sg.exp(x) / sg.exp(x), **params) * x
+
+    x = np.float64(-0.4)
+    assert np.isclose(sg.compile(f)(x), f(sg.tensor(x)).item(), rtol=1e-12)
+    assert np.isclose(sg.compile(sg.func.grad(f))(x), sg.func.grad(f)(sg.tensor(x)).item(), rtol=1e-12)

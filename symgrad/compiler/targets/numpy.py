@@ -166,6 +166,8 @@ class Writer:
         times an array it is an array.
         What is chosen beside a plain 0, or between two plain numbers, has its dtype from nowhere else.
         """
+        if term.op.dtypes == "float" and term.op.code is None:
+            texts = [self._in_floats(a, text) for a, text in zip(term.args, texts, strict=True)]
         if self.weak.isdisjoint(term.args) or (term in self.weak and term.op.kind != "elementwise"):
             return texts
         if term.op.name == "where" and term not in self.weak and all(a in self.weak for a in term.args[1:]):
@@ -234,6 +236,12 @@ class Writer:
             if a not in self.weak and a.dtype != target:
                 out[k] = as_dtype(texts[k], target, a.shape)
         return out
+
+    def _in_floats(self, a: Term, text: str) -> str:
+        """A whole number as a float: the kernels give their results in the dtype of what they are given."""
+        if a not in self.weak or not isinstance(sample(a), int):
+            return text
+        return f"{text}.0" if text.isdigit() else f"float({text})"
 
     def _common(self, terms: Sequence[Term]) -> Any:
         """The dtype in which operands meet, by the library's category rule."""
