@@ -511,3 +511,14 @@ def lookup(name: str) -> Op:
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise ArgumentError(f"There is no op named {name!r} in the table.{hint}")
     return TABLE[name]
+
+
+def unlisted(name: str) -> str:
+    """The name of an op that is not in the table: one that no entry has, as rules and readers go by these.
+
+    >>> unlisted("swish_of_mine"), unlisted("neg")
+    ('swish_of_mine', 'neg_')
+    """
+    while name in TABLE:
+        name += "_"
+    return name

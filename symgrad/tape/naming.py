@@ -34,7 +34,7 @@ def node_name(node: Node, resolved: bool = False) -> str:
         if label is not None:
             return str(label) if isinstance(label, str) else label(node)
     if node.op.kind == "function":
-        return f"{node.op.name}Backward"
+        return f"{node.op.node}Backward"
     known = product_name(node) if node.op.name == "matmul" else None
     if node.op.node_by_numbers:
         known = node.op.node_by_numbers.get(tuple(not tensor_like(a) for a in node.args))

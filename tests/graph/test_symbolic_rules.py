@@ -365,3 +365,25 @@ def test_backward_is_shown_where_only_forward_needs_values():
     kept = weakref.ref(y)
     del y, g
     assert kept() is None
+
+
+@pytest.mark.parametrize("name", ["neg", "exp", "sign", "det", "permute", "symbol", "output"])
+def test_functions_with_names_of_ops_are_not_taken_for_these(name):
+    function = type(name, (numeric(lambda x: np.sort(x) * 3, np.cos),), {})
+    x = leaf(0.3, 0.1, 2.0)
+    value = function.apply(x * 1)
+    y = (value * x).sum()
+    (g,) = sg.autograd.grad(y, x)
+    assert value.grad_fn.name() == f"{name}Backward"
+    assert str(y.expr) == f"x @ {name}_(x)"
+    assert set(str(g.expr).split(" + ")) == {f"{name}_(x)", f"{name}Backward(x, x)"}
+
+
+def test_hooks_with_names_of_ops_are_not_taken_for_these():
+    def neg(g):
+        return sg.tensor(np.sort(g.numpy()))
+
+    x = leaf(0.3, 0.1, 2.0)
+    x.register_hook(neg)
+    (x**3).sum().backward()
+    assert str(x.grad.expr) == "neg_(3*x**2, Hooks)"

@@ -145,7 +145,7 @@ class FunctionCtx:
     def name(self) -> str:
         """The name of the node."""
         node = self._node() if self._node is not None else None
-        return type(self).__name__ if node is None else f"{node.op.name}Backward"
+        return type(self).__name__ if node is None else f"{node.op.node}Backward"
 
 
 def unpacked_at(node: Node, kind: str, place: Any, value: Any) -> Any:

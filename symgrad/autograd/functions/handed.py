@@ -84,7 +84,7 @@ def attached(out: Any, node: Node, inputs: Sequence[Any], dirty: set[int], fixed
             out.grad = None  # it was that of the values before the change
         return out
     if (view := view_of(out)) is not None:
-        view.marked("function", (0, node.op.name))
+        view.marked("function", (0, node.op.node))
     out._node, out._requires_grad = node, node.mask != 0
     return out
 

@@ -20,7 +20,7 @@ from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, strip
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, make, substitute, symbol, symbols
-from symgrad.op import Op
+from symgrad.op import Op, unlisted
 from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import own_no_grad
@@ -29,6 +29,9 @@ from symgrad.tape.watching.watch import WATCH
 
 _KEPT = 32
 """How many formulas of one call are kept."""
+
+_OUTPUTS = ("output", "parts")
+"""Names of the ops that outputs of functions and their gradients have."""
 
 
 class _Here:
@@ -148,7 +151,10 @@ class Signature:
 
 
 class FunctionOp(Op):
-    """An op that is not in the table: of a custom function, or of one of its outputs."""
+    """An op that is not in the table: of a custom function, or of one of its outputs; ``node`` is what torch calls it.
+
+    Formulas call it by its name where no op of the library has that: a class ``neg`` is no negative.
+    """
 
     __slots__ = ("function", "role")
 
@@ -156,7 +162,9 @@ class FunctionOp(Op):
         fields.setdefault("infer", lambda *_, shape, **__: shape)
         fields["indirect"] = True  # what it saves it says itself
         fields.setdefault("result", lambda *_, dtype, **__: np.dtype(dtype))
-        super().__init__(name, "function", fields.pop("kernel", _no_kernel), pull, define_symbolic=symbolic, **fields)
+        fields.setdefault("node", name)
+        own = unlisted(name) if function is None or name not in _OUTPUTS else f"{name}_"
+        super().__init__(own, "function", fields.pop("kernel", _no_kernel), pull, define_symbolic=symbolic, **fields)
         self.function = function
         self.role = role
 
@@ -184,7 +192,7 @@ def _ops(function: Any) -> dict[str, Op]:
     if found is None:
         name = function.__name__
         found = {
-            "node": FunctionOp(name, _pull_number, _symbolic, function, "node", node=name),
+            "node": FunctionOp(name, _pull_number, _symbolic, function, "node"),
             "term": FunctionOp(
                 name, _pull_term, None, function, "term", kernel=_forward_kernel, define=_define, size_params=("shape",)
             ),

@@ -220,7 +220,6 @@ def _repeated(node: Any) -> str:
 
 # ---------------------------------------------------------------------------------------------- one here, several there
 
-_PRODUCTS = ("BmmBackward0", "MmBackward0", "DotBackward0")
 _EINSUMS = ("MulBackward0", "SumBackward1", "PermuteBackward0")
 _HIDDEN = ("BmmBackward0", "MmBackward0", "DotBackward0", "AddmmBackward0")
 _PAIRED = ("BmmBackward0", "MulBackward0")

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, make
-from symgrad.op import Op
+from symgrad.op import Op, unlisted
 from symgrad.tape.formulas.formal import Formal, formula_of
 from symgrad.tape.modes import no_grad
 from symgrad.tape.record import Recorded, plain
@@ -62,7 +62,9 @@ def _named(function: Any, g: Term) -> Term:
             result = hook.functions[0](given)
         return (result if isinstance(result, Recorded) else given)._value
 
-    op = Op(name, "function", kernel, _unknown, infer=lambda shape, **_: shape, result=lambda dtype, **_: dtype)
+    op = Op(
+        unlisted(name), "function", kernel, _unknown, infer=lambda shape, **_: shape, result=lambda dtype, **_: dtype
+    )
     return make(op, (g,), {"hook": Hooks(0, [function])}, g.shape, g.dtype)
 
 

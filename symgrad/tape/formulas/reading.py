@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError, FormulaError, ShapeError
+from symgrad.errors import AutogradError, ShapeError
 from symgrad.formula.shortcuts import as_run
 from symgrad.formula.term import Term, apply, as_term, full, make, number, postorder, size_product, symbol
-from symgrad.op import Op, lookup
+from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index, indexed_shape
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape.formulas.below import NO_ENDS, nodes_below
@@ -501,12 +501,3 @@ def read_all(
         with contextlib.suppress(ShapeError, AutogradError):
             reading, terms = reading_from([*roots, *passed])
     return reading, terms
-
-
-def opaque(name: str, shape: tuple[int, ...], dtype: Any) -> Op:
-    """An op that stands in formulas for a function whose inside is not known."""
-
-    def kernel(*_: Any, **__: Any) -> Any:
-        raise FormulaError(f"{name} is an opaque function: its formula is not known, so it cannot be evaluated")
-
-    return Op(name, "opaque", kernel, (), infer=lambda *_, **__: shape, result=lambda *_, **__: np.dtype(dtype))
