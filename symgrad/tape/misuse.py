@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, OutOfBounds, SymgradError
+from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError
 from symgrad.tape.explaining import described
 from symgrad.tape.formulas.sizes import note_failure
-from symgrad.tape.signatures import refusal, ways
+from symgrad.tape.signatures import ARRAYS, NUMBERS, refusal, ways
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
 """Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
@@ -30,7 +30,7 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     listed, method = ways(name) is not None, name.startswith("Tensor.")
     wrong = None
     if listed:
-        wrong = refusal(name, args[1:] if method else args, kwargs, kindly=isinstance(error, SymgradError))
+        wrong = refusal(name, args[1:] if method else args, kwargs, _taken(error))
     name = name.removeprefix("nn.functional_").removeprefix("Tensor.")
     if not listed and isinstance(error, MISUSE):
         wrong = _wrong(name, function, args, kwargs)
@@ -48,6 +48,13 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     kind = OutOfBounds if wrong is None and isinstance(error, IndexError) else ArgumentError
     first = "" if wrong is None else f"{wrong}\n"
     return kind(f"{first}{name}({given}): {_INNER.sub('', str(error))}.{called}")
+
+
+def _taken(error: Exception) -> tuple[type, ...]:
+    """What may have stood for tensors in a call that failed so: a number has no shape that could be another."""
+    if isinstance(error, ShapeError):
+        return ARRAYS
+    return (*ARRAYS, *NUMBERS) if isinstance(error, SymgradError) else ()
 
 
 _INNER = re.compile(r"^[\w.<>]+\(\) ")

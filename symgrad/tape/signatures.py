@@ -34,7 +34,7 @@ _NEW = (
 )
 _ENTRIES = {"ints": "int", "Tensors": "Tensor", "floats": "float", "Numbers": "Number"}
 _INT, _FLOAT = (int, np.integer), (int, float, np.integer, np.floating)
-_LIKE = (list, tuple, int, float, complex, np.ndarray, np.generic)
+ARRAYS, NUMBERS = (list, tuple, np.ndarray), (int, float, complex, np.generic)
 """What stands for a tensor here, though not in torch."""
 
 
@@ -120,10 +120,10 @@ def _without_input(way: Way) -> Way:
     return _counted([p for p in way.parameters[1:] if p.name != "out"], way.hidden)
 
 
-def refusal(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: bool) -> str | None:
+def refusal(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: tuple[type, ...]) -> str | None:
     """torch's sentence on arguments that fit no way to call a function; None where they fit one.
 
-    ``kindly`` takes arrays, lists and numbers for tensors.
+    ``kindly`` are classes that are taken for tensors: of :data:`ARRAYS` and :data:`NUMBERS`.
     """
     found, name = ways(name), name.removeprefix("Tensor.").removeprefix("nn.functional_")
     if found == ():
@@ -150,7 +150,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 def otherwise(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
     """The arguments of a call that failed, as another call has them that torch takes for the same; None of others."""
-    fitting = (way for way in ways(name) or () if not way.hidden and _misfit(name, way, args, kwargs, False) is None)
+    fitting = (way for way in ways(name) or () if not way.hidden and _misfit(name, way, args, kwargs, ()) is None)
     way = next(fitting, None)
     return _as_now(name, args, kwargs) if way is None else _as_here(name, way, function, args, kwargs)
 
@@ -195,7 +195,9 @@ def _as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argumen
     torch takes such a call, and says once that it is old.
     """
     found = ways(name) or ()
-    old = next((way for way in found if way.hidden and _misfit(name, way, args, kwargs, True) is None), None)
+    old = next(
+        (way for way in found if way.hidden and _misfit(name, way, args, kwargs, (*ARRAYS, *NUMBERS)) is None), None
+    )
     if old is None:
         return None
     given = {p.name: value for p, value in zip(old.parameters, args, strict=False)} | kwargs
@@ -209,7 +211,7 @@ def _as_now(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argumen
     return placed, given
 
 
-def _misfit(name: str, way: Way, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: bool) -> str | None:
+def _misfit(name: str, way: Way, args: tuple[Any, ...], kwargs: dict[str, Any], kindly: tuple[type, ...]) -> str | None:
     """What does not fit this way, in torch's order of looking; None where all does."""
     parameters = way.parameters
     row = bool(way.placed == 1 and parameters[0].kind == "ints")
@@ -261,7 +263,7 @@ def _instead(p: Parameter, value: Any) -> str:
     if p.kind in _ENTRIES and isinstance(value, (list, tuple)):
         one = Parameter("", _ENTRIES[p.kind], False, False, None, False)
         for k, entry in enumerate(value):
-            if not _fits(one, entry, False):
+            if not _fits(one, entry, ()):
                 return f"but found element of type {_kind(entry)} at pos {k}"
     return f"not {_kind(value)}"
 
@@ -282,18 +284,18 @@ def _flows(value: Any) -> bool:
     return not isinstance(value, str) and carrier_of(type(value)) is not None
 
 
-def _fits(p: Parameter, value: Any, kindly: bool) -> bool:
+def _fits(p: Parameter, value: Any, kindly: tuple[type, ...]) -> bool:
     """Whether an argument is of the kind that a parameter takes."""
     tensor = hasattr(value, "raw_shape")
     kind = p.kind
     if kind == "Tensor":
-        return tensor or _flows(value) or (kindly and isinstance(value, _LIKE))
+        return tensor or _flows(value) or isinstance(value, kindly)
     if kind in _ENTRIES:
         if p.single and (tensor or (isinstance(value, _INT) and not isinstance(value, bool))):
             return _fits(_ONE, value, kindly)
         one = Parameter("", _ENTRIES[kind], False, False, None, False)
         if isinstance(value, np.ndarray):
-            return kindly
+            return np.ndarray in kindly
         return isinstance(value, (list, tuple)) and all(v is None or _fits(one, v, kindly) for v in value)
     if tensor:
         number = kind in ("int", "float", "Number") and not value.raw_shape and not value.requires_grad

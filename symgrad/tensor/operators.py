@@ -76,7 +76,7 @@ def _decides(other: Any) -> bool:
     return kind is not float and kind is not int and not WITHIN.disabled and answers(kind)
 
 
-_NUMBERS = (int, float, complex)
+_NUMBERS = (int, float, complex, np.generic)
 """What has no part in a product of matrices."""
 _SWAPPED = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
 

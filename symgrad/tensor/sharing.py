@@ -108,9 +108,13 @@ class Sharing(Recorded):
         return made
 
     def __copy__(self) -> Any:
-        """``copy.copy``: a leaf in the same memory, without ``.grad`` and hooks."""
+        """``copy.copy``: a leaf in the same memory, without ``.grad`` and hooks, that counts changes for itself.
+
+        As in torch it was given its memory once, which is its first change.
+        """
         tensor: Any = self
-        made = self._make_subclass(type(self), tensor, tensor.requires_grad)
+        made = self._make_subclass(type(self), tensor.data, tensor.requires_grad)
+        made.more().counted = 1
         made.more().name = None if tensor._extra is None else tensor._extra.name
         getattr(made, "__dict__", {}).update(getattr(self, "__dict__", {}))
         return made

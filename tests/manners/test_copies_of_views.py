@@ -170,3 +170,17 @@ def test_a_shallow_copy_of_a_result_is_a_leaf(t):
     y = t.tensor([1.0], requires_grad=True) * 2
     twin = copy.copy(y)
     assert (twin.is_leaf, twin.requires_grad, twin.grad_fn) == (True, True, None)
+
+
+def test_shallow_copies_count_their_changes_themselves(t):
+    """A copy was given its memory, which is its first change; what is changed through it is told to nobody else."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    factor = t.ones(2)
+    factor.add_(1)
+    twin = copy.copy(factor)
+    assert (factor._version, twin._version) == (1, 1)
+    y = (x * factor).sum()
+    twin.add_(1)
+    assert (factor._version, twin._version, factor.tolist()) == (1, 2, [3.0, 3.0])
+    y.backward()  # with what lies in the memory now, as after a change through .data
+    assert x.grad.tolist() == [3.0, 3.0]

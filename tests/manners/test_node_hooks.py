@@ -306,6 +306,14 @@ def test_post_accumulate_grad_hook_returns_not_None(t):
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+def test_post_accumulate_grad_hook_returns_no_tensor(t):
+    """What is no tensor at all is the error of other hooks, a TypeError."""
+    x = leaf(t, [1.0, 2.0])
+    x.register_post_accumulate_grad_hook(lambda p: (p.grad.clone(), None))
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'tuple'"):
+        (x * 2).sum().backward()
+
+
 def test_post_accumulate_grad_hook_may_return_the_leaf(t):
     x = leaf(t, [1.0, 2.0])
     x.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-0.5))

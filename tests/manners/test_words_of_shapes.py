@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 
@@ -158,12 +161,32 @@ def test_numbers_are_no_factors_of_matrix_products(t, shapes):
     said(lambda: t.matmul(a, b), words)
 
 
-@pytest.mark.parametrize("number", [3, 2.0, True, 1j])
+@pytest.mark.parametrize("number", [3, 2.0, True, 1j, np.int64(2), np.float32(2)])
 def test_matrix_products_with_numbers_are_no_operation(t, number):
     """Python says so, as of what is no operand at all."""
     x = t.ones(2, 3)
     kind = type(number).__name__
+    if isinstance(number, np.generic):
+        kind = f"numpy.{kind}"
     with pytest.raises(TypeError, match=f"unsupported operand type.* for @: 'Tensor' and '{kind}'"):
         x @ number
     with pytest.raises(TypeError, match=f"unsupported operand type.* for @: '{kind}' and 'Tensor'"):
         number @ x
+
+
+@pytest.mark.parametrize("number", [2, 2.5, np.float32(2)])
+def test_numbers_are_no_tensors_of_another_shape(t, number):
+    """Where a number stands for a matrix, its kind is what is wrong, and not its shape."""
+    x, kind = t.ones(3), type(number).__name__
+    if isinstance(number, np.generic):
+        kind = f"numpy.{kind}"
+    calls = {
+        "matmul(): argument 'other' (position 2)": lambda: t.matmul(x, number),
+        "matmul(): argument 'other' (position 1)": lambda: x.matmul(number),
+        "mm(): argument 'mat2' (position 2)": lambda: t.mm(t.ones(3, 3), number),
+        "dot(): argument 'tensor' (position 2)": lambda: t.dot(x, number),
+        "mv(): argument 'vec' (position 1)": lambda: t.ones(3, 3).mv(number),
+    }
+    for words, call in calls.items():
+        with pytest.raises(TypeError, match=re.escape(f"{words} must be Tensor, not {kind}")):
+            call()

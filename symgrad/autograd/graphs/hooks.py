@@ -134,6 +134,7 @@ def accumulated(leaf: Any, g: Any, cls: type, taken: Any = None) -> None:
             continue
         answer = hook(leaf)
         if answer is not None and answer is not leaf:  # what changes the leaf in place may return it
+            _check_kind(hook, answer)
             raise AutogradError("Tensor post accumulate grad hooks should return None.")
     for hook in hooks:
         if isinstance(hook, NodeHook) and not hook.before:
@@ -171,14 +172,18 @@ def _rows(hook: Any, answer: Any, shown: tuple[Any, ...]) -> tuple[Any, ...]:
     return answer
 
 
-def _check(hook: Any, new: Any, old: Any) -> None:
-    """Raise torch's errors for a gradient that a hook put in the place of another."""
-    if new is None:
-        return
+def _check_kind(hook: Any, new: Any) -> None:
     if not isinstance(new, Recorded):
         raise ArgumentError(
             f"expected Variable, but hook returned '{type(new).__name__}': hook '{_name(hook)}' gives a tensor or None"
         )
+
+
+def _check(hook: Any, new: Any, old: Any) -> None:
+    """Raise torch's errors for a gradient that a hook put in the place of another."""
+    if new is None:
+        return
+    _check_kind(hook, new)
     if old is None:
         raise AutogradError(f"can't replace a None gradient with a non-None value (hook '{_name(hook)}')")
     if new._value.dtype != old._value.dtype:
