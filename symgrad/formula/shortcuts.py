@@ -13,7 +13,19 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import float64
-from symgrad.formula.term import SHORT, SYMBOL, Term, apply, constant_value, full, make, number, rebuilt
+from symgrad.formula.term import (
+    SHORT,
+    SYMBOL,
+    Short,
+    Shortcuts,
+    Term,
+    apply,
+    constant_value,
+    full,
+    make,
+    number,
+    rebuilt,
+)  # fmt: skip
 from symgrad.op import Op, lookup
 
 
@@ -102,8 +114,13 @@ def _fold(t: Any, shape: Any, combine: Callable[[Any, Any], Any]) -> Term | None
 
 
 def _short_linear(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
-    """Structural ops on zeros are zeros; on constants that only change shape they are constants."""
+    """Linear ops on zeros are zeros."""
     return full(shape, 0, dtype or t[0].dtype or float64) if _zero(t[0]) else None
+
+
+def _short_product(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """Of several arrays, any of which may be the zeros."""
+    return full(shape, 0, dtype or t[0].dtype or float64) if any(map(_zero, t)) else None
 
 
 def _short_window(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
@@ -132,8 +149,8 @@ def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
 
 
 def _short_einsum(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
-    if any(_zero(x) for x in t):
-        return full(shape, 0, dtype or float64)
+    if (zeros := _short_product(t, shape, dtype, params)) is not None:
+        return zeros
     distinct = len(set(params["output"])) == len(params["output"])  # x_ijj at i, j, j has zeros where x_ijk has none
     if len(t) == 1 and distinct and params["inputs"][0] == params["output"] and t[0].shape == shape:
         return t[0]  # type: ignore[no-any-return]
@@ -185,15 +202,20 @@ SHORT |= {
     "abs": _short_abs,
     **dict.fromkeys(("reshape", "narrow", "embed"), _short_window),
     **dict.fromkeys(("amax", "amin", "logsumexp"), _short_greatest),
-    **dict.fromkeys(
-        ("sum", "permute", "unsqueeze", "getitem", "put", "flip", "diagonal", "trace",
-         "tril", "triu", "select", "cumsum", "gather", "scatter_into"),
-        _short_linear,
-    ),
-}  # fmt: skip
+}
 
 
-def _as_run(short: Callable[[Any, Any, Any, Any], Term | None]) -> Callable[[Any, Any, Any, Any], Term | None]:
+def _of_zeros(op: Op) -> Short | None:
+    """Products with zeros are zeros, and so is what is linear in its first operand; definitions are for themselves."""
+    if op.kind == "multilinear":
+        return _short_product
+    return _short_linear if op.linear and op.define is None else None
+
+
+SHORT.found = _of_zeros
+
+
+def _as_run(short: Short) -> Short:
     """The shortcut, but for zeros that come of a zero and something unknown."""
 
     def kept(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
@@ -203,7 +225,10 @@ def _as_run(short: Callable[[Any, Any, Any, Any], Term | None]) -> Callable[[Any
     return kept
 
 
-_AS_RUN = {**SHORT, **{name: _as_run(SHORT[name]) for name in ("mul", "div", "einsum")}}
+_AS_RUN = Shortcuts(
+    {**SHORT, "mul": _as_run(_short_mul), "div": _as_run(_short_div), "einsum": _as_run(_short_einsum)},
+    lambda op: _as_run(_short_product) if op.kind == "multilinear" else _of_zeros(op),
+)
 
 
 def _unknown(args: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
-from symgrad.op import Op, carrier_of, lookup, register, register_carrier, shape_of
+from symgrad.op import TABLE, Op, carrier_of, lookup, register, register_carrier, shape_of
 from symgrad.op.operators import Operand, bind_operators
 from symgrad.ops.rules.constants import Constant, NamedFloat
 from symgrad.ops.shapes.sizes import letters_of, size_value
@@ -251,15 +251,30 @@ def constant_value(term: Term) -> Any:
     return term.params["value"] if term.op.name == "full" else None
 
 
-SHORT: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = {}
-"""What a term of an op is short for, ``(args, shape, dtype, params)`` to a term or None; see ``shortcuts``."""
+Short = Callable[[Any, Any, Any, Any], "Term | None"]
+"""What a term is short for: ``(args, shape, dtype, params)`` to a term, or None."""
+
+
+class Shortcuts(dict[str, "Short | None"]):
+    """What terms of each op are short for; of ops that are not here, ``found`` is asked once.  See ``shortcuts``."""
+
+    def __init__(self, rules: Mapping[str, Short | None], found: Callable[[Op], Short | None]):
+        super().__init__(rules)
+        self.found = found
+
+    def __missing__(self, name: str) -> Short | None:
+        op = TABLE.get(name)
+        return None if op is None else self.setdefault(name, self.found(op))
+
+
+SHORT = Shortcuts({}, lambda _: None)
 
 
 def apply(
     op: Op,
     args: tuple[Any, ...],
     params: dict[str, Any],
-    shortcuts: dict[str, Callable[[Any, Any, Any, Any], Term | None]] = SHORT,
+    shortcuts: Shortcuts = SHORT,
 ) -> Any:
     """Apply an op to terms: infer shape and dtype, drop what does nothing, and intern."""
     terms = tuple([a if a.__class__ is Term else as_term(a) for a in args])
@@ -269,14 +284,14 @@ def apply(
         raise FormulaError(f"op {op.name!r} states no shape rule")
     shape = tuple(op.infer(*[t.shape for t in terms], **params))
     dtype = _infer_dtype(op, terms, params)
-    rule = shortcuts.get(op.name)
+    rule = shortcuts[op.name]
     short = None if rule is None else rule(terms, shape, dtype, params)
     return short if short is not None else make(op, terms, params, shape, dtype)
 
 
 def remade(term: Term, args: tuple[Term, ...]) -> Term:
     """A term with other arguments of the same shapes and dtypes."""
-    rule = SHORT.get(term.op.name)
+    rule = SHORT[term.op.name]
     short = None if rule is None else rule(args, term.shape, term.dtype, term.params)
     return short if short is not None else make(term.op, args, term.params, term.shape, term.dtype)
 

@@ -9,7 +9,9 @@ import pytest
 
 import symgrad as sg
 from symgrad.commands.card import card
-from symgrad.op import TABLE, elementwise, lookup
+from symgrad.formula.shortcuts import SHORT, as_run
+from symgrad.formula.term import constant_value, full, symbol
+from symgrad.op import TABLE, elementwise, lookup, multilinear, primitive
 from symgrad.proving.laws import HELPERS
 from symgrad.proving.prove import prove
 
@@ -131,6 +133,25 @@ def test_entries_of_its_jacobian_are_known(entries):
     sign, _ = entries
     found = sg.func.jacobian(sign)(sg.tensor(X))
     assert np.count_nonzero(found.numpy()) == 3
+
+
+def test_what_says_that_it_is_linear_is_zero_of_zeros():
+    thrice = primitive("thrice", lambda x: 3 * x, (lambda g, out, likex: thrice(g),), linear=True, doc="3 x.")
+    pairs = multilinear(
+        "pairs",
+        np.multiply.outer,
+        einsum=lambda a, b: (((0,), (1,)), (0, 1)),
+        infer=lambda a, b: (*a, *b),
+        doc="x yᵀ.",
+    )
+    zeros, x = full(("n",), 0, np.dtype(float)), symbol("x", ("n",), np.dtype(float))
+    try:
+        assert [constant_value(t) for t in (thrice(zeros), pairs(zeros, x), pairs(x, zeros))] == [0, 0, 0]
+        assert as_run(pairs, (zeros, x), {}).op is pairs  # which is nan where x is infinite
+    finally:
+        for name in ("thrice", "pairs"):
+            del TABLE[name]
+            SHORT.pop(name, None)
 
 
 @pytest.mark.parametrize("end", [".py", ".json", ".c", "torch", "jax"])
