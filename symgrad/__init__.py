@@ -72,6 +72,12 @@ from symgrad.tensor.facts import Shape as Size
 __version__ = "0.1.0"
 
 _LAZY = {
+    "GradScaler": "symgrad.amp",
+    "accelerator": "symgrad.backends",
+    "cond": "symgrad._higher_order_ops",
+    "mps": "symgrad.backends",
+    "while_loop": "symgrad._higher_order_ops",
+    "xpu": "symgrad.backends",
     "check": "symgrad.check",
     "chain_matmul": "symgrad.linalg",
     "compile": "symgrad.compiler",
@@ -121,8 +127,9 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "_C", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit", "library", "linalg",
-    "masked", "nn", "optim", "overrides", "parallel", "return_types", "signal", "sparse", "special", "testing", "utils",
+    "_C", "_higher_order_ops", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit",
+    "library", "linalg", "masked", "nn", "optim", "overrides", "parallel", "profiler", "return_types", "signal",
+    "sparse", "special", "testing", "utils",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ ComplexFloatTensor: type[Tensor]
 DoubleTensor: type[Tensor]
 FloatTensor: type[Tensor]
 from symgrad.random import Generator as Generator
+from symgrad.amp import GradScaler as GradScaler
 HalfTensor: type[Tensor]
 IntTensor: type[Tensor]
 LongTensor: type[Tensor]
@@ -32,6 +33,7 @@ def abs_(input: Operand) -> Tensor:
     """``abs`` in place: the tensor is changed and returned."""
 def absolute(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; derivative 0 at 0."""
+from symgrad.backends import accelerator as accelerator
 def acos(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine."""
 def acos_(input: Operand) -> Tensor:
@@ -274,6 +276,7 @@ def concat(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = No
     """Tensors joined along the axis ``dim``; their other sizes must agree."""
 def concatenate(tensors: Sequence[Operand], dim: _int = 0, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Tensors joined along the axis ``dim``; their other sizes must agree."""
+from symgrad._higher_order_ops import cond as cond
 def conj(x: Operand, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; the input itself when it is real."""
 def conj_physical(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -529,6 +532,9 @@ def geqrf(A: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.ge
     """R, with the vectors of the reflections that ``householder_product`` takes below it, and their factors."""
 def ger(input: Operand, vec2: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix input_i · vec2_j of two vectors."""
+from symgrad.switches import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from symgrad.switches import get_autocast_dtype as get_autocast_dtype
+from symgrad.switches import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from symgrad.tensor.questions import get_default_device as get_default_device
 from symgrad.dtype_objects import get_default_dtype as get_default_dtype
 from symgrad.tensor.questions import get_device as get_device
@@ -639,6 +645,8 @@ def inverse(A: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse of square matrices.  Raises ``ShapeError`` unless the last two axes are square."""
 from symgrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from symgrad.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from symgrad.switches import is_autocast_cache_enabled as is_autocast_cache_enabled
+from symgrad.switches import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from symgrad.switches import is_autocast_enabled as is_autocast_enabled
 from symgrad.tensor.questions import is_complex as is_complex
 from symgrad.tensor.questions import is_conj as is_conj
@@ -836,6 +844,7 @@ def moveaxis(input: Operand, source: _int | Ints, destination: _int | Ints, *, o
     """Axes moved to new places, the others keeping their order."""
 def movedim(input: Operand, source: _int | Ints, destination: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """Axes moved to new places, the others keeping their order."""
+from symgrad.backends import mps as mps
 def msort(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first axis."""
 def mul(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -950,6 +959,7 @@ def prelu(input: Operand, weight: Operand, *, out: Tensor | None = None) -> Tens
 from symgrad.devices import preserve_format as preserve_format
 def prod(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """Product over one axis, or over all entries."""
+from symgrad import profiler as profiler
 from symgrad.formula.structures import project as project
 from symgrad.tensor.questions import promote_types as promote_types
 def psi(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1304,10 +1314,12 @@ def where(condition: Operand, *, out: Sequence[Tensor] | None = None) -> tuple[T
 def where(condition: Operand, input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Entries of ``input`` where ``condition`` holds, of ``other`` elsewhere; shapes broadcast."""
 from symgrad.notation import where_list as where_list
+from symgrad._higher_order_ops import while_loop as while_loop
 def xlogy(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input log other, and 0 where input is 0 and other a number."""
 def xlogy_(input: Operand, other: Operand) -> Tensor:
     """``xlogy`` in place: the tensor is changed and returned."""
+from symgrad.backends import xpu as xpu
 def zero_(self: Operand) -> Tensor:
     """Fill with zeros in place."""
 from symgrad.tensor.creation import zeros as zeros

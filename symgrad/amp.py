@@ -19,7 +19,7 @@ from symgrad.errors import ArgumentError, ScalingError
 from symgrad.switches import autocast
 from symgrad.tape.modes import no_grad
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Any = None) -> Any:
@@ -256,3 +256,14 @@ class GradScaler:
     def _check_used(self, name: str) -> None:
         if not self._used:
             raise ScalingError(_NOT_SCALED.format(name))
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether products could be computed in half precision of themselves on a kind of device: on none.
+
+    >>> import symgrad as sg
+    >>> sg.amp.is_autocast_available("cpu")
+    False
+    """
+    del device_type
+    return False

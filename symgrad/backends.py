@@ -4,13 +4,15 @@
 >>> sg.backends.cudnn.deterministic = True
 >>> sg.backends.cudnn.is_available()
 False
+>>> sg.accelerator.current_accelerator().type if sg.accelerator.is_available() else "cpu"
+'cpu'
 """
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["accelerator", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xpu"]
 
 
 def _absent() -> bool:
@@ -25,4 +27,23 @@ cuda = SimpleNamespace(
     is_built=_absent, matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True)
 )
 mkl, mkldnn, openmp = (SimpleNamespace(is_available=_absent) for _ in range(3))
-mps = SimpleNamespace(is_available=_absent, is_built=_absent)
+
+
+def _none() -> int:
+    """How many devices of a kind there are."""
+    return 0
+
+
+def _nothing(*_: object) -> None:
+    """What is done to a device that is not there."""
+
+
+mps = SimpleNamespace(
+    is_available=_absent, is_built=_absent, device_count=_none, empty_cache=_nothing, manual_seed=_nothing
+)
+xpu = SimpleNamespace(
+    is_available=_absent, device_count=_none, empty_cache=_nothing, manual_seed=_nothing, manual_seed_all=_nothing
+)
+accelerator = SimpleNamespace(
+    is_available=_absent, device_count=_none, current_accelerator=_nothing, empty_cache=_nothing
+)

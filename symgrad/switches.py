@@ -7,13 +7,15 @@ import warnings
 from contextlib import ContextDecorator
 from typing import Any, Self
 
+from symgrad.dtype_objects import dtype
 from symgrad.errors import ArgumentError, UnsupportedMode
 from symgrad.notices import is_warn_always_enabled, set_warn_always
 
 __all__ = [
-    "are_deterministic_algorithms_enabled", "autocast", "get_float32_matmul_precision", "get_num_threads",
-    "is_autocast_enabled", "is_warn_always_enabled", "set_float32_matmul_precision", "set_num_threads",
-    "set_warn_always", "use_deterministic_algorithms",
+    "are_deterministic_algorithms_enabled", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "get_float32_matmul_precision", "get_num_threads", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled", "is_autocast_enabled", "is_warn_always_enabled", "set_float32_matmul_precision",
+    "set_num_threads", "set_warn_always", "use_deterministic_algorithms",
 ]  # fmt: skip
 
 
@@ -130,3 +132,33 @@ class autocast(ContextDecorator):  # noqa: N801  (torch's name)
 def is_autocast_enabled(device_type: str | None = None) -> bool:  # noqa: ARG001
     """Whether products are computed in half precision of themselves: never."""
     return False
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Whether products are computed in bfloat16 of themselves on the CPU: never."""
+    return False
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether casts of parameters would be kept: as torch's setting, which nothing changes here."""
+    return True
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """The dtype that torch's :class:`autocast` has if none is named: float16, and bfloat16 on the CPU.
+
+    >>> import symgrad as sg
+    >>> sg.get_autocast_dtype("cuda"), sg.get_autocast_dtype("cpu")
+    (dtype('float16'), dtype(bfloat16))
+    """
+    return dtype("bfloat16" if device_type == "cpu" else "float16")
+
+
+def get_autocast_cpu_dtype() -> Any:
+    """:func:`get_autocast_dtype` of the CPU: bfloat16."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """:func:`get_autocast_dtype` of a GPU: float16."""
+    return get_autocast_dtype("cuda")

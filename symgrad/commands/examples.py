@@ -201,7 +201,7 @@ _CALLS = """
 (2, 3) : zeros ones empty rand randn
 [2.0] : Tensor.is_nonzero
 [[0.5, -1.5, 2.0]], (0, 1) : Tensor.sizes
-"cpu" : is_autocast_enabled
+"cpu" : is_autocast_enabled get_autocast_dtype
 5 : hann hamming blackman nuttall hann_window hamming_window blackman_window bartlett_window kaiser_window
 """
 """Arguments, and who is called with them: by name, or by namespace and name where those of other rooms differ.

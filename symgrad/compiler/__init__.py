@@ -15,7 +15,10 @@ from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
 
-__all__ = ["Compiled", "Specialised", "compile", "is_compiling", "is_exporting", "jit", "load"]
+__all__ = ["Compiled", "Specialised", "compile", "disable", "is_compiling", "is_exporting", "jit", "load"]
+
+_OPTIONS = {"backend", "disable", "dynamic", "fullgraph", "mode", "options"}
+"""What torch's function of this name is told."""
 
 
 def is_compiling() -> bool:
@@ -31,13 +34,31 @@ def is_compiling() -> bool:
 is_exporting = is_compiling
 
 
+def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself: what torch does not compile.  A decorator where no function is given.
+
+    What calls it is followed here whether or not, as all Python code is that works on tensors.
+
+    >>> import symgrad as sg
+    >>> @sg.compiler.disable
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(sg.ones(2))
+    tensor([2., 2.])
+    """
+    del recursive, reason
+    return fn if fn is not None else lambda function: function
+
+
 @overload
 def compile(
     target: Recorded | Sequence[Any] | dict[Any, Any], /, *args: Any, name: str | None = None, stable: bool = True
 ) -> Compiled: ...
 @overload
 def compile(target: Callable[..., Any], /, *args: Any, name: str | None = None, stable: bool = True) -> Specialised: ...
-def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = True) -> Any:
+@overload
+def compile(target: Callable[..., Any] | None = None, /, **options: Any) -> Any: ...
+def compile(target: Any = None, /, *args: Any, name: str | None = None, stable: bool = True, **options: Any) -> Any:
     """A NumPy function of a tensor's graph, or of a function on tensors.
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
@@ -54,6 +75,10 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
     their digits; with ``stable=False``, and under the conventions of other libraries, which keep the nan there, the
     program does what was written, operation by operation.
 
+    With an option of torch's (``backend``, ``mode``, ``dynamic``, ``fullgraph``, ``options``, ``disable``) it is
+    torch's ``compile``, under which a function does what it did before, with tensors, and faster: here it is given
+    back as it is, or, without a function, a decorator that does so.  :func:`jit` makes it faster.
+
     Raises ``CompileError`` when the graph cannot become a program and ``NameProblem`` for names that cannot stand in
     source text.
 
@@ -67,6 +92,10 @@ def compile(target: Any, /, *args: Any, name: str | None = None, stable: bool = 
         return np.tanh(A @ x).sum()
     <BLANKLINE>
     """
+    if unknown := options.keys() - _OPTIONS:
+        raise ArgumentError(f"compile() got an unexpected keyword argument {min(unknown)!r}")
+    if options:
+        return target if target is not None else lambda function: function
     stable = stable and not keeps_nan("composed")
     if isinstance(target, Recorded) or _all_recorded(target):
         if len(args) > 1 or (args and isinstance(args[0], str) and not args[0].isidentifier()):

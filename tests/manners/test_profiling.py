@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+
 import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -78,3 +81,72 @@ def test_options(t):
     assert [(e.key, e.count) for e in prof.function_events if e.name == "whole"] == [("whole", 1)]
     with pytest.raises(TypeError):
         t.autograd.profiler.profile(unheard_of=True)
+
+
+# ---------------------------------------------------------------------------------------------- torch.profiler
+
+
+def kineto(t):
+    return importlib.import_module(f"{t.__name__}.profiler")
+
+
+def test_the_later_profiler(t):
+    """torch.profiler: the same events by another name of the context, and the table that programs print."""
+    room, x = kineto(t), t.ones(3, 3, requires_grad=True)
+    with room.profile(activities=[room.ProfilerActivity.CPU], record_shapes=True, with_flops=False) as prof:
+        with room.record_function("model"):
+            (x @ x).sum().backward()
+    assert "model" in prof.key_averages().table(sort_by="cpu_time_total", row_limit=5)
+    assert "model" in names(prof.events())
+
+
+PLANS = {
+    "once": {"wait": 1, "warmup": 1, "active": 2, "repeat": 1},
+    "for ever": {"wait": 0, "warmup": 1, "active": 1},
+    "late": {"wait": 1, "warmup": 0, "active": 1, "repeat": 2, "skip_first": 2},
+    "at once": {"wait": 2, "warmup": 0, "active": 1, "repeat": 2, "skip_first_wait": 1},
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_plans_of_steps(t, plan):
+    told = {
+        "once": "NONE WARMUP RECORD RECORD_AND_SAVE NONE NONE NONE NONE",
+        "for ever": "WARMUP RECORD_AND_SAVE WARMUP RECORD_AND_SAVE WARMUP RECORD_AND_SAVE WARMUP RECORD_AND_SAVE",
+        "late": "NONE NONE NONE RECORD_AND_SAVE NONE RECORD_AND_SAVE NONE NONE",
+        "at once": "RECORD_AND_SAVE NONE NONE RECORD_AND_SAVE NONE NONE NONE NONE",
+    }
+    action = kineto(t).schedule(**PLANS[plan])
+    assert [action(step).name for step in range(8)] == told[plan].split()
+
+
+def test_rounds_of_steps(t):
+    """After every round its own events are told, and only those."""
+    room, rounds = kineto(t), []
+
+    def told(prof):
+        rounds.append((prof.step_num, {row.key.removeprefix("aten::") for row in prof.key_averages()} & WORK))
+
+    works = ("sin", "cos", "tan", "exp", "tanh", "sqrt")
+    WORK = set(works)
+    plan = room.schedule(wait=1, warmup=0, active=2, repeat=2)
+    with room.profile(activities=[room.ProfilerActivity.CPU], schedule=plan, on_trace_ready=told) as prof:
+        for work in works:
+            getattr(t, work)(t.ones(2))
+            prof.step()
+    assert rounds == [(3, {"cos", "tan"}), (6, {"tanh", "sqrt"})]
+
+
+def test_time_lines_of_rounds_are_files(t, tmp_path):
+    room = kineto(t)
+    handler = room.tensorboard_trace_handler(str(tmp_path))
+    with room.profile(activities=[room.ProfilerActivity.CPU], on_trace_ready=handler):
+        t.ones(2).sin()
+    (file,) = tmp_path.iterdir()
+    assert file.name.endswith(".pt.trace.json")
+    assert "traceEvents" in json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_plans_without_a_step_are_refused(t):
+    with pytest.raises((AssertionError, ValueError), match="Invalid profiler schedule arguments"):
+        kineto(t).schedule(wait=1, warmup=1, active=0)

@@ -214,3 +214,15 @@ def test_scripted_functions_run_as_they_are() -> None:
     double = sg.jit.script(lambda x: x * 2)
     assert double(x := sg.ones(2, requires_grad=True)).requires_grad
     assert sg.jit.trace(double, x)(x).tolist() == [2.0, 2.0]
+
+
+def test_which_device_there_is():
+    """The ways in which programs look for a faster device, down to the CPU."""
+    assert (sg.accelerator.current_accelerator().type if sg.accelerator.is_available() else "cpu") == "cpu"
+    assert not any(kind.is_available() or kind.device_count() for kind in (sg.cuda, sg.mps, sg.xpu, sg.accelerator))
+    assert sg.amp.GradScaler is sg.GradScaler
+    assert [sg.get_autocast_dtype(kind) for kind in ("cuda", "cpu")] == [sg.float16, sg.bfloat16]
+    assert (sg.get_autocast_gpu_dtype(), sg.get_autocast_cpu_dtype()) == (sg.float16, sg.bfloat16)
+    assert not sg.is_autocast_cpu_enabled()
+    assert not sg.amp.is_autocast_available("cuda")
+    assert sg.is_autocast_cache_enabled()
