@@ -121,3 +121,22 @@ def test_constants_that_are_whole_numbers_are_floats_to_functions_of_floats(name
     x = np.float64(-0.4)
     assert np.isclose(sg.compile(f)(x), f(sg.tensor(x)).item(), rtol=1e-12)
     assert np.isclose(sg.compile(sg.func.grad(f))(x), sg.func.grad(f)(sg.tensor(x)).item(), rtol=1e-12)
+
+
+OF_ONE = {
+    "determinants": lambda x, m: TABLE["det_divided_twice"](m, 1 / (x / x), m),
+    "exponentials": lambda x, m: TABLE["shifted_exp"](m, x / x),
+    "gelu": lambda x, m: F.gelu(m / m, approximate="tanh"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+@pytest.mark.parametrize("derive", [False, True])
+def test_what_an_operand_divides_to_leaves_the_others_in_single_precision(name, derive):
+    """Of the number 1 alone a step of these functions made an array of float64, which is not weak."""
+    f = OF_ONE[name]
+    g = sg.func.grad(lambda x, m: f(x, m).sum(), (0, 1)) if derive else lambda x, m: (f(x, m),)
+    x, m = np.float32(0.7), np.array([[1.5, 0.25], [-0.5, 2]], "float32")
+    for found, wanted in zip(sg.compile(g)(x, m), g(sg.tensor(x), sg.tensor(m)), strict=True):
+        assert found.dtype == wanted.dtype == np.float32
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-5, atol=1e-6)

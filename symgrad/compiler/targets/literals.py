@@ -33,6 +33,8 @@ def typed_number(text: str, dtype: Any) -> str:
 def number_dtype(number: Term, user: Term) -> str:
     """The dtype of a plain number that must be a NumPy scalar: that of its user, but complex stays complex."""
     dtype = number.dtype or user.dtype or np.dtype(np.float64)
+    if user.dtype is not None and user.dtype.kind == dtype.kind:  # what a function makes of a number is as weak
+        dtype = user.dtype
     if isinstance(number.number, complex) and dtype.kind != "c":
         narrow = {np.dtype(np.float32), np.dtype(np.complex64)}
         others = {a.dtype for a in user.args if a is not number and a.dtype is not None}

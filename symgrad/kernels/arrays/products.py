@@ -27,9 +27,10 @@ def divisible(out: Any, x: Any) -> Any:
 
 def divided_where(x: Any, y: Any, keep: Any) -> Any:
     """x / y, and 0 where ``keep`` does not hold."""
-    if getattr(keep, "shape", None) == () and keep:
+    if keep is True or (getattr(keep, "shape", None) == () and keep):
         return np.divide(x, y)
-    return np.where(keep, x / np.where(keep, y, 1), 0)[()]
+    parts = np.divide(x, np.where(keep, y, 1), dtype=np.result_type(x, y, 1.0))  # a chosen number is not as weak
+    return np.where(keep, parts, 0)[()]
 
 
 def prod_divided(out: Any, x: Any, dim: int, keepdim: bool) -> Any:

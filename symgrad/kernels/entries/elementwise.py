@@ -440,7 +440,8 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 def shifted_exp(x: Any, y: Any) -> Any:
     """e^(x - y), and 0 where both are -inf."""
-    return np.exp(x - np.where(np.real(y) == -np.inf, 0, y))[()]
+    limits = np.where(np.real(y) == -np.inf, 0, y)
+    return np.exp(np.subtract(x, limits, dtype=np.result_type(x, y)))[()]  # a chosen number is not as weak
 
 
 def parts_of_complex(x: Any) -> Any:
