@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from types import CodeType
 from typing import NamedTuple
 
 sequence = itertools.count(1)
@@ -21,3 +22,15 @@ class Pass(NamedTuple):
 
 passes: deque[Pass] = deque(maxlen=4096)
 """The passes that were recorded last."""
+
+
+class Looked(NamedTuple):
+    """A look at a value: its number, those of the operations that lead to the value, and the code that looked."""
+
+    at: int
+    below: frozenset[int]
+    code: CodeType | None
+
+
+looked: deque[Looked] = deque(maxlen=4096)
+"""The values that were looked at last."""

@@ -22,7 +22,7 @@ from symgrad.tape.memory.views import inferred, turned, view_of
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor.storage import Storage
-from symgrad.tensor.strides import steps_by_base, steps_of
+from symgrad.tensor.strides import in_sizes, steps_by_base, steps_of
 
 _getframe = sys._getframe
 
@@ -320,7 +320,7 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).nbytes
         24
         """
-        return int(self._value.nbytes)
+        return _sized(self._value.shape).numel() * self._value.itemsize  # type: ignore[no-any-return]
 
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         """The axes from the one whose entries lie farthest apart in memory to the one whose lie nearest.
@@ -354,6 +354,9 @@ class Facts(Recorded):
         value = self._value
         told = value.size and (1 not in value.shape or view_of(self) is None)
         steps = steps_of(value) if told else steps_by_base(self)
+        if is_of_user(_getframe(1).f_code.co_filename):
+            view = view_of(self)
+            steps = in_sizes(steps, _sized(value.shape), () if view is None else view.base.raw_shape)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
+from symgrad.notices import is_of_user
 from symgrad.ops.calls.still import recorded
+from symgrad.tape.formulas.lost_sizes import note_shape
 from symgrad.tape.formulas.sizes import note_entries
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.looks import DECIDED, note_look
 from symgrad.tape.watching.scalars import note_number, note_value
 from symgrad.tape.watching.watch import WATCH, note_read
+
+_getframe = sys._getframe
 
 
 class Numbers(Recorded):
@@ -51,6 +56,17 @@ class Numbers(Recorded):
         if extra.name is not None:
             note_look(self, how)
 
+    def _taken_as_array(self, how: str, frame: Any) -> None:
+        """The entries go on as an array of NumPy's, and nobody follows what becomes of it."""
+        if WATCH.count:
+            note_read(self, how)
+        elif is_of_user(frame.f_code.co_filename):
+            if self._node is not None or self._requires_grad:
+                note_look(self, how)
+            elif self._extra is not None:
+                self._taken_of_constant(self._extra, how)
+            note_shape(frame, self._value.shape)
+
     def tolist(self) -> Any:
         """Nested lists of Python numbers.
 
@@ -64,6 +80,7 @@ class Numbers(Recorded):
             self._taken_of_constant(self._extra, "tolist()")
         if self._requires_grad:
             note_value()
+        note_shape(_getframe(1), self._value.shape)
         return self._value.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
@@ -75,15 +92,13 @@ class Numbers(Recorded):
         >>> sg.tensor([1.0, 2.0], requires_grad=True).numpy(force=True)
         array([1., 2.], dtype=float32)
         """
-        if WATCH.count:
-            note_read(self, "numpy()")
+        self._taken_as_array("numpy()", _getframe(1))
         if self.requires_grad and not force and MODE.local.asked:  # type: ignore[attr-defined]
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array()  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if WATCH.count:
-            note_read(self, "np.asarray()")
+        self._taken_as_array("np.asarray()", _getframe(1))
         if self.requires_grad and MODE.local.asked:  # type: ignore[attr-defined]
             raise AutogradError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         value = self._array()

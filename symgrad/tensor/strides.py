@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.tape.formulas.sizes import Size, as_number
 from symgrad.tape.memory.views import view_of
 
 
@@ -77,6 +78,20 @@ def _indexed(own: Sequence[int], shape: tuple[int, ...], parts: tuple[Any, ...])
 def _with_steps(value: Any, steps: Sequence[int]) -> Any:
     """An array with other strides, along axes that no entry or one lies on."""
     return np.lib.stride_tricks.as_strided(value, value.shape, [step * value.itemsize for step in steps])
+
+
+def in_sizes(steps: Sequence[int], shape: Sequence[int], others: Sequence[int] = ()) -> tuple[int, ...]:
+    """Strides as the products of sizes that they are; where one is none, they hold for these sizes, and ``others``."""
+    found, width = list(steps), Size(1)
+    for k in sorted(range(len(steps)), key=lambda k: (steps[k], -k)):
+        if int(width) == steps[k]:
+            found[k] = width
+        elif steps[k]:
+            for n in (*shape, *others):
+                as_number(Size(n))
+            return tuple(steps)
+        width = width * shape[k]
+    return tuple(found)
 
 
 def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:

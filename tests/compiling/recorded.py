@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,3 +20,21 @@ def derived(text: str | Sequence[str], values: Any, order: int) -> Any:
     for step in [text] if isinstance(text, str) else text:
         y = eval(step, {"sg": sg, "np": np, "F": F, "x": y})  # noqa: S307
     return y if order == 0 else sg.autograd.grad((y**2).sum(), x, create_graph=True)[0]
+
+
+def in_a_file(made, form, path):
+    """The function of a file with these lines."""
+    return module_of(
+        "import functools, math, operator\nimport numpy as np\nimport symgrad as sg\n\n\n"
+        f"def f(x):\n    c = {made}\n    return {form}\n",
+        path,
+    ).f
+
+
+def module_of(text, path):
+    """The module of a file with this text."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

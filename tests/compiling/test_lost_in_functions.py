@@ -1,11 +1,10 @@
 """Sizes that functions of other modules, containers and tables lose: each in a file of its own, which is read."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.compiling.recorded import in_a_file
 
 LOST = [
     "x.shape.numel()", "np.prod(x.shape)", "np.prod(x.shape[:1])", "np.size(x)", "np.size(x, 0)", "np.shape(x)[0]",
@@ -35,18 +34,6 @@ LOST = [
 ]  # fmt: skip
 
 FORMS = ["x * c", "x * (0.1 * c)", "x + 2 * c", "x / (1.5 + c)"]
-
-
-def in_a_file(made, form, path):
-    """The function of a file with these lines."""
-    path.write_text(
-        "import functools, math, operator\nimport numpy as np\nimport symgrad as sg\n\n\n"
-        f"def f(x):\n    c = {made}\n    return {form}\n"
-    )
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.f
 
 
 @pytest.mark.parametrize("made", LOST)

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 from symgrad.notices import is_of_user, users_frames
 from symgrad.tape.formulas.program_texts import ROOMS, SIZES, Text, end_of, parsed
+from symgrad.tape.numbering import sequence
+from symgrad.tape.watching.taken import is_read_again, reaches_a_use
 
 KEPT = 4096
 """Places and shapes that are kept."""
@@ -46,7 +48,7 @@ READ: dict[tuple[int, int, tuple[int, ...]], Read] = {}
 LATELY: deque[tuple[int, Read]] = deque(maxlen=4 * KEPT)
 """What was read last, with numbers among those of the nodes of graphs."""
 
-_PLAIN = {"range", "pow", "divmod", "complex"}
+_PLAIN = {"range", "pow", "divmod", "complex", "bytes", "bytearray"}
 """Functions that take a size for the int that it is."""
 
 _ASKING = {"floor", "ceil"}
@@ -61,6 +63,11 @@ _LISTING = {
 _PUTTING = {"add", "append", "appendleft", "extend", "insert", "setdefault", "update"}
 _ENTRIES = {"get", "items", "pop", "popleft", "setdefault", "values"}
 """Methods of containers that put something into them, and that give what is in them."""
+
+_TAKING = {"numpy", "tolist", "asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray"}
+"""Calls that take entries out of a tensor, into an array or lists."""
+
+_ASKED_OF_ARRAYS = {"shape", "size", "nbytes", "strides"}
 
 _NUMPY = {"np", "numpy"}
 _MAKING = {
@@ -99,6 +106,12 @@ def note_read(frame: Any, shape: Any) -> Read:
     made = Read(frame.f_code, frame.f_lasti, shape)
     READ[id(frame.f_code), frame.f_lasti, tuple(map(int, shape))] = made
     return made
+
+
+def note_shape(frame: Any, shape: tuple[int, ...]) -> None:
+    """Keep that a program has something of this shape, at the place where a frame stands."""
+    read = READ.get((id(frame.f_code), frame.f_lasti, shape))
+    LATELY.append((next(sequence), note_read(frame, shape) if read is None else read))
 
 
 def sizes_read() -> set[int]:
@@ -151,6 +164,10 @@ class Place(NamedTuple):
     """Whether the expression is a container of it."""
     array: bool = False
     """Whether it is an array of NumPy's that is so long."""
+    entries: bool = False
+    """Whether it is what entries were taken out into, an array or lists, whose own length is a number."""
+    text: bool = False
+    """Whether it is a text that tells the size."""
 
 
 class Loss(NamedTuple):
@@ -179,20 +196,33 @@ class _Flow:
             if place in seen:
                 continue
             seen.add(place)
-            onward = self._taken_from if place.held else self._joined if place.array else self._onward
-            for step in onward(place):
+            for step in self._way(place)(place):
                 if isinstance(step, Loss):
                     found.add(step)
                 else:
                     rest.append(step)
         return found
 
+    def _way(self, place: Place) -> Callable[[Place], Iterator[Place | Loss]]:
+        """What follows a place, by what stands there."""
+        if place.held:
+            return self._taken_from
+        if place.entries:
+            return self._of_entries
+        if place.text:
+            return self._spelled
+        return self._joined if place.array else self._onward
+
     def _begin(self, node: ast.expr) -> Iterator[Place]:
         match node:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _TAKING:
+                yield Place(node, entries=True)
             case ast.Call(func=ast.Attribute(value=room)) if self.text.is_foreign(room):
                 yield Place(node, whole=True)
             case ast.Call(func=ast.Attribute(attr="size"), args=[axis]):
                 yield Place(node, _whole_number(axis))
+            case ast.Call(func=ast.Attribute(attr="stride")) | ast.Attribute(attr="nbytes"):
+                yield Place(node)
             case ast.Call(func=ast.Attribute(attr=name)) if name in SIZES:
                 yield Place(node, whole=name == "size")
             case ast.Attribute() | ast.Call(func=ast.Name()):
@@ -231,6 +261,38 @@ class _Flow:
             case _:
                 yield from self._onward(place)
 
+    def _of_entries(self, place: Place) -> Iterator[Place | Loss]:
+        """What is asked of an array, or of lists, with a tensor's entries: numbers, where the program uses them."""
+        node = place.node
+        above: Any = self.text.above.get(node)
+        match above:
+            case ast.Attribute(attr=name):
+                if name in _ASKED_OF_ARRAYS:
+                    yield from self._used(place, above)
+                elif isinstance(call := self.text.above.get(above), ast.Call):  # a.astype(int)
+                    yield place._replace(node=call)
+            case ast.Call(func=ast.Name(id="len")):
+                yield from self._used(place, above)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=room), attr=name)) if room in _NUMPY:
+                if name in _ASKED_OF_ARRAYS:
+                    yield from self._used(place, above)
+                elif name not in _JOINING:
+                    yield place._replace(node=above)
+            case ast.Subscript(value=value) if value is not node:
+                return
+            case ast.BinOp() | ast.UnaryOp() | ast.Subscript():
+                yield place._replace(node=above)
+            case ast.Call() | ast.keyword() | ast.stmt() | ast.NamedExpr() | ast.Lambda():
+                yield from (step for step in self._onward(place) if isinstance(step, Place))
+
+    def _used(self, place: Place, node: ast.expr) -> Iterator[Loss]:
+        if reaches_a_use(self.text, node):
+            yield Loss(None, None, place.kept)
+
+    def _spelled(self, place: Place) -> Iterator[Loss]:
+        if is_read_again(self.text, place.node):
+            yield Loss(None, None, place.kept)
+
     def _onward(self, place: Place) -> Iterator[Place | Loss]:
         """What is made of a size in the expression, or statement, that it stands in."""
         node = place.node
@@ -262,6 +324,8 @@ class _Flow:
                 yield from self._given_back(place, above if isinstance(above, ast.Lambda) else self.text.scope(above))
             case ast.arguments():
                 yield from (place._replace(node=node) for node in self.text.defaulted(above, node))
+            case ast.FormattedValue():
+                yield place._replace(node=above, text=True)
 
     def _in_statement(self, place: Place, above: Any) -> Iterator[Place | Loss]:
         """Where a size goes from a statement, or from a part of an expression that gives names."""
@@ -341,11 +405,16 @@ class _Flow:
 
     def _computed(self, place: Place, made: ast.BinOp) -> Iterator[Place | Loss]:
         left, right = made.left, made.right
+        if any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (left, right)):
+            yield place._replace(node=made, text=True)  # "%d" % n, "ab" * n
+            return
         if isinstance(left if right is place.node else right, (ast.List, ast.Tuple, ast.ListComp)):
             yield Loss(place.axis, None, place.kept)
         elif right is place.node and self.text.is_float(left):
             yield Loss(place.axis, made, place.kept)
-        elif self.text.is_number(left if right is place.node else right):
+        elif self.text.is_number(left if right is place.node else right) or (
+            left is place.node and isinstance(made.op, (ast.FloorDiv, ast.Mod))  # by whatever an argument is
+        ):
             yield place._replace(node=made)
         elif right is place.node:  # beside what may be a float
             yield Loss(place.axis, made, place.kept)
@@ -369,6 +438,10 @@ class _Flow:
             case ast.Attribute() | ast.Name() as function if self.text.is_foreign(function):
                 yield Loss(place.axis, call, place.kept)
                 yield place._replace(node=call, whole=False)
+            case ast.Name(id="str" | "repr" | "format"):
+                yield place._replace(node=call, text=True)
+            case ast.Attribute(value=ast.Constant(value=str())):  # "{}".format(n)
+                yield place._replace(node=call, text=True)
             case ast.Name(id=name) if name in _LISTING:
                 yield place._replace(node=call, whole=place.whole and name in {"list", "tuple"})
             case ast.Name(id="int"):

@@ -22,6 +22,9 @@ _OF_FLOATS = {"math", "np", "numpy"}
 SIZES = {"size", "numel", "nelement"}
 """Methods of tensors that give sizes."""
 
+_COUNTS = {"dim", "element_size", "stride"}
+"""Methods of tensors that give other whole numbers."""
+
 
 def end_of(code: CodeType, at: int) -> tuple[int | None, int | None]:
     """Where the expression of an instruction ends in its file: line and column."""
@@ -78,7 +81,7 @@ class Text:
 
     def _note(self, node: ast.AST) -> None:
         match node:
-            case ast.Attribute(attr="shape") | ast.Call():
+            case ast.Attribute(attr="shape" | "nbytes") | ast.Call():
                 self.ends[node.end_lineno, node.end_col_offset].append(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._note_arguments(node)
@@ -298,7 +301,9 @@ class Text:
                 return self.is_number(left, met) and self.is_number(right, met)
             case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
                 return not isinstance(index, ast.Slice)
-            case ast.Call(func=ast.Attribute(attr=name)) if name in SIZES:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in SIZES or name in _COUNTS:
+                return True
+            case ast.Attribute(attr="ndim" | "itemsize" | "nbytes"):
                 return True
             case ast.Call(func=ast.Name(id="len" | "int")):
                 return True

@@ -26,7 +26,7 @@ import numpy as np
 
 from symgrad.notices import is_of_user
 from symgrad.tape.formulas.lost_sizes import LATELY, Read, lost
-from symgrad.tape.numbering import passes, sequence
+from symgrad.tape.numbering import Looked, looked, passes, sequence
 from symgrad.tape.watching.taken import is_shown
 
 LONGEST = 8
@@ -156,19 +156,37 @@ def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
 
 
 def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[Read]]:
-    """What was asked, and which shapes were read, while nodes with these numbers were made, and directly before."""
+    """What was asked, and which shapes were read, while nodes with these numbers were made, and directly before.
+
+    A look stands between as it does in the text: ``n = len(x); print(x.sum().item())``.
+    """
     moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0))
     numbers = [number for number, _ in moments]
     asked: list[Comparison] = []
     reads: set[Read] = set()
     end = 0
     for first, last in sorted(spans):
-        low = bisect_left(numbers, first)
-        while low > end and numbers[low - 1] == first - 1:
-            low, first = low - 1, first - 1
-        for _, moment in moments[max(low, end) : (end := max(end, bisect_left(numbers, last)))]:
-            asked.append(moment) if isinstance(moment, Comparison) else reads.add(moment)
+        begin, looks = _beginning(first, set(numbers))
+        low = bisect_left(numbers, begin)
+        for number, moment in moments[max(low, end) : (end := max(end, bisect_left(numbers, last)))]:
+            if isinstance(moment, Comparison):
+                asked.append(moment)
+            elif all(number > look.at or moment.code is look.code for look in looks):
+                reads.add(moment)
     return asked, reads
+
+
+def _beginning(first: int, moments: set[int]) -> tuple[int, list[Looked]]:
+    """The number from which on there was nothing before a node but what was asked, and looks, which come along."""
+    looks = {look.at: look for look in looked}
+    passed: list[Looked] = []
+    below: set[int] = set()
+    while first - 1 in moments or first - 1 in below or first - 1 in looks:
+        first -= 1
+        if first in looks:
+            passed.append(looks[first])
+            below |= looks[first].below
+    return first, passed
 
 
 def _spans(nodes: Sequence[Any]) -> list[tuple[int, int]]:

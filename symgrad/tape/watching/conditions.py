@@ -163,7 +163,8 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
     for look in looks_before(reading, names):
         if look.how not in _CHOOSING:
             numbers = _numbers(reading.nodes) if numbers is None else numbers
-            stands = look.seen is not None and not numbers.isdisjoint(look.seen.ravel().tolist())
+            entries = [] if look.seen is None or look.how in _ARRAYS else look.seen.ravel().tolist()
+            stands = not numbers.isdisjoint(entries)
             if not stands and (look.site is None or not is_used(*look.site)):
                 if look.site is not None and not is_told(look.site[0]):
                     notice_once(UNTOLD.format(look.where))
@@ -191,6 +192,10 @@ UNTOLD = (
 
 _CHOOSING = ("bool()", "in", "an index", "int()", DECIDED)
 """Looks on which a way depends, whatever numbers there are in the graph: masks, loops of so many steps, places."""
+
+
+_ARRAYS = ("numpy()", "np.asarray()")
+"""Looks that give no numbers, of which some may be among those of the graph."""
 
 
 def _once_more(term: Term, reading: Reading) -> Any:

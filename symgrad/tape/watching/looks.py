@@ -24,7 +24,7 @@ from symgrad.tape.formulas.program_texts import position_of
 from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since
-from symgrad.tape.numbering import sequence
+from symgrad.tape.numbering import Looked, looked, sequence
 from symgrad.tape.threads import ThreadState
 
 NODES = 48
@@ -57,12 +57,15 @@ class Look:
         root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
         if not isinstance(root, Node):  # nothing is below a leaf
             self.many, self.rows, self.leaves = False, [], [] if root is None else [_kept(root)]
+            looked.append(Looked(self.at, frozenset(), None if frame is None else frame.f_code))
             return
         found, leaves = _few_below(root)
         self.many = leaves is None
         self.leaves = _LOCAL.below.leaves(root) if leaves is None else list(leaves.values())
         if not any(map(_opaque, found.values())):
             self._note(found)
+        below = frozenset(node.sequence_nr for node in found.values())
+        looked.append(Looked(self.at, below, None if frame is None else frame.f_code))
 
     def _note(self, found: dict[int, Node]) -> None:
         """Keep the operations below a value; of many, the last ones, and weakly the nodes that these stand on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import CodeType
 
 from symgrad.tape.formulas.program_texts import Text, end_of, parsed
@@ -25,6 +25,9 @@ _GIVING = {
 
 _ROOMS = {"math", "cmath", "np", "numpy", "statistics"}
 """Modules whose functions make numbers of numbers."""
+
+_FACTS = {"shape", "size", "nbytes", "ndim", "strides", "dtype", "itemsize"}
+"""What is asked of an array and not of its entries."""
 
 _HOLDING = {"list", "dict", "set", "deque", "defaultdict"}
 """What makes an empty container."""
@@ -47,7 +50,7 @@ def is_used(code: CodeType, at: int) -> bool:
     """
     text = parsed("".join(linecache.getlines(code.co_filename)))
     return text is not None and any(
-        _reaches_a_use(text, node) for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)
+        reaches_a_use(text, node, _FACTS) for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)
     )
 
 
@@ -64,14 +67,18 @@ def is_shown(code: CodeType, at: int) -> bool:
     return bool(calls) and all(_is_shown(text, call) for call in calls)
 
 
-def _reaches_a_use(text: Text, node: ast.expr) -> bool:
+def reaches_a_use(text: Text, node: ast.expr, besides: Collection[str] = ()) -> bool:
+    """Whether the number that an expression gives is computed with beside tensors, or asked of.
+
+    What attributes called as those ``besides`` give has nothing of it.
+    """
     rest: list[ast.AST | None] = [node]
     seen: set[ast.AST] = set()
     while rest:
         node_or_use = rest.pop()
         if node_or_use is None:
             return True
-        if node_or_use not in seen:
+        if node_or_use not in seen and getattr(node_or_use, "attr", None) not in besides:
             seen.add(node_or_use)
             rest += _onward(text, node_or_use)
     return False
@@ -130,9 +137,51 @@ _PLAIN = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp)
 def _is_shown(text: Text, node: ast.AST) -> bool:
     """Whether arithmetic ends in text, ``f"{total / steps:.3f}"``, or in an assertion, whatever stands beside it."""
     above: ast.AST | None = text.above.get(node)
-    while above is not None and (isinstance(above, _PLAIN) or _calls(above, _GIVING)):
+    while above is not None and not _is_text(above) and (isinstance(above, _PLAIN) or _calls(above, _GIVING)):
         above = text.above.get(above)
-    return isinstance(above, (ast.FormattedValue, ast.Assert)) or _calls(above, {"print"})
+    if above is not None and _is_text(above):
+        return not is_read_again(text, above)
+    return isinstance(above, ast.Assert) or _calls(above, {"print"})
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Whether an expression makes a text of what stands in it."""
+    match node:
+        case ast.FormattedValue() | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (left, right))
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()))):
+            return True
+    return _calls(node, {"str", "repr", "format"})
+
+
+def is_read_again(text: Text, node: ast.AST) -> bool:
+    """Whether a text that tells a number is read as one, measured, compared, or looked up in a table."""
+    rest: list[ast.AST] = [node]
+    seen: set[ast.AST] = set()
+    while rest:
+        node = rest.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        above: ast.AST | None = text.above.get(node)
+        match above:
+            case ast.Call(func=ast.Name(id="int" | "float" | "complex" | "len")) if reaches_a_use(text, above):
+                return True
+            case ast.Compare():
+                return True
+            case ast.Subscript(slice=index) if index is node:
+                return True
+            case ast.expr() if isinstance(above, ast.BinOp) or _is_text(above):
+                rest.append(above)
+            case ast.Attribute() if isinstance(call := text.above.get(above), ast.Call):  # label.strip()
+                rest.append(call)
+            case ast.Call():
+                rest += _received(text, above, node)
+            case ast.stmt() | ast.NamedExpr():
+                rest += [place for place in _in_statement(text, above, node) if place is not None]
+    return False
 
 
 def _calls(node: ast.AST | None, names: set[str]) -> bool:
@@ -190,6 +239,8 @@ def _passed(text: Text, call: ast.AST, node: ast.AST) -> Iterator[ast.AST | None
         case ast.Name(id=name) if name in _GIVING or name in text.imported:
             yield call
         case ast.Attribute(value=ast.Name(id=room)) if room in _ROOMS:
+            yield call
+        case ast.Attribute() | ast.Name() as function if text.is_foreign(function):  # accuracy_score(labels, found)
             yield call
         case ast.Name(id=name) if name in text.functions or name == "setattr":
             yield from _received(text, call, node)
