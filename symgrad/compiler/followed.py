@@ -20,7 +20,8 @@ from symgrad.ops.reductions.sums import cast_op
 from symgrad.ops.shapes.shaping import expand_op
 from symgrad.ops.shapes.sizes import size_value
 from symgrad.tape import containers
-from symgrad.tape.record import Recorded, plain, value_of
+from symgrad.tape.forward.dualwrites import at_rest
+from symgrad.tape.record import Recorded, plain
 from symgrad.tape.standins import inner
 from symgrad.tape.watching.watch import note_read
 from symgrad.tensor import Tensor
@@ -29,19 +30,12 @@ if TYPE_CHECKING:
     from symgrad.compiler.program import Compiled
 
 
-def _bare(value: Any) -> Any:
-    """The array that a tensor or a dual number holds."""
-    while not isinstance(value, Recorded) and hasattr(value, "primal"):
-        value = value.primal
-    return value_of(value)
-
-
 def run_followed(program: Compiled, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The results of a program as tensors with a history; what it looked at becomes a look of who traces now."""
     if program.kernels:
         raise CompileError(f"{program.name}() calls the library's own kernels, and is not differentiated as a program.")
     args, named = inner((args, named))
-    row = program.prepared(tuple(map(_bare, args)), {k: _bare(v) for k, v in named.items()})
+    row = program.prepared(tuple(map(at_rest, args)), {k: at_rest(v) for k, v in named.items()})
     program.check_branch(row)
     values: dict[str, Any] = {}
     letters: dict[str, int] = {}

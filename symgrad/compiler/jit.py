@@ -21,6 +21,8 @@ from symgrad.errors import ArgumentError, CompileError, NameProblem, SymgradErro
 from symgrad.interop.array_calls import called
 from symgrad.ops.rules.kinks import usual
 from symgrad.tape import containers
+from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, traced
 from symgrad.tape.watching.watch import watching
@@ -88,11 +90,11 @@ class Jitted:
         simple = not named and all(isinstance(a, ARRAYS) for a in args)
         leaves = args if simple else containers.flatten((args, named))[0]
         enabled = is_grad_enabled()
-        for leaf in leaves:
+        for leaf in map(faced, leaves):
             if isinstance(leaf, Recorded):
                 if enabled and traced(leaf):
                     return True
-            elif type(leaf).__name__ == "Dual":
+            elif isinstance(leaf, Carried):
                 return True
         return False
 

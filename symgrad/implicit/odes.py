@@ -15,6 +15,7 @@ from symgrad.implicit.flows import Flow, Odeint, blocks_of, rows_of
 from symgrad.implicit.problems import Given, refuse_lost, tracked
 from symgrad.implicit.tableaus import METHODS, Control
 from symgrad.op import shape_of
+from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
@@ -122,19 +123,13 @@ def _times(t: Any) -> Any:
             "odeint: t is an array of one axis with the first time in front; its shape is "
             f"{tuple(shape_of(times))}. {_CALL}"
         )
-    steps = np.diff(_bare(times))
-    if not (np.isfinite(_bare(times)).all() and ((steps > 0).all() or (steps < 0).all())):
+    values = memory(times)
+    steps = np.diff(values)
+    if not (np.isfinite(values).all() and ((steps > 0).all() or (steps < 0).all())):
         raise ArgumentError(
-            f"odeint: times either increase or decrease, and no two are the same; got {_bare(times).tolist()!r:.60}. "
-            f"{_CALL}"
+            f"odeint: times either increase or decrease, and no two are the same; got {values.tolist()!r:.60}. {_CALL}"
         )
     return times
-
-
-def _bare(value: Any) -> Any:
-    while not hasattr(value, "_value"):
-        value = value.primal
-    return value._value
 
 
 def _control(method: str, rtol: Any, atol: Any, size: Any, most: Any, layout: Any) -> Control:

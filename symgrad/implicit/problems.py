@@ -22,8 +22,9 @@ from symgrad.op import lookup, shape_of
 from symgrad.ops.shapes.joining import cat, stack
 from symgrad.tape import containers
 from symgrad.tape.formulas.formal import Formal
+from symgrad.tape.forward.dualwrites import at_rest, memory
 from symgrad.tape.modes import enable_grad, own_no_grad
-from symgrad.tape.record import Recorded, plain, value_of
+from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
 
 
@@ -237,7 +238,7 @@ class Problem:
 
     def factor(self, point: Any, leaves: Sequence[Any]) -> Factor:
         """∂F/∂x at a point, ready for solving; the last one is kept."""
-        values = tuple(_value(v) for v in (point, *leaves))
+        values = tuple(memory(v) for v in (point, *leaves))
         if self._factor is None or not self._factor.at(values):
             self._factor = Factor(self, values)
         return self._factor
@@ -254,7 +255,7 @@ class Problem:
 def refuse_lost(out: Any, name: str, call: str, watched: bool) -> None:
     """Raise where what a function gave moves, though none of its arguments does; ``call`` is what to write instead."""
     for leaf in containers.flatten(out)[0]:
-        moves = hasattr(leaf, "tangent")
+        moves = at_rest(leaf) is not leaf
         if moves or (watched and isinstance(leaf, Recorded) and leaf._requires_grad):
             raise ArgumentError(
                 f"{name} uses a tensor from outside of its arguments that "
@@ -263,14 +264,8 @@ def refuse_lost(out: Any, name: str, call: str, watched: bool) -> None:
             )
 
 
-def _value(v: Any) -> Any:
-    while not isinstance(v, (Recorded, np.ndarray, np.generic)):
-        v = v.primal
-    return value_of(v)
-
-
 def _tensor(v: Any) -> Any:
-    return plain(Tensor, _value(v))
+    return plain(Tensor, memory(v))
 
 
 def product(problem: Problem, transposed: bool, v: Any, point: Any, leaves: Sequence[Any]) -> Any:
@@ -305,8 +300,7 @@ def check_unknown(tree: Any, name: str) -> tuple[Layout, Any]:
     leaves, structure = containers.flatten(tree)
     bare = []
     for leaf in leaves:
-        while hasattr(leaf, "tangent"):
-            leaf = leaf.primal
+        leaf = at_rest(leaf)
         bare.append(leaf.detach() if getattr(leaf, "requires_grad", False) else leaf)
     layout, point = tracked(containers.unflatten(structure, iter(bare)), name)
     if isinstance(point, Tensor) and point._node is None and (point._extra is None or not point._extra.name):

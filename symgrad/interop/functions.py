@@ -17,8 +17,8 @@ from symgrad.op import FRONTS, carrier_of
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
 from symgrad.ops.shapes.shaping import axis_of
-from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.forward.jets import Jet
+from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.dual import faced
 from symgrad.tape.record import Recorded, given, plain
 from symgrad.tape.watching.watch import WATCH, note_read
 
@@ -115,10 +115,8 @@ def glanced(value: Any) -> Any:
 
 
 def _inside(change: Callable[[Any], Any], value: Any) -> Any:
-    if isinstance(value, Dual):
-        return change(value.primal)
-    if isinstance(value, Jet):
-        return change(value.head)
+    if isinstance(value, Carried) and value.beneath is not None:
+        return change(value.beneath)
     if isinstance(value, (list, tuple)):
         return type(value)(map(change, value))
     return {k: change(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -24,6 +24,7 @@ from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.containers import tree_map
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import Dual, faced
+from symgrad.tape.forward.dualwrites import at_rest
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
 from symgrad.tape.standins import StandIn, inner
@@ -56,9 +57,7 @@ class Numbers(list[Any]):
 
 def bare(value: Any) -> Any:
     """The array or number of a tensor, or of one that moves; other things as they are."""
-    value = faced(value)
-    while isinstance(value, (Dual, Jet)):
-        value = faced(value.primal if isinstance(value, Dual) else value.head)
+    value = at_rest(value)
     return value._value if isinstance(value, Recorded) else value
 
 

@@ -95,6 +95,21 @@ def test_names_alone_in_source_and_followed():
     np.testing.assert_array_equal(x.grad, [6, 6])
 
 
+@both
+def test_a_tensor_that_a_moving_value_was_written_to_is_followed(way):
+    f = way(lambda x: x**2)
+    f(sg.ones(2))
+
+    def whole(a):
+        x = sg.ones(2, dtype=a.dtype)
+        x[1] = a
+        return f(x).sum()
+
+    a = sg.tensor(2.0)
+    value, slope = sg.func.jvp(whole, (a,), (sg.ones_like(a),))
+    assert (value.item(), slope.item()) == (5, 4)
+
+
 # ---------------------------------------------------------------------------------------------- surroundings
 
 

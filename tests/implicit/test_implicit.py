@@ -427,3 +427,22 @@ def test_tolerances_and_operators_that_do_not_fit_are_named():
         implicit.root(lambda x: x, 1.0, tol="a")
     with pytest.raises(ArgumentError, match="neither rmatvec nor"):
         implicit.solve(sg.func.structured_hessian(lambda x: (x**3).sum())(np.ones(3)), np.ones(3))
+
+
+@pytest.mark.parametrize("along", [sg.func.jvp, sg.func.taylor], ids=["tangents", "Taylor paths"])
+def test_what_moves_from_outside_is_refused_and_a_start_is_a_value(along):
+    def moved(f):
+        a = sg.tensor(4.0, dtype=f64)
+        return along(f, (a,), (sg.ones_like(a),)) if along is sg.func.jvp else along(f, a, sg.ones_like(a), 1)
+
+    for f in (
+        lambda a: implicit.root(lambda x: x**2 - a, 1.0),
+        lambda a: implicit.argmin(lambda x: (x - a) ** 2, 1.0),
+        lambda a: implicit.solve(lambda v: v * a, 1.0),
+        lambda a: implicit.odeint(lambda y, t: -a * y, 1.0, [0.0, 1.0]),
+    ):
+        with pytest.raises(ArgumentError, match="from outside of its arguments that forward mode follows"):
+            moved(f)
+    value, slope = moved(lambda a: implicit.root(lambda x, b: x**2 - b, a, 9.0))
+    close(value, 3)
+    close(slope, 0)

@@ -22,6 +22,7 @@ from symgrad.ops.rules.kinks import steepest
 from symgrad.tape.forward import dual
 from symgrad.tape.forward.bundle import Bundle, row_of
 from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.dualwrites import at_rest
 from symgrad.tape.modes import enable_grad, own_no_grad
 from symgrad.tape.record import Recorded, plain
 from symgrad.tensor import Tensor
@@ -102,7 +103,7 @@ def inside(function: Any, primals: tuple[Any, ...], moving: Sequence[bool]) -> t
     if has_setup(function):
         function.setup_context(ctx, tuple(primals), returned)
     else:
-        still = [_still(p) for p in primals]
+        still = [at_rest(p) for p in primals]
         with own_no_grad():
             again = run_forward(function, ctx, still)
         found = again if isinstance(again, tuple) else (again,)
@@ -136,13 +137,6 @@ def _replace(ctx: Any, moving: dict[int, tuple[Any, Any]], function: Any) -> Non
             setattr(ctx, name, tuple(instead(x, saved) for x in value))
         else:
             setattr(ctx, name, instead(value, name != "to_save"))
-
-
-def _still(value: Any) -> Any:
-    """A value without its tangents."""
-    while isinstance(value, Dual):
-        value = value.primal
-    return value
 
 
 def _tensor(value: Any) -> Any:
@@ -217,7 +211,7 @@ def _transposed(rows: Sequence[Any], wanted: Sequence[Any], tangents: Sequence[A
 
 def _hides(row: Any) -> bool:
     """Whether a gradient that came from ones is not zero and yet not known to depend on them."""
-    return not row.requires_grad and bool(np.any(_still(row)._value))
+    return not row.requires_grad and bool(np.any(at_rest(row)._value))
 
 
 def _moving(out: Any, tangent: Any, tag: int) -> Any:

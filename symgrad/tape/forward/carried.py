@@ -22,6 +22,8 @@ class Carried(Operand):
     __array_ufunc__: Any = None
 
     to: Callable[..., Any]
+    beneath: Any = None
+    """What it moves from, where it is one value that moves."""
 
     @property
     def raw_shape(self) -> tuple[int, ...]:

@@ -85,6 +85,11 @@ class Dual(Carried):
         self.seen = -1
 
     @property
+    def beneath(self) -> Any:
+        """The primal."""
+        return self.primal
+
+    @property
     def tangent(self) -> Any:
         """Where the primal moves to."""
         if not self.chain:

@@ -15,6 +15,7 @@ from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.carried import Carried
 from symgrad.tape.memory.putting import put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cpu is_cuda is_meta is_inference
@@ -65,16 +66,20 @@ def faced(value: Any) -> Any:
     return value.__dict__["dual"] if value.__class__ in FACES else value
 
 
+def at_rest(value: Any) -> Any:
+    """The tensor or array that a value moves from, along whatever and however often; other things as they are."""
+    value = faced(value)
+    while isinstance(value, Carried) and value.beneath is not None:
+        value = faced(value.beneath)
+    return value
+
+
 def memory(value: Any) -> Any:
     """The array under a value, whatever carries it; None under a formula."""
-    while not isinstance(value, (np.ndarray, np.generic)):
-        if value is None:
-            return None
-        if value.__class__ is Bundle:
-            value = value.parts()[0]
-        else:
-            value = value.primal if hasattr(value, "primal") else getattr(value, "_value", None)
-    return value
+    value = at_rest(value)
+    while value.__class__ is Bundle:
+        value = at_rest(value.parts()[0])
+    return value if isinstance(value, (np.ndarray, np.generic)) else getattr(value, "_value", None)
 
 
 def share_memory(a: Any, b: Any) -> bool:

@@ -70,6 +70,8 @@ class Jet(Carried):
         """The value at the start of the path."""
         return self.known[0]
 
+    beneath = head
+
     @property
     def slope(self) -> Jet:
         """The jet of the derivative along the path."""

@@ -13,6 +13,7 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.op import carrier_of
 from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import watching
@@ -23,6 +24,7 @@ def is_followed(leaves: Iterable[Any]) -> bool:
     for leaf in leaves:
         if leaf.__class__ is np.ndarray:
             continue
+        leaf = faced(leaf)
         if isinstance(leaf, Recorded):
             if watching() is not None or (leaf.requires_grad and is_grad_enabled()):  # type: ignore[attr-defined]
                 return True
