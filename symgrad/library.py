@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symgrad import ops
 from symgrad.autograd.function import Function
 from symgrad.errors import ArgumentError, AutogradError, NameProblem
 from symgrad.op import carrier_of
@@ -57,16 +58,47 @@ def _is_list(arg: Any) -> bool:
 _NUMBERS: dict[Any, tuple[type, ...]] = {
     int: (int, np.integer, np.bool_),
     float: (int, float, np.integer, np.floating, np.bool_),
+    bool: (int, float, complex, np.generic, type(None)),
 }
+_UNFIT = object()
 
 
-def _fits(kind: Any, value: Any) -> bool:
-    """Whether a value is of the type that an argument is declared with, as far as that is one of torch's plain ones."""
+def _taken(kind: Any, value: Any) -> Any:
+    """A value as what an argument is declared to be, where that is one of torch's plain types; else :data:`_UNFIT`."""
+    inner, several = _inside(kind)
+    if inner is not None and not several:
+        return None if value is None else _taken(inner, value)
+    if inner is not None:
+        if isinstance(value, Tensor) and inner in _NUMBERS:
+            value = value.tolist() if value.dim() == 1 else None
+        taken = [_taken(inner, entry) for entry in value] if isinstance(value, (list, tuple)) else [_UNFIT]
+        return _UNFIT if any(entry is _UNFIT for entry in taken) else taken
     if kind is Tensor:
-        return hasattr(value, "dtype") and not isinstance(value, np.ndarray)
+        return value if hasattr(value, "dtype") and not isinstance(value, np.ndarray) else _UNFIT
     if kind in _NUMBERS:
-        return isinstance(value, _NUMBERS[kind]) or (isinstance(value, Tensor) and value.numel() == 1)
-    return kind is not str or isinstance(value, str)
+        if not (isinstance(value, _NUMBERS[kind]) or (isinstance(value, Tensor) and value.numel() == 1)):
+            return _UNFIT
+        exact = isinstance(value, int) and kind is int and not isinstance(value, bool)
+        return value if exact else kind(value)  # which keeps what is known of sizes
+    return value if kind is not str or isinstance(value, str) else _UNFIT
+
+
+def _inside(kind: Any) -> tuple[Any, bool]:
+    """What a list or an optional argument has in it, and whether that may be several; ``(None, False)`` else."""
+    parts = [part for part in typing.get_args(kind) if part is not type(None)]
+    if typing.get_origin(kind) in (list, collections.abc.Sequence) and parts:
+        return parts[0], True
+    if typing.get_origin(kind) in (typing.Union, types.UnionType) and len(parts) == 1 < len(typing.get_args(kind)):
+        return parts[0], False
+    return None, False
+
+
+def _spelled(kind: Any) -> str:
+    """A type as torch's errors write it, such as ``List[int]``."""
+    inner, several = _inside(kind)
+    if inner is None:
+        return getattr(kind, "__name__", str(kind))
+    return f"{'List' if several else 'Optional'}[{_spelled(inner)}]"
 
 
 class CustomOpDef:
@@ -129,14 +161,13 @@ class CustomOpDef:
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             kind = self._types[name]
-            if not _fits(kind, value):
+            bound.arguments[name] = _taken(kind, value)
+            if bound.arguments[name] is _UNFIT:
                 raise AutogradError(
-                    f"{self._qualname}() Expected a value of type '{kind.__name__}' for argument '{name}' but instead "
+                    f"{self._qualname}() Expected a value of type '{_spelled(kind)}' for argument '{name}' but instead "
                     f"found type '{type(value).__name__}'.\nDeclaration: {self._schema}"
                     + ("\nsymgrad.tensor(...) takes it." if kind is Tensor else "")
                 )
-            if kind in (int, float) and (not isinstance(value, int) or (kind is float and type(value) is int)):
-                bound.arguments[name] = kind(value)
         return list(bound.args), dict(bound.kwargs)
 
     def _misfit(self, error: TypeError, args: Sequence[Any]) -> str:
@@ -335,7 +366,7 @@ def custom_op(
     Its parameters and its result need types.  ``mutates_args`` are the names of those that it changes in place, which
     nothing is differentiated through.  It is called by itself or as ``symgrad.ops.namespace.name``; what stands in
     ``device_types``, ``schema`` and ``tags`` is for torch's dispatcher.  Raises ``ValueError`` for a name without a
-    namespace, and for parameters without a type.
+    namespace, for one that ``symgrad.ops`` has already, and for parameters without a type.
 
     >>> import numpy as np
     >>> import symgrad as sg
@@ -358,7 +389,13 @@ def custom_op(
         if not (mark and namespace.isidentifier() and short.isidentifier()):
             raise NameProblem(f"custom_op: a name is 'namespace::name', such as 'mylib::sine', not {name!r}")
         op = CustomOpDef(namespace, short, fn, mutates_args)
-        setattr(NAMESPACES.setdefault(namespace, _Namespace(namespace)), short, op)
+        room = NAMESPACES.get(namespace)
+        if room is None:  # the library's own rooms, such as symgrad.ops.nn, take operators in beside what they have
+            own = getattr(ops, namespace, None)
+            room = NAMESPACES[namespace] = own if isinstance(own, types.ModuleType) else _Namespace(namespace)
+        if not isinstance(getattr(room, short, op), CustomOpDef):
+            raise NameProblem(f"custom_op: {name!r} is a name of the library's own; take another namespace")
+        setattr(room, short, op)
         return op
 
     return made if fn is None else made(fn)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -211,6 +213,49 @@ def test_numbers_are_of_the_declared_type(t, kind, value):
     else:
         with pytest.raises(RuntimeError, match=f"Expected a value of type '{kind.__name__}' for argument 'k'"):
             op(t.ones(1), value)
+
+
+TAKEN = [
+    (bool, 2, True), (bool, None, False), (bool, "a", "bool"), (bool, [True], "bool"),
+    (list[int], (1, True), [1, 1]), (list[int], [1.5], r"List\[int\]"), (list[int], 1, r"List\[int\]"),
+    (list[float], [1, 2.5], [1.0, 2.5]), (list[float], ["a"], r"List\[float\]"), (Sequence[int], (3,), [3]),
+    (int | None, None, None), (int | None, np.int64(3), 3), (int | None, 2.5, r"Optional\[int\]"),
+    (str | None, 3, r"Optional\[str\]"), (list[bool], [1, 0], [True, False]), (list[int] | None, (1,), [1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(TAKEN)))
+def test_lists_and_truth_values_are_of_the_declared_type(t, case):
+    """What fits comes as what was declared: a flag was 2, a list of numbers held texts."""
+    kind, value, expected = TAKEN[case]
+    given = []
+
+    def told(x, k):
+        given.append(k)
+        return x.clone()
+
+    told.__annotations__ = {"x": t.Tensor, "k": kind, "return": t.Tensor}
+    op = t.library.custom_op(f"manners::taken{case}", told, mutates_args=())
+    if isinstance(expected, str):
+        with pytest.raises(RuntimeError, match=f"Expected a value of type '{expected}' for argument 'k'"):
+            op(t.ones(1), value)
+    else:
+        op(t.ones(1), value)
+        assert given == [expected]
+        assert type(given[0]) is type(expected)
+
+
+def test_operators_may_share_a_room_of_the_library(t):
+    """The namespace is called as the library's own rooms of ops are."""
+    op = t.library.custom_op("nn::doubled_here", typed(t, lambda x: x * 2), mutates_args=())
+    assert t.ops.nn.doubled_here(t.ones(2)).tolist() == [2.0, 2.0]
+    assert op(t.ones(1)).tolist() == [2.0]
+
+
+def test_operators_take_no_name_of_the_library():
+    double = typed(symgrad, lambda x: x * 2)
+    with pytest.raises(ValueError, match="'nn::norms' is a name of the library's own"):
+        symgrad.library.custom_op("nn::norms", double, mutates_args=())
 
 
 def test_declarations_that_are_refused(t):
