@@ -157,7 +157,7 @@ class _Batch:
 
     def whole(self, level: Level) -> Any:
         """One run on the batch itself, for custom functions that have a rule for it and changes of what all share."""
-        with drawing("same" if self.randomness == "same" else "error"):
+        with drawing("shared" if self.randomness == "different" else self.randomness):
             result = self.run([x if dim is None else level.bundle(x, dim) for x, dim in self.pairs()])
         return _unbundled(result, self.out_dims, _name(self.func), level)
 

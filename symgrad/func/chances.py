@@ -16,6 +16,15 @@ from symgrad.errors import AutogradError
 from symgrad.ops.noise import ANNOUNCED
 from symgrad.tape.threads import ThreadState
 
+_REFUSED = {
+    "error": "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap",
+    "shared": "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+    "randomness. The function changes what all examples share: draw the numbers outside, one row for every example, "
+    "and map over them.",
+}
+"""What is said of a draw where none may be: ``"shared"`` are runs on the batch itself, for what all examples share."""
+
 
 class _Run:
     """One mapped call: what it allows, and the states in which generators were found."""
@@ -50,11 +59,8 @@ def drawing(randomness: str) -> Iterator[Callable[[], None]]:
 
 def _announced(source: Any) -> None:
     for run in _RUNS.open:
-        if run.randomness == "error":
-            raise AutogradError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+        if run.randomness in _REFUSED:
+            raise AutogradError(_REFUSED[run.randomness])
         if run.randomness == "same" and id(source) not in run.found:
             run.found[id(source)] = source, _state(source)
 

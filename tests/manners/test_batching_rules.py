@@ -154,3 +154,16 @@ def test_two_rules(t):
     x, y = batch(t)
     with pytest.raises(RuntimeError, match="has both generate_vmap_rule=True and an overridden vmap staticmethod"):
         t.func.vmap(f.apply, (0, None))(x, y)
+
+
+def test_other_numbers_for_what_all_examples_share(t):
+    """There is one of it, so it cannot hold other numbers for every example: it was said that none may be drawn."""
+
+    def noise(x, shared):
+        shared.normal_()
+        return x + shared
+
+    with pytest.raises(RuntimeError, match="Cannot ask for different inplace randomness on an unbatched tensor"):
+        t.func.vmap(noise, (0, None), randomness="different")(t.zeros(2, 3), t.zeros(3))
+    rows = t.func.vmap(noise, (0, None), randomness="same")(t.zeros(2, 3), t.zeros(3))
+    assert t.equal(rows[0], rows[1])
