@@ -14,6 +14,7 @@ from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError,
 from symgrad.op import Op, refusal, shape_of
 from symgrad.ops.calls import fits
 from symgrad.tape.formulas.sizes import note_failure
+from symgrad.tape.watching.watch import note_failed_values
 
 
 def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
@@ -35,6 +36,7 @@ def refused(op: Op, values: Sequence[Any]) -> SymgradError | None:
 def explain(op: Op, args: tuple[Any, ...], error: Exception) -> Exception:
     """The library's words for an error that NumPy raised inside a kernel."""
     note_failure(args)
+    note_failed_values(args, error)
     if isinstance(error, (ShapeError, ArgumentError)):
         return error
     shapes = [tuple(shape_of(a)) for a in args]

@@ -12,6 +12,7 @@ from symgrad.errors import ArgumentError, OutOfBounds, ShapeError, SymgradError
 from symgrad.tape.explaining import described
 from symgrad.tape.formulas.sizes import note_failure
 from symgrad.tape.signatures import ARRAYS, NUMBERS, refusal, ways
+from symgrad.tape.watching.watch import note_failed_values
 
 MISUSE = (AttributeError, TypeError, KeyError, IndexError, ValueError, ZeroDivisionError, UnboundLocalError)
 """Python's errors that arguments of a wrong kind cause somewhere inside of a function."""
@@ -27,6 +28,7 @@ def misused(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if isinstance(error, (Warning, np.linalg.LinAlgError)):
         return error
     note_failure((*args, *kwargs.values()))
+    note_failed_values((*args, *kwargs.values()), error)
     listed, method = ways(name) is not None, name.startswith("Tensor.")
     wrong = None
     if listed:

@@ -45,3 +45,46 @@ def test_calls_that_failed_in_the_run_may_do_at_other_sizes(name):
     assert program(np.arange(5.0) + 1) == 3
     with pytest.raises(ValueError, match="holds where n = 5"):
         program(np.ones(9))
+
+
+BY_VALUES = {
+    "cholesky": (lambda x: sg.linalg.cholesky(sg.diag(x)).sum(), [1.0, -1.0, 0.0]),
+    "inv": (lambda x: sg.linalg.inv(sg.diag(x)).sum(), [1.0, -1.0, 0.0]),
+    "solve": (lambda x: sg.linalg.solve(sg.diag(x), x).sum(), [1.0, -1.0, 0.0]),
+    "np.linalg.inv": (lambda x: np.linalg.inv(sg.diag(x)).sum(), [1.0, -1.0, 0.0]),
+    "places": (lambda x: x[x.long()].sum(), [1.0, 5.0, 0.0]),
+    "one_hot": (lambda x: (sg.nn.functional.one_hot(x.long(), 3) * x).sum(), [1.0, 5.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", BY_VALUES)
+def test_calls_that_failed_at_the_values_of_the_run_may_do_at_others(name):
+    """Of a matrix that was singular in the run, programs did what stood in the except at every value, silently."""
+    step, failing = BY_VALUES[name]
+
+    def f(x):
+        try:
+            return step(x)
+        except (np.linalg.LinAlgError, IndexError, RuntimeError):
+            return 3 * x.sum()
+
+    first, others = np.array(failing), np.array([1.0, 2.0, 1.5])
+    program = sg.compile(f(sg.tensor(first, requires_grad=True, name="x")), ["x"])
+    assert program(first) == 3 * first.sum()
+    with pytest.raises(ValueError, match="recorded with other values"):
+        program(others)
+    compiled = sg.compile(f)
+    for values in (first, others, first):
+        assert np.isclose(compiled(values), f(sg.tensor(values)).item())
+
+
+def test_matrices_that_a_function_of_the_library_says_no_of_have_programs():
+    """cholesky_ex tries, and says which matrices have no factor."""
+
+    def f(x):
+        factor, info = sg.linalg.cholesky_ex(sg.diag(x))
+        return sg.where(info == 0, factor.sum(), x.sum())
+
+    compiled = sg.compile(f)
+    for values in ([1.0, -1.0, 0.5], [1.0, 4.0, 9.0]):
+        assert np.isclose(compiled(np.array(values)), f(sg.tensor(values, dtype=sg.float64)).item())

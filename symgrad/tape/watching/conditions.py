@@ -19,7 +19,7 @@ from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import Reading, read
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import value_of
-from symgrad.tape.watching.looks import DECIDED, Look, looks
+from symgrad.tape.watching.looks import DECIDED, FAILED, Look, looks
 from symgrad.tape.watching.taken import is_told, is_used
 
 _WORDS = {
@@ -190,7 +190,7 @@ UNTOLD = (
 )
 """Said where the text of a program cannot be read."""
 
-_CHOOSING = ("bool()", "in", "an index", "int()", DECIDED)
+_CHOOSING = ("bool()", "in", "an index", "int()", DECIDED, FAILED)
 """Looks on which a way depends, whatever numbers there are in the graph: masks, loops of so many steps, places."""
 
 

@@ -40,6 +40,9 @@ KEPT = 256
 DECIDED = "a result"
 """How values are looked at on which a result without derivative hangs, such as the places that are not 0."""
 
+FAILED = "a failure"
+"""How values are looked at for which a call failed: a program that goes on from there does so at these."""
+
 
 class Look:
     """One look: how it was made, what was seen, where in the program, and the operations that lead to the value."""

@@ -12,6 +12,7 @@ import sys
 import threading
 import weakref
 import zlib
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,11 +20,12 @@ import numpy as np
 
 from symgrad.errors import CompileError, FormulaError
 from symgrad.notices import users_line
+from symgrad.ops.calls.still import recorded
 from symgrad.tape.observers import step_aside, step_back
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.watching.looks import note_look
+from symgrad.tape.watching.looks import FAILED, note_look
 
-CHOICES = ("bool()", "in", "an index", "int()", "item()", "tolist()", "numpy()", "np.asarray()")
+CHOICES = ("bool()", "in", "an index", "int()", "item()", "tolist()", "numpy()", "np.asarray()", FAILED)
 """Reads on which a program may choose its way."""
 
 
@@ -130,6 +132,19 @@ def note_read(tensor: Any, how: str) -> None:
             if "reads" in watch.refuses:
                 raise FormulaError(f"{how} takes the value of what has no value here")
             watch.reads.append(Read(tensor, how))
+
+
+def note_failed_values(args: Iterable[Any], error: Exception) -> None:
+    """Note that a call fails at these values: places beyond an axis, and of a singular matrix all."""
+    everything = isinstance(error, np.linalg.LinAlgError)
+    for arg in args:
+        if isinstance(arg, (tuple, list)):
+            note_failed_values(arg, error)
+        elif hasattr(arg, "edge") and (everything or arg.dtype.kind in "biu"):
+            if WATCH.count:
+                note_read(arg, FAILED)
+            elif recorded(arg):
+                note_look(arg, FAILED)
 
 
 def forget_last_read(tensor: Any) -> None:
