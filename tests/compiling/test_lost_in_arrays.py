@@ -125,3 +125,12 @@ def test_sizes_divided_by_an_argument_stay_in_view(tmp_path):
     assert np.allclose(program(np.ones(6)), 0.75)
     with pytest.raises(ValueError, match="holds where n = 6"):
         program(np.ones(8))
+
+
+def test_an_array_and_a_shape_of_one_place_are_told_apart():
+    """The shape that was kept of the array was given to whoever asked the tensor there."""
+    x = sg.tensor(np.ones((2, 3)))
+    for name in ("numpy", "numel", "stride", "tolist"):
+        found = getattr(x, name)()
+        assert name != "numel" or found == 6
+    assert x.shape.numel() == 6

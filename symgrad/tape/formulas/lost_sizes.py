@@ -101,17 +101,20 @@ FEW = 8
 
 def note_read(frame: Any, shape: Any) -> Read:
     """Keep that a shape is read for the first time at the place where a frame stands."""
+    return _kept((id(frame.f_code), frame.f_lasti, tuple(map(int, shape))), frame, shape)
+
+
+def _kept(key: tuple[int, int, tuple[int, ...]], frame: Any, shape: Any) -> Read:
     if len(READ) >= KEPT:
         READ.pop(next(iter(READ)))
-    made = Read(frame.f_code, frame.f_lasti, shape)
-    READ[id(frame.f_code), frame.f_lasti, tuple(map(int, shape))] = made
+    made = READ[key] = Read(frame.f_code, frame.f_lasti, shape)
     return made
 
 
 def note_shape(frame: Any, shape: tuple[int, ...]) -> None:
     """Keep that a program has something of this shape, at the place where a frame stands."""
-    read = READ.get((id(frame.f_code), frame.f_lasti, shape))
-    LATELY.append((next(sequence), note_read(frame, shape) if read is None else read))
+    key = (id(frame.f_code), ~frame.f_lasti, shape)  # apart from the shapes that are read there
+    LATELY.append((next(sequence), READ.get(key) or _kept(key, frame, shape)))
 
 
 def sizes_read() -> set[int]:
