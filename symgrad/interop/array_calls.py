@@ -32,6 +32,7 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.modes import own_no_grad
 from symgrad.tape.record import plain
 from symgrad.tape.standins import inner
+from symgrad.tape.watching.nudges import NUDGE
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, take_back, values_read
 from symgrad.tape.watching.watch import forget_last_read
 from symgrad.tensor import Tensor
@@ -94,7 +95,7 @@ def _depends(
     None where that cannot be told: of functions that never give the same twice, and of several examples at once.
     """
     with suppress(Exception):  # what fails for other numbers
-        for numbers, verdict in ((Numbers(nudge=_NUDGE), False), (Numbers(), True)):
+        for numbers, verdict in ((Numbers(nudge=NUDGE), False), (Numbers(), True)):
             again = _run(function, args, kwargs, numbers)
             pairs = [[bare(leaf) for leaf in flatten(found)[0] if isinstance(leaf, MOVING)] for found in (out, again)]
             if any(isinstance(value, Bundle) for value in pairs[0]):
@@ -102,10 +103,6 @@ def _depends(
             if len(pairs[0]) == len(pairs[1]) and all(map(_alike, *pairs)):
                 return verdict
     return None
-
-
-_NUDGE = 1e-6
-"""By what part of themselves numbers are changed: more than rounding, and less than what a program branches at."""
 
 
 def _alike(a: Any, b: Any) -> bool:

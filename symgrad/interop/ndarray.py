@@ -28,6 +28,7 @@ from symgrad.tape.forward.dualwrites import at_rest
 from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
 from symgrad.tape.standins import StandIn, inner
+from symgrad.tape.watching.nudges import own
 
 MOVING = (Recorded, Dual, Jet, Bundle)
 """What derivatives follow: tensors, and those that move along a tangent, a path or a batch."""
@@ -37,7 +38,7 @@ class Numbers(list[Any]):
     """The tensors that a run has turned into plain numbers, in order; single entries, too, where they are tensors'.
 
     ``lost`` is the error of a function that was refused numbers: code in C may go on after it.  ``place`` is where the
-    first number was made, and ``nudge`` by what part of itself every number is changed.
+    first number was made, and ``nudge`` by what part of itself about every number is changed.
     """
 
     def __init__(self, of_tensors: bool = False, nudge: float = 0.0):
@@ -47,8 +48,8 @@ class Numbers(list[Any]):
         self.place: tuple[str, int] | None = None
 
     def nudged(self, number: Any) -> Any:
-        """A number that a program makes."""
-        return number + self.nudge * (abs(number) or 1.0) if self.nudge else number
+        """A number that a program makes, the last one here."""
+        return number + self.nudge * own(len(self)) * (abs(number) or 1.0) if self.nudge else number
 
     def last(self) -> Any:
         """The last one, as the program has it."""

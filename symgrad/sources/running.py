@@ -80,7 +80,7 @@ def ran(
 class Run:
     """One run of a function on tensors: its reading, the term of its result, and what it has read of their values.
 
-    ``nudge`` is by what part of themselves the examples differ from the arguments.
+    ``nudge`` is by what part of themselves about the examples differ from the arguments.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Run:
             leaves, structure = containers.flatten(_example(arg))
             row = []
             for name, leaf in zip(containers.paths(structure, stem), leaves, strict=True):
-                tensor = _input(leaf, name, nudge)
+                tensor = _input(leaf, name, nudge, len(tensors))
                 if tensor is not leaf:
                     names[id(tensor)] = name
                     tensors.append(tensor)
@@ -168,12 +168,12 @@ def _example(arg: Any) -> Any:
     return arg
 
 
-def _input(leaf: Any, name: str, nudge: float) -> Any:
-    """A tensor of its own for an array or float; other arguments are passed as they are."""
+def _input(leaf: Any, name: str, nudge: float, k: int) -> Any:
+    """Tensor ``k``, of its own for an array or float; other arguments are passed as they are."""
     if isinstance(leaf, Recorded):
         leaf = leaf._value
     if isinstance(leaf, bool) or not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
         return leaf
     array = np.asarray(leaf)
     differs = is_floating(array.dtype)
-    return tensor(nudged(array, nudge) if nudge and differs else array, name=name, requires_grad=differs)
+    return tensor(nudged(array, nudge, k) if nudge and differs else array, name=name, requires_grad=differs)

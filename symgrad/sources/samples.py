@@ -16,17 +16,15 @@ from symgrad.errors import FormulaError
 from symgrad.formula.term import Term
 from symgrad.notices import line_text
 from symgrad.tape.graph import Source
+from symgrad.tape.watching.nudges import NUDGE, own
 
 if TYPE_CHECKING:
     from symgrad.sources.running import Run
 
-NUDGE = 1e-6
-"""By what part of themselves values are changed: more than rounding, and less than what a program branches at."""
 
-
-def nudged(array: np.ndarray[Any, Any], nudge: float) -> Any:
-    """An array near by: its zeros stay zeros, unless it has nothing else, and what is symmetric stays so."""
-    nudge *= max(1.0, 8 * float(np.finfo(array.dtype).eps) / NUDGE)
+def nudged(array: np.ndarray[Any, Any], nudge: float, k: int) -> Any:
+    """Argument ``k`` near by: its zeros stay zeros, unless it has nothing else, and what is symmetric stays so."""
+    nudge *= own(k) * max(1.0, 8 * float(np.finfo(array.dtype).eps) / NUDGE)
     found = array * (1 + nudge) if array.any() else array + nudge
     for axis, n in enumerate(array.shape):
         steps = 1 + nudge * np.cos(np.arange(n)) / 2

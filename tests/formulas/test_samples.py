@@ -26,6 +26,16 @@ def test_values_taken_out_of_arguments_are_no_numbers_of_formulas(f, given):
         sg.formula(f, given)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_ratios_of_values_are_not_either(dtype):
+    """They stay where all arguments are changed by the same part of themselves."""
+    x, y = np.array([2, 0.5], dtype)[0], np.array([3, 0.7], dtype)
+    with pytest.raises(sg.errors.FormulaError, match="numbers of one example"):
+        sg.formula(lambda x, y: x**2 * (y.detach()[0] / x.detach()).item(), x, y)
+    with pytest.raises(sg.errors.FormulaError, match="numbers of one example"):
+        sg.formula(lambda x, y: x**2 * np.arctan2(x.detach().numpy(), y.detach().numpy()).max(), x, y)
+
+
 def test_numbers_of_tensors_are_not_either():
     with pytest.raises(sg.errors.FormulaError, match=r"item\(\) at test_samples.py"):
         sg.latex(lambda a: (a.sum().item() * a).sum(), sg.tensor([1.0, 2.0]))

@@ -127,6 +127,9 @@ def test_plain_numbers_are_not_lost_silently():
         sg.errors.NotFollowed, match=r"in test_array_programs.py, line \d+, and the result depends on it"
     ):
         func.grad(lambda x: float(x[0]) * x.sum())(X)
+    for of_two in (math.atan2, lambda a, b: float(a) / float(b)):  # which stay where both are changed alike
+        with pytest.raises(sg.errors.NotFollowed, match="the result depends on it"):
+            func.grad(lambda x, of_two=of_two: of_two(x[0], x[1]) * x.sum())(X)
     sg.set_warn_always(True)
     try:
         with pytest.warns(UserWarning, match="Converting a tensor"):  # the user's tensors have torch's manners
