@@ -62,3 +62,33 @@ def test_operand_that_a_function_saved(t, detached, again):
         )
         assert (of_leaf is None) is (other in detached)
         assert values(of_operand if other in detached else of_leaf) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("stop", ["detach_()", "requires_grad_(False)"])
+def test_leaf_that_is_computed_since(t, stop):
+    """Its gradient has no place in .grad; grad() says that the tensor of now was not used."""
+    x = leaf(t, [1.0, 2.0])
+    factor, y = x.sin(), x * 3
+    eval(f"x.{stop}")
+    x.mul_(factor)
+    assert (x.is_leaf, x.requires_grad) == (False, True)
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        t.autograd.grad(y.sum(), x, retain_graph=True)
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.sum().backward()
+
+
+def test_data_of_parts_that_numpy_protects(t):
+    """``.data`` of a diagonal, and of what is expanded to its own shape, may be changed as others."""
+    x = t.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x.diagonal().data.mul_(2)
+    assert values(x) == [[2.0, 2.0], [3.0, 8.0]]
+    x.diagonal().data[0] = 5.0
+    assert values(x) == [[5.0, 2.0], [3.0, 8.0]]
+    t.sin(t.zeros(2), out=x.diagonal().data)
+    assert values(x) == [[0.0, 2.0], [3.0, 0.0]]
+    x.diagonal().numpy()[:] = 1.0
+    assert values(x) == [[1.0, 2.0], [3.0, 1.0]]
+    x.expand(2, 2).data.add_(1)
+    x.expand(2, 2).data[0] = 7.0
+    assert values(x) == [[7.0, 7.0], [4.0, 2.0]]

@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.autograd.graphs.hooks import accumulated, call_tensor_hook, prepared, replaced
 from symgrad.autograd.graphs.shown import refuse_nothing
 from symgrad.autograd.sweeps.rescue import Rescue, is_lost
+from symgrad.errors import AutogradError
 from symgrad.op import lookup
 from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules.kinks import turned
@@ -68,6 +69,12 @@ def accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     """Add a gradient into ``.grad`` if one is required still, and run the hooks that follow that."""
     extra, taken = leaf.more(), None
     if leaf.requires_grad:
+        if not leaf.is_leaf:
+            raise AutogradError(
+                "leaf variable has been moved into the graph interior: it was detached and then changed in place by "
+                "what requires grad, so that its .grad has no place. Change a clone() of it. "
+                f"({leaf.name or 'unnamed'}, shape {tuple(leaf._value.shape)})"
+            )
         with _ADDING:
             taken = _add_to_grad(leaf, extra, g, create_graph, origin)
     if extra.post:

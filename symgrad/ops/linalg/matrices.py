@@ -240,7 +240,7 @@ def _with_diagonal(whole: Any, part: Any, *, offset: int, dim1: int, dim2: int) 
 
 diagonal_main: Op = multilinear(
     "diagonal",
-    lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    kernels.diagonal,
     _diagonal_spec,
     infer=lambda shape, offset, dim1, dim2: (
         *(s for k, s in enumerate(shape) if k not in (dim1, dim2)),

@@ -36,13 +36,13 @@ PLAIN: set[type] = set()
 def quiet(tensor: Any) -> Any:
     """The memory of a tensor that has it to itself and whose change asks for nothing, which takes no call to see.
 
-    None where :func:`alone` has to look.  Whether the array may be written to is told by NumPy.
+    None where :func:`alone` has to look.  Whether an array that owns its memory may be written to is told by NumPy.
     """
     extra, array = tensor._extra, tensor._value
     if (
         tensor._node is not None
         or array.__class__ is not np.ndarray
-        or (array.base is not None and not (array.base.__class__ is Apart and array.flags.c_contiguous))
+        or (array.base is not None and not (array.base.__class__ is Apart and array.flags.carray))
         or (tensor._requires_grad and not (MODE.exceptional and not MODE.local.enabled))
         or (extra is not None and (extra.view is not None or extra.views or extra.origin or extra.detached))
         or (extra is not None and extra.former)
