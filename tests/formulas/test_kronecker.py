@@ -185,3 +185,11 @@ def test_kronecker_products_are_printed_and_read(name):
             np.testing.assert_allclose(
                 found.evaluate(**values), sg.func.grad(f)(values["A"], values["B"]).numpy(), rtol=1e-9, atol=1e-12
             )
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_gradient_of_a_trace_knows_the_product_of_the_sizes(n):
+    A, C = (sg.tensor(np.ones((n, 3)), name=x, requires_grad=True) for x in "AC")
+    B = sg.tensor(np.ones((2, 6)), name="B", requires_grad=True)
+    (slope,) = sg.autograd.grad(sg.trace(sg.kron(A.T @ C, B @ B.T)), [A], create_graph=True)
+    assert slope.latex() == r"\lVert B \rVert_{F}^{2} C"

@@ -111,3 +111,49 @@ def test_the_greatest_of_one_number_is_that_number():
     for function in (sg.logsumexp, sg.amax, sg.amin):
         assert sg.latex(lambda x, function=function: function(x, 0), 2.0) == "x"
         assert sg.latex(lambda x, function=function: function(x, 0), 2.0, wrt="x") == "1"
+
+
+def reals(**values):
+    return [sg.tensor(v, dtype=sg.float64, name=n, requires_grad=True) for n, v in values.items()]
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x, y: (x / np.sqrt(np.pi) - np.sqrt(2) * x / np.sqrt(2 * np.pi)) * y + x, "x"),
+        (lambda x, y: x / np.sqrt(np.pi) + np.sqrt(2) * x / np.sqrt(2 * np.pi), r"\frac{2 x}{\sqrt{\pi}}"),
+        (
+            lambda x, y: np.sqrt(2 / np.pi) * x * y + x / np.sqrt(2 * np.pi),
+            r"\frac{x \left(2 y + 1\right)}{\sqrt{2 \pi}}",
+        ),
+        (lambda x, y: np.sqrt(2 / np.pi) * x, r"x \sqrt{\frac{2}{\pi}}"),
+        (lambda x, y: np.sqrt(2 / np.pi) * x / 2, r"\frac{x}{\sqrt{2 \pi}}"),
+    ],
+)
+def test_roots_of_multiples_of_pi_are_like_terms(function, text):
+    assert sg.formula(function(*reals(x=0.375, y=0.75))).latex() == text
+
+
+def test_the_third_derivative_of_the_price_of_an_option():
+    S, K, r, s, T = reals(S=1.0, K=1.2, r=0.1, s=0.3, T=0.8)
+    d = (sg.log(S / K) + (r + s**2 / 2) * T) / (s * sg.sqrt(T))
+    price = S * special.ndtr(d) - K * sg.exp(-r * T) * special.ndtr(d - s * sg.sqrt(T))
+    for _ in range(3):
+        (price,) = sg.autograd.grad(price, [S], create_graph=True)
+    assert len(price.latex()) < 260
+
+
+def test_numbers_go_out_of_roots_of_norms_where_they_are_squares_beside_short_ones():
+    x = sg.tensor(np.ones(3), name="x", requires_grad=True)
+    assert sg.formula(sg.sqrt(0.5 / 9 * (x @ x))).latex() == r"\frac{\lVert x \rVert}{3 \sqrt{2}}"
+    assert sg.formula(sg.sqrt(0.01 * (x @ x))).latex() == r"0.1 \lVert x \rVert"
+    assert sg.formula(sg.sqrt(0.044715 * (x @ x))).latex() == r"\sqrt{0.044715 x^{\top} x}"
+
+
+def test_a_bracket_beside_factors_has_no_common_one():
+    x, m, k = reals(x=0.3, m=0.4, k=0.5)
+    assert sg.formula(k * (m - m * sg.tanh(x) ** 2)).latex() == (r"k m \left(1 - \tanh^{2}\left(x\right)\right)")
+    assert sg.formula(m - m * x).latex() == "m - m x"
+    (slope,) = sg.autograd.grad(k * sg.log(sg.cosh(m * x)), [x], create_graph=True)
+    (slope,) = sg.autograd.grad(slope, [x], create_graph=True)
+    assert slope.latex() == r"k m^{2} \left(1 - \tanh^{2}\left(m x\right)\right)"

@@ -32,7 +32,7 @@ from symgrad.formula.canonical.scalars.imaginary import (
     unit_powers,
 )
 from symgrad.formula.canonical.scalars.meetings import without_root
-from symgrad.formula.canonical.scalars.numerals import roots_with_pi, with_whole_parts
+from symgrad.formula.canonical.scalars.numerals import with_whole_parts
 from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
 from symgrad.formula.canonical.sums.quotients import without_own_sums
 from symgrad.formula.canonical.sums.shifts import logsumexp, split
@@ -420,7 +420,6 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"conj"}), lambda p, run: conjugate_sums(phases(conjugate_pairs(p, run), run), run)),
     (frozenset({"pow"}), gathered_powers),
     (frozenset({"mul"}), roots_of_products),
-    (frozenset({"mul", "div"}), roots_with_pi),
 )
 """The same after quotients have become functions."""
 

@@ -61,7 +61,7 @@ from symgrad.formula.canonical.reading import READERS, read_arguments
 from symgrad.formula.canonical.rewriting import merged, simpler_function
 from symgrad.formula.canonical.scalars.collecting import shortest
 from symgrad.formula.canonical.scalars.identities import cotangents, doubled_angle
-from symgrad.formula.canonical.scalars.numerals import exact_root, read_number
+from symgrad.formula.canonical.scalars.numerals import exact_root, read_number, root_of_multiple
 from symgrad.formula.canonical.scalars.powers import in_front, root_of, roots_apart
 from symgrad.formula.canonical.scalars.rational import in_lowest_terms
 from symgrad.formula.canonical.sums.expanding import absorbed, distributed, expanded, flattened, opened
@@ -474,10 +474,11 @@ class Canonicaliser:
             # Transposes and broadcasts distribute over sums, and so does the diagonal where terms of one are diagonal.
             parts = [contract_products([p], specs, output, sizes) for p in forms[0].terms]
             return self.sum_of(parts, shape)
+        constants = sum(f.constant is not None for f in forms)
         spread = distributed(forms, specs, output, sizes, self)
         if spread is not None:
             return self.sum_of(spread, shape)
-        products = [self.product(f) for f in forms]
+        products = [self.product(f, not f.shape and len(forms) - constants > 1) for f in forms]
         while sum(len(p.factors) for p in products) > INLINE and any(len(p.factors) > 1 for p in products):
             k = max(range(len(products)), key=lambda i: len(products[i].factors))
             products[k] = self.packed(products[k], forms[k].shape)
@@ -509,6 +510,9 @@ class Canonicaliser:
         found = None if whole else root_of(p, form.shape, power, self)
         if found is not None:
             return found
+        constant = None if whole else root_of_multiple(p, power)
+        if constant is not None:
+            return Form([constant], ()).broadcast(form.shape)
         single = p.elementwise and (whole or (len(p.factors) == 1 and p.coef == 1))
         if whole and not p.elementwise:
             p = scalars_apart(p, self)

@@ -26,6 +26,7 @@ from symgrad.formula.canonical.chains import (
 )
 from symgrad.formula.canonical.matrices.matrixform import Graph
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, number_of
+from symgrad.formula.canonical.scalars.numerals import one_root, with_whole_parts
 from symgrad.formula.term import NUMBER, SYMBOL, Term, constant_value, full, number
 from symgrad.op import Labels
 from symgrad.ops.linalg.contraction import contract
@@ -48,6 +49,7 @@ def components(factors: Sequence[Factor]) -> list[list[Factor]]:
 
 def product_term(p: Product, shape: tuple[Any, ...], layout: Layout) -> Term:
     """The matrix term of a product."""
+    p = with_whole_parts(p)
     axes = [k for k, size in enumerate(shape) if size != 1]
     out = tuple(p.out[k] for k in axes)
     sizes = tuple(shape[k] for k in axes)
@@ -81,7 +83,7 @@ def restored(term: Term, shape: tuple[Any, ...]) -> Term:
 def scaled(coef: Any, decimal: bool, scalars: Sequence[tuple[Term, Power]], body: Term | None) -> Term:
     """coefficient · scalars · body; a guarded reciprocal among the scalars divides the whole."""
     guards = [x for x in scalars if is_guard(x[0])]
-    rest = [x for x in scalars if not is_guard(x[0])]
+    rest = one_root([x for x in scalars if not is_guard(x[0])])
     value = number_of(coef, decimal)
     if body is None or body.shape == ():
         parts = rest if body is None else [*rest, (body, 1)]

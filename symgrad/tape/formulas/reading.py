@@ -496,8 +496,15 @@ def read_all(
     sizes |= {n for node in reading.nodes for a in node.args if isinstance(a, (Size, Measure)) for n in factors_of(a)}
     sizes -= reading.letters.keys()
     passed = passed_through(reading.nodes) if sizes else []
-    if passed and any(sizes.intersection(leaf.raw_shape) for leaf in nodes_below(passed, with_places)[1]):
-        # The slope of a sum of log b over the rows of x is n / b: x has no part in it but its size.
+    nodes, leaves = nodes_below(passed, with_places) if passed else ([], [])
+    if any(sizes.intersection(shape) for shape in (*(x.raw_shape for x in leaves), *map(_merged_shape, nodes))):
+        # The slope of a sum of log b over the rows of x is n / b: x has no part in it but its size.  And that of the
+        # trace of A ⊗ B has no part of A ⊗ B but its size, which is a product.
         with contextlib.suppress(ShapeError, AutogradError):
             reading, terms = reading_from([*roots, *passed])
     return reading, terms
+
+
+def _merged_shape(node: Node) -> tuple[int, ...]:
+    """The shape of a result whose axes are made of several."""
+    return node.shape if node.op.name == "reshape" else ()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.normal import Factor, Form, Power, Product, exact_number
+from symgrad.formula.canonical.normal import Factor, Form, Power, Product, exact_number, plain_power
 from symgrad.formula.term import NUMBER, Term, as_term, number
 from symgrad.op import lookup
 from symgrad.ops.rules.constants import PI
@@ -31,7 +32,7 @@ def read_number(term: Term, run: Canonicaliser) -> Form:
         return Form([Product(turns, [Factor(as_term(PI), ())], ())], ())
     square = _square(value)
     if square is not None:
-        root = _root(*square, run)
+        root = _root(*square)
         return root if value > 0 else root.scaled(-1)
     logarithm = _logarithm(value)
     if logarithm is not None:
@@ -43,14 +44,11 @@ def read_number(term: Term, run: Canonicaliser) -> Form:
     return Form([Product(exact[0], (), (), exact[1])] if exact[0] else (), ())
 
 
-def _root(k: Fraction, power: int, run: Canonicaliser) -> Form:
-    """√(k π^power)."""
-    if not power:
-        return Form([rational_root(k, Fraction(1, 2))], ())
-    outer, above, below = _free_of_squares(k)
-    sign = -1 if above == 1 and power < 0 else 1
-    inside = Form([Product(Fraction(above, below) ** sign, [Factor(as_term(PI), (), power * sign)], ())], ())
-    return run.power(inside, Fraction(sign, 2)).scaled(outer)
+def _root(k: Fraction, power: int) -> Form:
+    """√(k π^power), with the root of π as a factor of its own: like terms have the same factors."""
+    root = rational_root(k, Fraction(1, 2))
+    of_pi = [Factor(as_term(PI), (), Fraction(power, 2))] if power else []
+    return Form([Product(root.coef, [*root.factors, *of_pi], ())], ())
 
 
 def rational_root(k: Fraction, power: Fraction) -> Product:
@@ -66,8 +64,20 @@ def exact_root(p: Product, power: Power) -> Product | None:
     value, halves = Fraction(p.coef), Fraction(power)
     if value == 1:
         return Product(1, (), ())
-    exact = value > 0 and (not p.decimal or value.denominator <= 12)
-    return rational_root(value, halves) if exact and halves.denominator == 2 and abs(halves) < 9 else None
+    if value < 0 or halves.denominator != 2 or abs(halves) >= 9:
+        return None
+    outer, _, below = _free_of_squares(value)
+    short = not p.decimal or (outer.denominator <= LARGEST and below <= LARGEST)  # √0.01 = 0.1, but √0.044715
+    return rational_root(value, halves) if short else None
+
+
+def root_of_multiple(p: Product, power: Power) -> Product | None:
+    """(kπᵐ)ⁿ = kⁿ·πᵐⁿ for numbers k > 0, always; None for other products."""
+    if not p.factors or any(f.base is not as_term(PI) for f in p.factors):
+        return None
+    front = exact_root(p, power)
+    powers = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors]
+    return None if front is None else Product(front.coef, [*front.factors, *powers], (), front.decimal)
 
 
 def _free_of_squares(k: Fraction) -> tuple[Fraction, int, int]:
@@ -101,20 +111,15 @@ def with_whole_parts(p: Product) -> Product:
     return Product(coef, factors, p.out, p.decimal)
 
 
-def roots_with_pi(p: Product, run: Canonicaliser) -> Product:
-    """½√(2/π) = 1/√(2π) and 2/√(2π) = √(2/π), as with whole numbers alone, where the number in front gets shorter."""
-    for f in p.factors:
-        form = run.products.get(f.base) if abs(f.power) == Fraction(1, 2) else None
-        q = None if form is None else form.terms[0]
-        if q is None or p.decimal or [g.base for g in q.factors] != [as_term(PI)]:
-            continue
-        sign = 1 if f.power > 0 else -1
-        value, coef = Fraction(q.coef) ** sign, Fraction(p.coef)
-        if max((coef * value).as_integer_ratio()) < max(coef.as_integer_ratio()):
-            (root,) = _root(1 / value, int(q.factors[0].power) * sign, run).terms
-            factors = [x for g in p.factors for x in (root.factors if g is f else (g,))]
-            return Product(coef * value * root.coef, factors, p.out)
-    return p
+def one_root(parts: Sequence[tuple[Term, Power]]) -> list[tuple[Term, Power]]:
+    """Scalars to powers with the root of a number and that of π as one: √2·√π as √(2π), and √2/√π as √(2/π)."""
+    roots = [x for x in parts if abs(x[1]) == Fraction(1, 2) and (x[0] is as_term(PI) or x[0].op is NUMBER)]
+    if len(roots) != 2 or (as_term(PI) is roots[0][0]) == (as_term(PI) is roots[1][0]):
+        return list(parts)
+    (number_, n), (pi, m) = sorted(roots, key=lambda x: x[0] is as_term(PI))
+    inside = lookup("mul")(number_, pi) if n == m else lookup("div")(*((number_, pi) if n > 0 else (pi, number_)))
+    joined = (as_term(inside), n if n == m else Fraction(1, 2))
+    return [joined if x is roots[0] else x for x in parts if x is not roots[1]]
 
 
 def multiple_of_pi(value: Any) -> Fraction | None:

@@ -400,6 +400,7 @@ def _saving(form: Form, group: Sequence[Use], run: Canonicaliser, beside: bool) 
         and (factor.base.op in (SYMBOL, SIZE) or abs(factor.power) != 1 or bare == len(group))
         and not factor.labels
         and not counts
+        and not (beside and len(group) == len(form.terms))  # k(m - mx) is km(1 - x)
         and not (factor.power == -1 and len(group) - bare > 1)  # (1 - s - t)/n
     ):
         return 0
