@@ -361,3 +361,18 @@ def test_derivatives_of_running_products(name):
         for read, printed in ((from_latex, found.latex()), (from_unicode, found.unicode())):
             made = evaluate(read(printed, found.symbols, shape=found.term.shape), {"x": x}, {"n": len(x)})
             np.testing.assert_allclose(made, want, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x, a, A: (a @ x) / sg.linalg.norm(x) ** 3, r"x x^{\top} - I\right) - x a^{\top} - a x^{\top}\right)"),
+        (lambda x, a, A: (a @ x) * x.sum() ** 2, r"\mathbf{1} a^{\top} + a \mathbf{1}^{\top}\right)"),
+        (lambda x, a, A: sg.exp(-((x - a) ** 2).sum() / 2), r"\left(x - a\right) \left(x - a\right)^{\top}"),
+        (lambda x, a, A: sg.log(x @ A @ x) * (a @ x), r"a t_{1}^{\top}"),
+    ],
+)
+def test_both_sides_of_a_hessian_are_alike(function, text):
+    A, x, a = (sg.tensor(np.ones(s), name=n, requires_grad=True) for n, s in (("A", (3, 3)), ("x", 3), ("a", 3)))
+    (slope,) = sg.autograd.grad(function(x, a, A), [x], create_graph=True)
+    assert text in sg.autograd.jacobian(slope, x).latex()

@@ -156,9 +156,10 @@ PRINTED = {
     ),
     "the Hessian of a Sharpe ratio": (
         lambda w, m, S: (m @ w) / sg.sqrt(w @ S @ w), ("w", "w"), (w, m, S @ S.T),
-        (r"\frac{1}{\left(w^{\top} S w\right)^{\frac{3}{2}}} \left(\left(\frac{3 m^{\top} w}{4 w^{\top} S w} "
-        r"\left(S + S^{\top}\right) w - \frac{1}{2} m\right) w^{\top} \left(S + S^{\top}\right) - "
-        r"\frac{m^{\top} w}{2} \left(S + S^{\top}\right) - \frac{1}{2} \left(S + S^{\top}\right) w m^{\top}\right)"),
+        ("\\begin{aligned}\nt_{1} &= w^{\\top} S w \\\\\nt_{2} &= S + S^{\\top} \\\\\nt_{3} &= t_{2} w \\\\\n"
+        r"& \frac{1}{t_{1}^{\frac{3}{2}}} \left(\left(m^{\top} w\right) \left(\frac{3}{4 t_{1}} t_{3} t_{3}^{\top} - "
+        r"\frac{1}{2} t_{2}\right) - \frac{1}{2} \left(m t_{3}^{\top} + t_{3} m^{\top}\right)\right)"
+        "\n\\end{aligned}"),
     ),
 }  # fmt: skip
 

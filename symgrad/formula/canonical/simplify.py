@@ -67,6 +67,7 @@ from symgrad.formula.canonical.scalars.rational import in_lowest_terms
 from symgrad.formula.canonical.sums.expanding import absorbed, distributed, expanded, flattened, opened
 from symgrad.formula.canonical.sums.factoring import factored, scalars_apart
 from symgrad.formula.canonical.sums.fewer import fewer
+from symgrad.formula.canonical.sums.mirrored import opened as opened_sides
 from symgrad.formula.canonical.sums.presenting import Presenter
 from symgrad.formula.canonical.writing import form_term, whole
 from symgrad.formula.term import NUMBER, SYMBOL, Term, flatten, number, postorder
@@ -220,7 +221,7 @@ class Canonicaliser:
 
     def settled(self, form: Form, beside: bool = False) -> Form:
         """The form with common factors taken out and its fractions in lowest terms."""
-        form = factored(form, self, beside)
+        form = factored(opened_sides(form, self) or form, self, beside)
         if not self.small or self._cancelling or self.steps <= 0:
             return form
         self._cancelling = True

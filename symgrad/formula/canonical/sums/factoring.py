@@ -18,6 +18,7 @@ from symgrad.formula.canonical.normal import Factor, Form, Joined, Power, Produc
 from symgrad.formula.canonical.rewriting import merged
 from symgrad.formula.canonical.sums.expanding import expanded
 from symgrad.formula.canonical.sums.gathering import gathered, summed_together
+from symgrad.formula.canonical.sums.mirrored import one_sided, partners
 from symgrad.formula.canonical.sums.shortening import shortened
 from symgrad.formula.canonical.sums.traces import traces_together
 from symgrad.formula.canonical.writing import components
@@ -361,8 +362,11 @@ def _best_group(form: Form, run: Canonicaliser, beside: bool) -> list[Use] | Non
     for use in _uses(form, run):
         groups.setdefault(use.handle, {}).setdefault(use.term, use)
     best, best_saving = None, 0
+    mirror = partners(form, run)
     for group in groups.values():
         for uses in _alike(form, list(group.values())) if len(group) > 1 else ():
+            if mirror and one_sided(form, [use.term for use in uses], uses[0].factor, mirror, run):
+                continue
             saving = _saving(form, uses, run, beside)
             if saving and saving >= best_saving:
                 best, best_saving = uses, saving
