@@ -1,11 +1,17 @@
 # ruff: noqa: N999  (torch's name)
-"""Names of torch's C++ part that Python code for torch reaches for: how classes switch ``__torch_function__`` off."""
+"""Names of torch's C++ part that Python code for torch reaches for.
+
+How classes switch ``__torch_function__`` off, and the error of matrices that have no inverse.
+"""
+
+from numpy.linalg import LinAlgError as _LinAlgError
 
 from symgrad.autograd.graph import current_graph_task_id as _current_graph_task_id
 from symgrad.tape import overriding
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_current_graph_task_id", "_disabled_torch_function_impl",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_LinAlgError", "_current_graph_task_id",
+    "_disabled_torch_function_impl",
 ]  # fmt: skip
 
 DisableTorchFunction = DisableTorchFunctionSubclass = overriding.disabled

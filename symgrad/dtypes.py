@@ -111,6 +111,8 @@ def name_of(dtype: np.dtype[Any]) -> str:
 def as_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype from whatever names one: a NumPy or torch dtype, a class, a Python type, or text, also ``"bfloat16"``.
 
+    Raises ``DtypeError`` for what names none, and for NumPy's dtypes that are no numbers, such as those of texts.
+
     >>> as_dtype("float16"), as_dtype(int)
     (dtype('float16'), dtype('int64'))
     """
@@ -119,13 +121,15 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     if isinstance(dtype, str) and dtype == "bfloat16":
         return load_bfloat16()
     try:
-        found: np.dtype[Any] = np.dtype(dtype)
+        found: np.dtype[Any] | None = np.dtype(dtype)
     except TypeError:
+        found = None
+    if found is None or not is_number(found):
         import difflib  # takes a while, and nobody else needs it
 
         near = difflib.get_close_matches(dtype, _SPELLED, n=1) if isinstance(dtype, str) else ()
         hint = f" Did you mean {near[0]!r}?" if near else " Give one such as symgrad.float64 or 'float64'."
-        raise DtypeError(f"{dtype!r:.60} is no dtype.{hint}") from None
+        raise DtypeError(f"{dtype!r:.60} is no dtype of numbers.{hint}")
     return found
 
 

@@ -213,6 +213,9 @@ def test_rooms_that_are_not_here_say_what_to_do(find, advice):
 def test_dtypes_that_are_none():
     raised(errors.DtypeError, lambda: sg.tensor([1.0], dtype="flaot64"), "'flaot64' is no dtype", "'float64'?")
     raised(errors.DtypeError, lambda: sg.zeros(2, dtype="number"), "'number' is no dtype", "symgrad.float64")
+    for other in ("S3", str, object, "M8[s]", np.longdouble):  # dtypes of NumPy's, in which texts and objects came out
+        raised(errors.DtypeError, lambda dtype=other: sg.zeros(2, dtype=dtype), "is no dtype of numbers")
+        raised(errors.DtypeError, lambda dtype=other: sg.ones(2).to(dtype), "is no dtype of numbers")
     raised(TypeError, lambda: leaf(2).to("nothing"), "'nothing'")
 
 

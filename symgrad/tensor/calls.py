@@ -8,9 +8,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from symgrad.errors import SymgradError
 from symgrad.ops.elementwise.select import where_op
 from symgrad.tape.memory.outputs import into
-from symgrad.tape.misuse import FAILED, misused, reworded
+from symgrad.tape.misuse import FAILED, MISUSE, misused, reworded
 from symgrad.tape.overriding import dispatched, looking, unasked, when_used
 from symgrad.tape.record import BETWEEN
 from symgrad.tape.signatures import otherwise
@@ -106,10 +107,12 @@ def unbound(function: Callable[..., Any], asks: bool = False) -> Callable[..., A
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except FAILED:
+        except FAILED as error:
             if _bound(function, args):
                 return call(*args[1:], **kwargs)
-            raise
+            if not isinstance(error, MISUSE) or isinstance(error, SymgradError):
+                raise
+            raise misused(own.__name__, own, args, kwargs, error) from error.__cause__
 
     BETWEEN.add(getattr(call, "__code__", None))
     call.__module__ = "symgrad"

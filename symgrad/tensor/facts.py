@@ -228,7 +228,15 @@ class Facts(Recorded):
         (torch.Size([2, 3]), 2)
         """
         shape = _sized(self._value.shape)
-        return shape if dim is None else shape[dim]
+        if dim is None:
+            return shape
+        try:
+            return shape[dim]
+        except IndexError:
+            return shape[axis_of(dim, len(shape))]  # which has torch's words
+        except TypeError as error:
+            what = type(dim).__name__
+            raise ArgumentError(f"size(): argument 'dim' (position 1) must be int, not {what}") from error
 
     def numel(self) -> int:
         """Number of entries."""

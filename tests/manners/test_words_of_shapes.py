@@ -190,3 +190,32 @@ def test_numbers_are_no_tensors_of_another_shape(t, number):
     for words, call in calls.items():
         with pytest.raises(TypeError, match=re.escape(f"{words} must be Tensor, not {kind}")):
             call()
+
+
+FACTORIES = {
+    "zeros": (lambda t: t.zeros("a"), "zeros(): argument 'size' (position 1) must be tuple of ints, not str"),
+    "rand": (lambda t: t.rand((2, "a")), "rand(): argument 'size' failed to unpack the object at pos 2"),
+    "ones": (lambda t: t.ones(2.5), "ones(): argument 'size' (position 1) must be tuple of ints, not float"),
+    "eye": (lambda t: t.eye("a"), "eye(): argument 'n' (position 1) must be int, not str"),
+    "randperm": (lambda t: t.randperm("a"), "randperm(): argument 'n' (position 1) must be int, not str"),
+    "size": (lambda t: t.ones(2).size("a"), "size(): argument 'dim' (position 1) must be int, not str"),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_sizes_that_are_no_numbers(t, name):
+    """The function and the argument are named: Python's error spoke of a str and an integer."""
+    call, words = FACTORIES[name]
+    with pytest.raises(TypeError, match=re.escape(words)):
+        call(t)
+
+
+def test_sizes_of_axes_that_are_not_there(t):
+    for dim in (2, -3):
+        with pytest.raises(IndexError, match="Dimension out of range \\(expected to be in range of \\[-2, 1\\]"):
+            t.ones(2, 3).size(dim)
+
+
+def test_the_error_of_singular_matrices_by_its_inner_name(t):
+    with pytest.raises(t._C._LinAlgError, match="singular"):
+        t.linalg.inv(t.zeros(2, 2))
