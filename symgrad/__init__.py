@@ -153,7 +153,7 @@ _SETTINGS = ("fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
 globals().update(
     {
         name: _unbound(globals()[name], asks=name.endswith("_like"))
-        for room in (borrowed, creation, random, ranges)
+        for room in (borrowed, creation, questions, random, ranges)
         for name in room.__all__
         if isinstance(globals()[name], _FunctionType) and name not in _SETTINGS
     }

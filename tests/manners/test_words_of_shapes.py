@@ -210,6 +210,13 @@ def test_sizes_that_are_no_numbers(t, name):
         call(t)
 
 
+@pytest.mark.parametrize("name", ["numel", "is_floating_point", "is_complex", "is_nonzero", "is_conj"])
+def test_questions_about_what_is_no_tensor(t, name):
+    """They were Python's AttributeError of an int."""
+    with pytest.raises(TypeError, match=f"{name}\\(\\): argument 'input' \\(position 1\\) must be Tensor, not int"):
+        getattr(t, name)(3)
+
+
 def test_sizes_of_axes_that_are_not_there(t):
     for dim in (2, -3):
         with pytest.raises(IndexError, match="Dimension out of range \\(expected to be in range of \\[-2, 1\\]"):
