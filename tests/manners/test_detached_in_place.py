@@ -76,6 +76,9 @@ def test_leaf_that_is_computed_since(t, stop):
         t.autograd.grad(y.sum(), x, retain_graph=True)
     with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
         y.sum().backward()
+    z = leaf(t, [1.0, 2.0]) * 2
+    z.sum().backward(inputs=[z])
+    assert values(z.grad) == [1.0, 1.0]
 
 
 def test_data_of_parts_that_numpy_protects(t):

@@ -28,7 +28,10 @@ _ADDING = threading.RLock()
 
 
 def giving_to_leaves(origin: Origin, rescue: Rescue, allowed: Any, create_graph: bool) -> Callable[[Any, Any], Any]:
-    """What ``backward`` does with the gradient of a leaf; of those not ``allowed`` the hooks alone run."""
+    """What ``backward`` does with the gradient of a leaf; of those not ``allowed`` the hooks alone run.
+
+    Raises ``AutogradError`` for what is no leaf any more, unless it is ``allowed``: asked for by ``inputs=``.
+    """
 
     def finish(leaf: Any, g: Any) -> Any:
         if allowed is None and not (create_graph or rescue.beyond) and _first(leaf, g, origin):
@@ -44,10 +47,22 @@ def giving_to_leaves(origin: Origin, rescue: Rescue, allowed: Any, create_graph:
             extra = leaf._extra
             if extra is not None and extra.post:
                 g = prepared(leaf, g, Tensor, origin)
+            if allowed is None and leaf._node is not None:
+                _refuse_computed(leaf)
             accumulate(leaf, g, create_graph, origin)
         return g
 
     return finish
+
+
+def _refuse_computed(leaf: Any) -> None:
+    """Raise where a leaf was detached, and is the result of an operation since."""
+    if leaf.requires_grad and not leaf.is_leaf:
+        raise AutogradError(
+            "leaf variable has been moved into the graph interior: it was detached and then changed in place by what "
+            "requires grad, so that its .grad has no place. Change a clone() of it. "
+            f"({leaf.name or 'unnamed'}, shape {tuple(leaf._value.shape)})"
+        )
 
 
 def leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
@@ -69,12 +84,6 @@ def accumulate(leaf: Any, g: Any, create_graph: bool, origin: Origin) -> None:
     """Add a gradient into ``.grad`` if one is required still, and run the hooks that follow that."""
     extra, taken = leaf.more(), None
     if leaf.requires_grad:
-        if not leaf.is_leaf:
-            raise AutogradError(
-                "leaf variable has been moved into the graph interior: it was detached and then changed in place by "
-                "what requires grad, so that its .grad has no place. Change a clone() of it. "
-                f"({leaf.name or 'unnamed'}, shape {tuple(leaf._value.shape)})"
-            )
         with _ADDING:
             taken = _add_to_grad(leaf, extra, g, create_graph, origin)
     if extra.post:
