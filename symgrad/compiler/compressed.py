@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.compiler.trace import Input, Output, Trace, targets_of
 from symgrad.errors import CompileError
 from symgrad.formula.derive import gradient, pulled_rows
-from symgrad.formula.term import Term, evaluate, full, postorder, symbol, symbols
+from symgrad.formula.term import Term, evaluate, full, own_symbol, postorder, symbol, symbols
 from symgrad.op import lookup
 from symgrad.tape import containers
 
@@ -70,7 +70,7 @@ def compressed(inner: Trace, out: Output, argnums: Any, passes: Passes, name: st
 
 def _pushed(out: Term, target: Term, tangents: Term) -> Term:
     """The derivatives of ``out`` along a stack of tangents; the pullback is linear in its cotangent, so by that."""
-    cotangent = symbol("_transposed", out.shape, out.dtype)
+    cotangent = own_symbol("transposed", out.shape, out.dtype)
     return pulled_rows(gradient(out, [target], cotangent)[0], cotangent, tangents)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, postorder, symbol
+from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, own_symbol, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
 from symgrad.ops.linalg.contraction import contract
@@ -218,7 +218,7 @@ def pulled_rows(output: Term, target: Term, stack: Term) -> Term:
     from symgrad.formula.batch import batched
 
     # The pullback is linear in its cotangent: one with a symbol for it, then all of them at once.
-    cotangent = symbol("_cotangent", output.shape, output.dtype or np.dtype(float))
+    cotangent = own_symbol("cotangent", output.shape, output.dtype or np.dtype(float))
     return batched(gradient(output, [target], cotangent)[0], cotangent, stack)
 
 
@@ -263,6 +263,6 @@ def pushforward(term: Term, i: int, tangent: Term) -> Any:
         return rules(i, tangent, term, *term.args, **term.params)
     if rules is not None and rules[i] is not None:
         return rules[i](tangent, term, *term.args, **term.params)
-    probe = symbol("_cotangent", term.shape, term.dtype or np.dtype(float))
+    probe = own_symbol("cotangent", term.shape, term.dtype or np.dtype(float))
     pulled = op.pullback(i, probe, term, term.args, term.params)
     return gradient(as_term(pulled), [probe], tangent)[0] if pulled is not None else lookup("mul")(term, 0)

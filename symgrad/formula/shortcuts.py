@@ -244,7 +244,7 @@ def as_run(op: Op, args: tuple[Term, ...], params: dict[str, Any]) -> Any:
     if not (op.spelled and isinstance(found, Term) and _zero(found) and _unknown(args)):
         return found
     # The definition is worked out with symbols in place of the zeros.
-    marks = {a: make(SYMBOL, (), {"name": f"_{k}"}, a.shape, a.dtype) for k, a in enumerate(args) if _zero(a)}
+    marks = {a: make(SYMBOL, (), {"name": f"@{k}"}, a.shape, a.dtype) for k, a in enumerate(args) if _zero(a)}
     zeros = {mark: a for a, mark in marks.items()}
     spelled = apply(op, tuple([marks.get(a, a) for a in args]), params)
 

@@ -180,6 +180,15 @@ def symbol(name: str, shape: tuple[Any, ...] = (), dtype: Any = _FLOAT, structur
     return make(SYMBOL, (), params, tuple(shape), np.dtype(dtype))
 
 
+def own_symbol(word: str, shape: tuple[Any, ...] = (), dtype: Any = _FLOAT) -> Term:
+    """A symbol of the library's own, ``@word``: what users call their tensors is another one, whatever it is.
+
+    >>> own_symbol("cotangent").name
+    '@cotangent'
+    """
+    return symbol(f"@{word}", shape, dtype)
+
+
 def number(value: Any, dtype: Any = None) -> Term:
     """A constant; ints and Fractions stay exact."""
     if isinstance(value, (np.generic, np.ndarray)):

@@ -18,7 +18,7 @@ from symgrad.autograd import Function
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.derive import gradient, jacobian
-from symgrad.formula.term import Term, substitute, symbol
+from symgrad.formula.term import Term, own_symbol, substitute
 from symgrad.func import jvp, vjp
 from symgrad.implicit.problems import Linear, Problem, product
 from symgrad.implicit.solvers import solved
@@ -116,7 +116,7 @@ class Solve(Solution):
     def symbolic(problem: Problem, start: Formal, *leaves: Formal) -> Any:
         """(∂F/∂x)⁻¹ (-F(0)); None where F needs values."""
         terms = tuple(leaf.term for leaf in leaves)
-        mark = symbol("_argument0", start.term.shape, start.term.dtype)
+        mark = own_symbol("argument0", start.term.shape, start.term.dtype)
         found = formula_of(lambda: Formal(problem.residual_term(mark, terms)))
         if found is None:
             return None
@@ -195,7 +195,7 @@ class InverseJacobian(Function):
         found = formula_of(lambda: Formal(linear.base.residual_term(marks[0], marks[1:])))
         if found is None:
             return None
-        right = symbol("_right", r.term.shape, r.term.dtype)
+        right = own_symbol("right", r.term.shape, r.term.dtype)
         solution = _solved(found.term, marks[0], linear.transposed, right)
         back = dict(zip((*marks, right), (*where, r.term), strict=True))
         return Formal(substitute([solution.term], back)[0])
@@ -251,7 +251,7 @@ def _formulas(problem: Problem, g: Formal, point: Formal, leaves: Sequence[Forma
     where = (point.term, *(leaf.term for leaf in leaves))
     marks = _marks(where)
     residual = problem.residual_term(marks[0], marks[1:])
-    seed = symbol("_cotangent", g.term.shape, g.term.dtype)
+    seed = own_symbol("cotangent", g.term.shape, g.term.dtype)
     found = _solved(residual, marks[0], True, seed)
     rows = gradient(residual, list(marks[1:]), (-found).term)
     return [Formal(row) for row in substitute(rows, dict(zip((*marks, seed), (*where, g.term), strict=True)))]
@@ -259,7 +259,7 @@ def _formulas(problem: Problem, g: Formal, point: Formal, leaves: Sequence[Forma
 
 def _marks(where: Sequence[Term]) -> tuple[Term, ...]:
     """Symbols in place of formulas, so that these count as independent."""
-    return tuple(symbol(f"_argument{k}", t.shape, t.dtype) for k, t in enumerate(where))
+    return tuple(own_symbol(f"argument{k}", t.shape, t.dtype) for k, t in enumerate(where))
 
 
 def _solved(residual: Term, unknown: Term, transposed: bool, right: Term) -> Any:

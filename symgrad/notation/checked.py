@@ -14,7 +14,7 @@ from symgrad.errors import FormulaError, SymgradError
 from symgrad.formula.derive import directional, gradient
 from symgrad.formula.printing.wherelist import canonical_or_raw
 from symgrad.formula.sampling import KINDS, letters_of, sample, value
-from symgrad.formula.term import Term, evaluate, images, substitute, symbol
+from symgrad.formula.term import Term, evaluate, images, own_symbol, substitute
 from symgrad.sources import Source
 
 CHECKS = 3
@@ -74,13 +74,13 @@ class _Moving:
     """A formula as a function of one value in it, which moves along its direction."""
 
     def __init__(self, term: Term, at: Term):
-        self.free = symbol("_value", at.shape, at.dtype or np.dtype(float))
+        self.free = own_symbol("value", at.shape, at.dtype or np.dtype(float))
         (self.term,) = substitute([term], {at: self.free})
 
     def difference(self, base: Any, point: Point, h: float) -> Any:
         """The derivative by differences of fourth order."""
         along = direction(base)
-        rows = [point.moved(self.term, {"_value": (base + k * h * along)[()]}) for k in (-2, -1, 1, 2)]
+        rows = [point.moved(self.term, {"@value": (base + k * h * along)[()]}) for k in (-2, -1, 1, 2)]
         return (rows[0] - 8 * rows[1] + 8 * rows[2] - rows[3]) / (12 * h)
 
     def error(self, found: Any, base: Any, point: Point) -> float:
@@ -95,15 +95,15 @@ class _Moving:
     def sides(self, base: Any, point: Point, h: float = 6e-4) -> float:
         """How far the slopes of the two sides are apart."""
         before, at, after = (
-            point.moved(self.term, {"_value": (base + k * h * direction(base))[()]}) for k in (-1, 0, 1)
+            point.moved(self.term, {"@value": (base + k * h * direction(base))[()]}) for k in (-1, 0, 1)
         )
         return _off((after - at) / h, (at - before) / h)
 
     def derivative(self, base: Any, point: Point) -> Any:
         """The derivative by the rules of the ops, as the program is written: next to a kink no difference tells it."""
-        along = symbol("_along", self.free.shape, self.free.dtype or np.dtype(float))
+        along = own_symbol("along", self.free.shape, self.free.dtype or np.dtype(float))
         slope = directional(self.term, [self.free], [along])
-        return point.moved(slope, {"_value": base[()], "_along": direction(base)})
+        return point.moved(slope, {"@value": base[()], "@along": direction(base)})
 
 
 def direction(base: Any) -> Any:

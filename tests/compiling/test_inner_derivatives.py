@@ -346,3 +346,14 @@ def test_remainders_of_numbers_that_cancel_are_nan():
 
     for found in sg.compile(twice(f))(np.array(0.43), np.array(-0.81)):
         assert np.isnan(found) or found == 0
+
+
+@pytest.mark.parametrize("name", ["_cotangent", "_transposed", "_seed0", "_argument0", "_0", "_value"])
+def test_arguments_may_be_called_as_the_library_might_call_its_own(name):
+    """The derivative of (A w) ⊙ w by w, with another name for w."""
+    scope = {}
+    exec(f"def f(A, {name}):\n    return (A @ {name}) * {name}\n", scope)
+    A, w = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([2.0, 5.0])
+    wanted = [[14, 4], [15, 46]]
+    np.testing.assert_array_equal(sg.func.jacobian(scope["f"], 1)(A, w), wanted)
+    np.testing.assert_array_equal(sg.compile(sg.func.jacobian(scope["f"], 1), A, w)(A, w), wanted)

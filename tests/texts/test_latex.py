@@ -133,7 +133,7 @@ NAMES = {
     "w_new": r"w_{\mathrm{new}}", "Sigma": r"\Sigma",
     "θ": r"\theta", "x_i_j": "x_{i,j}", "Wz": "W_{z}", "Sxy": "S_{xy}",
     "Wz_1": "W_{z,1}", "Pos": r"\mathrm{Pos}", "Tr": r"\mathrm{Tr}",
-    "Pi": r"\Pi",
+    "Pi": r"\Pi", "_0": r"\mathrm{\_0}", "_12_x": r"\mathrm{\_12\_x}", "_": r"\mathrm{\_}",
 }  # fmt: skip
 
 

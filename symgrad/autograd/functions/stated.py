@@ -16,7 +16,7 @@ import numpy as np
 from symgrad.errors import FormulaError, ShapeError, SymgradError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.digits import evalf
-from symgrad.formula.term import Term, as_term, evaluate, symbol
+from symgrad.formula.term import Term, as_term, evaluate, own_symbol
 from symgrad.op import is_complex, lookup
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.modes import own_no_grad
@@ -114,10 +114,10 @@ class Point:
         self.proved = True
 
     def _symbols(self) -> tuple[Term, ...]:
-        return tuple(symbol(f"x{k}", np.shape(v), v.dtype) for k, v in enumerate(self.values))
+        return tuple(own_symbol(f"x{k}", np.shape(v), v.dtype) for k, v in enumerate(self.values))
 
     def _named(self) -> dict[str, Any]:
-        return {f"x{k}": v for k, v in enumerate(self.values)}
+        return {f"@x{k}": v for k, v in enumerate(self.values)}
 
     def _tensors(self) -> tuple[Any, ...]:
         """Tensors with memory of their own: forward may write into its arguments."""
@@ -167,8 +167,8 @@ class Point:
         with own_no_grad():
             rows = signature.gradients(ctx, tuple(plain(type(o), s) for o, s in zip(_row(out), seeds, strict=True)))
         terms = tuple(as_recorded(t, s.shape, s.dtype, "") for t, s in zip(row, seeds, strict=True))  # type: ignore[arg-type]
-        cotangents = tuple(symbol(f"g{k}", s.shape, s.dtype) for k, s in enumerate(seeds))
-        values = self._named() | {f"g{k}": s for k, s in enumerate(seeds)}
+        cotangents = tuple(own_symbol(f"g{k}", s.shape, s.dtype) for k, s in enumerate(seeds))
+        values = self._named() | {f"@g{k}": s for k, s in enumerate(seeds)}
         pulled = pull(terms, cotangents, symbols)
         for v, found, term in zip(self.values, rows, pulled, strict=True):
             number = np.zeros(v.shape, v.dtype) if found is None else np.asarray(found._value)

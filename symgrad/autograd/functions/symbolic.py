@@ -19,7 +19,7 @@ import numpy as np
 from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, stripped, values_seen
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
-from symgrad.formula.term import Term, as_term, full, make, substitute, symbol, symbols
+from symgrad.formula.term import Term, as_term, full, make, own_symbol, substitute, symbol, symbols
 from symgrad.op import Op, unlisted
 from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
@@ -471,7 +471,7 @@ def _pull_ruled(i: int, g: Any, out: Any, *args: Any, signature: Signature, **pa
         return _pull_term(i, g, out, *args, signature=signature, **params)
     key = ("rule", g, args)
     if key not in signature.cache:
-        symbols = tuple(symbol(f"_argument{k}", a.shape, a.dtype) for k, a in enumerate(args))
+        symbols = tuple(own_symbol(f"argument{k}", a.shape, a.dtype) for k, a in enumerate(args))
         row = stated(signature, symbols)
         assert row is not None
         if signature.count is None:

@@ -21,7 +21,7 @@ import numpy as np
 from symgrad.errors import FormulaError, SymgradError
 from symgrad.formula.derive import Derivation
 from symgrad.formula.stable import between, respelled
-from symgrad.formula.term import Term, full, images, postorder, substitute, symbol
+from symgrad.formula.term import Term, full, images, own_symbol, postorder, substitute, symbol
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, value_of
@@ -215,9 +215,9 @@ class Autopsy:
                 within(_SECONDS, find)  # an error is under way; what cannot be found must not hide it
 
     def _derivative(self, edge: Any) -> Term:
-        """The derivative of the whole by an argument of an operation, with ``_seed0`` … for the pass's seeds."""
+        """The derivative of the whole by an argument of an operation, with ``@seed0`` … for the pass's seeds."""
         target = self.reading[edge]
-        seeds = [symbol(f"_seed{k}", out.raw_shape, out.dtype) for k, (out, _) in enumerate(self.roots)]
+        seeds = [own_symbol(f"seed{k}", out.raw_shape, out.dtype) for k, (out, _) in enumerate(self.roots)]
         outputs = [self.reading[root] for root, _ in self.roots]
         found = Derivation(outputs, seeds, [target], ends=True).adjoints.get(target)
         return full(target.shape, 0, target.dtype) if found is None else found
@@ -231,8 +231,8 @@ class Autopsy:
 
         from symgrad.formula.sympy.entries import entry_at
 
-        target, name = self.reading[edge], "_entry"
-        known = self.values | {f"_seed{k}": value_of(seed) for k, (_, seed) in enumerate(self.roots)}
+        target, name = self.reading[edge], "@entry"
+        known = self.values | {f"@seed{k}": value_of(seed) for k, (_, seed) in enumerate(self.roots)}
         if isinstance(edge, Node):
             (term,) = substitute([term], {target: symbol(name, target.shape, target.dtype)})
             known[name] = self._value(edge)

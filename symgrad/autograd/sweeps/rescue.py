@@ -22,7 +22,7 @@ from symgrad.errors import SymgradError
 from symgrad.formula.accurate import accurate
 from symgrad.formula.derive import Derivation, jacobian
 from symgrad.formula.stable import CANDIDATES, respelled
-from symgrad.formula.term import Term, evaluate, postorder, rebuilt, symbol
+from symgrad.formula.term import Term, evaluate, own_symbol, postorder, rebuilt
 from symgrad.op import shape_of
 from symgrad.ops.elementwise.select import isfinite, where
 from symgrad.ops.rules.fitting import fit
@@ -158,7 +158,7 @@ def rescued_block(block: Any, out: Any, argument: Any) -> Any:
     for k, (unit, value) in enumerate(zip(units, np.ravel(out._value), strict=True)):
         row = rows[k, ...]  # a part of them also where the argument is one number
         if is_lost(row) or is_lost(value):
-            program.values["_seed0"] = unit[()]
+            program.values["@seed0"] = unit[()]
             found = program.gradient(edge, False)
             if found is not None:
                 lost = ~np.isfinite(row) | is_lost(value)
@@ -195,8 +195,8 @@ class _Program:
         self.respells = any(map(respelled, postorder(self.outputs)))
         self.seeds = []
         for k, (out, seed) in enumerate(zip(self.outputs, seeds, strict=True)):
-            self.seeds.append(symbol(f"_seed{k}", out.shape, out.dtype))
-            values[f"_seed{k}"] = seed
+            self.seeds.append(own_symbol(f"seed{k}", out.shape, out.dtype))
+            values[f"@seed{k}"] = seed
 
     def gradient(self, edge: Any, recorded: bool) -> Any:
         """The gradient at an edge: an array, or a tensor with history; None where the formula does not know it.

@@ -19,7 +19,7 @@ from symgrad.formula.accurate.probing import NORMAL, SINGLE, has_gaps, is_narrow
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
-from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, postorder, rebuilt, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, own_symbol, postorder, rebuilt, substitute
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
 
@@ -255,7 +255,7 @@ def _beside_activations(part: Part, inside: set[Term]) -> Part:
     """
     active = {
         t for t in part.terms
-        if t.op.loses == "activation" and len(t.args) == 1 and not _algebraic(t.op(symbol("_0"), **t.params))
+        if t.op.loses == "activation" and len(t.args) == 1 and not _algebraic(t.op(own_symbol("0"), **t.params))
     }  # fmt: skip
     known = active | {t for t in part.leaves if _active(t)}
     for t in postorder([part.end], part.leaves):

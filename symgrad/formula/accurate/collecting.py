@@ -20,7 +20,7 @@ from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.canonical.scalars.polynomials import ONE, Monomial, Polynomial, monomial, multiplied
 from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio
-from symgrad.formula.term import SYMBOL, Term, make, number, postorder, substitute, symbol, symbols
+from symgrad.formula.term import SYMBOL, Term, make, number, own_symbol, postorder, substitute, symbols
 
 LEAST = 12
 """Parts of fewer terms are left as they are."""
@@ -117,7 +117,7 @@ def _meanings(part: Part) -> tuple[tuple[Term, Term], ...]:
         elif term.args and term.op.entrywise and term.dtype is not None and is_real_floating(term.dtype):
             image[term] = term.op(*(image[a] for a in term.args), **term.params)
         else:
-            image[term] = part.leaves.setdefault(term, symbol(f"_of_{len(image)}"))
+            image[term] = part.leaves.setdefault(term, own_symbol(f"of_{len(image)}"))
     return tuple((mark, image[leaf]) for leaf, mark in part.leaves.items() if mark.op is SYMBOL)
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, postorder, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, full, make, number, own_symbol, postorder, substitute
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
 
@@ -42,7 +42,7 @@ class Part:
                     stack.append(a)
                 elif a not in self.leaves:
                     constant = constant_of(a)
-                    self.leaves[a] = symbol(f"_{len(self.leaves)}") if constant is None else constant
+                    self.leaves[a] = own_symbol(str(len(self.leaves))) if constant is None else constant
 
     @property
     def whole(self) -> bool:

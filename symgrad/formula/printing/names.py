@@ -56,7 +56,9 @@ def name_latex(name: str) -> str:
     >>> name_latex("Wz"), name_latex("Sxy"), name_latex("Xi"), name_latex("Pos")
     ('W_{z}', 'S_{xy}', '\\Xi', '\\mathrm{Pos}')
     """
-    stem, *subs = [part for part in name.split("_") if part] or [name.replace("_", r"\_")]
+    stem, *subs = [part for part in name.split("_") if part] or [""]
+    if not stem or stem.isdigit():  # which would be a number
+        return rf"\mathrm{{{escaped(name)}}}"
     found = re.fullmatch(r"(.*?[^\d])(\d+)", stem)
     if found:
         stem, subs = found[1], [found[2], *subs]
@@ -70,6 +72,11 @@ def name_latex(name: str) -> str:
     return text + (rf"_{{{','.join(map(_subscript, subs))}}}" if subs else "")
 
 
+def escaped(name: str) -> str:
+    """A name as LaTeX writes it letter by letter."""
+    return name.replace("_", r"\_")
+
+
 def _subscript(text: str) -> str:
     return text if text.isdigit() or re.fullmatch("[x-z]{2}", text) else _stem(text)
 
@@ -81,8 +88,7 @@ def texts(names: Iterable[str]) -> dict[str, str]:
     for name in sorted(set(names)):
         text = name_latex(name)
         if text in used:
-            escaped = name.replace("_", r"\_")
-            text = rf"\mathrm{{{escaped}}}"
+            text = rf"\mathrm{{{escaped(name)}}}"
         used.add(text)
         out[name] = text
     return out

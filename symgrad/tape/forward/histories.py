@@ -18,7 +18,7 @@ import numpy as np
 from symgrad.errors import SymgradError
 from symgrad.formula.shortcuts import as_run
 from symgrad.formula.stable import CANDIDATES, respelled
-from symgrad.formula.term import Term, as_term, images, make, symbol
+from symgrad.formula.term import Term, as_term, images, make, own_symbol
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.forward.dualwrites import faced
@@ -117,7 +117,7 @@ def _term_of(value: Any, tag: int) -> Term:
 
 def _leaf(value: Any) -> Term:
     dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
-    return symbol(f"_{next(_NAMES)}", tuple(map(int, shape_of(value))), np.dtype(dtype))
+    return own_symbol(str(next(_NAMES)), tuple(map(int, shape_of(value))), np.dtype(dtype))
 
 
 def moved_otherwise(op: Op, known: History) -> Any:
