@@ -25,6 +25,8 @@ from symgrad.dtypes import is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
+from symgrad.ops.elementwise.select import lt
+from symgrad.ops.reductions.predicates import any_
 from symgrad.tape import containers
 from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
@@ -37,6 +39,7 @@ from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.changes import arguments_kept, changes_seen, note_shared
 from symgrad.tape.watching.conditions import choices_of
+from symgrad.tape.watching.looks import OF_PLACES, counts_from_zero
 from symgrad.tape.watching.scalars import note_number, numbers_counted, numbers_made, values_read
 from symgrad.tape.watching.watch import Watch, note_problem
 from symgrad.tensor import Tensor
@@ -497,7 +500,17 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.structure = structure
     made.compared = asked(reading)
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
+    made.guards += [(any_(lt(term, 0)), np.array(False), OF_PLACES) for term in _places(reading, made.inputs)]
     return made
+
+
+def _places(reading: Reading, inputs: Sequence[Input]) -> Iterator[Term]:
+    """What a recorded graph takes for places that are counted from 0, and what another call may give others of."""
+    given = {i.term for i in inputs}
+    for leaf in reading.leaves:
+        if counts_from_zero(leaf) and reading.terms[id(leaf)] in given:
+            yield reading.terms[id(leaf)]
+    yield from (reading[node] for node in reading.nodes if counts_from_zero(node))
 
 
 # ---------------------------------------------------------------------------------------------- derivatives of traces

@@ -14,7 +14,7 @@ from symgrad.tape.formulas.lost_sizes import note_shape
 from symgrad.tape.formulas.sizes import note_entries
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.looks import DECIDED, note_look
+from symgrad.tape.watching.looks import DECIDED, OF_PLACES, note_look, note_places
 from symgrad.tape.watching.scalars import note_number, note_value
 from symgrad.tape.watching.watch import WATCH, note_read
 
@@ -130,6 +130,17 @@ class Numbers(Recorded):
         """A result without derivative hangs on these values; while somebody watches, reading them tells it."""
         if not WATCH.count and recorded(self):
             note_look(self, DECIDED)
+
+    def _counts_from_zero(self) -> None:
+        """These are places, of which none may be below 0 where a program of what is recorded takes others."""
+        if not WATCH.count and (self._node is not None or (self._extra is not None and self._extra.name is not None)):
+            note_places(self.edge())
+
+    def _lies_outside(self) -> bool:
+        """The answer to whether places lie outside of what there is, which a tracer is told of as such."""
+        if WATCH.count:
+            note_read(self, OF_PLACES)
+        return bool(self._value)
 
     def _number(self, real: str = "", how: str = "item()") -> Any:
         if self._value.size != 1:

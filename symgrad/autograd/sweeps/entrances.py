@@ -176,8 +176,9 @@ def _constant(source: Any, value: Any) -> Any:
     if alive is not None and alive._requires_grad and alive._node is None:
         return at_leaf(alive, value)  # told so since, and a copy of it was saved
     made = plain(Tensor, value)
-    made.more().source = source
-    made.more().structure = source.structure
+    extra = made.more()
+    extra.source, extra.structure = source, source.structure
+    extra.name, extra.site = source.name, source.site  # with which what is computed of it is part of the graph
     return made
 
 

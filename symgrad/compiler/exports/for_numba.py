@@ -18,7 +18,7 @@ from symgrad.compiler.exports.alone import (
     array_text,
     of_sizes,
 )
-from symgrad.compiler.exports.frameworks import headed, run_before, run_file
+from symgrad.compiler.exports.frameworks import headed, of_places, run_before, run_file
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
 from symgrad.compiler.targets.frameworks.rewriting import Rewritten, rewritten
 
@@ -69,9 +69,10 @@ def _text(program: Any, body: Rewritten, sample: tuple[Any, ...]) -> str:
     lines += ["\n\n", *(f"@numba.njit\n{text}\n\n" for text in body.helpers.values())]
     lines.append(f"@numba.njit\n{_renamed(body.source, program.name, names)}\n\n")
     words = program.source.split('"""')[1] if '"""' in program.source else program.name
+    made = _made(program) + of_sizes(program) + of_places(program, False)
     inside = ", ".join(f'np.asarray({n}, order="C")[()]' for n in names)
     lines.append(_WRAPPER.format(name=program.name, signature=signature, words=words.strip(), check=check, row=inside))
-    lines += [_layout(program), _CHECKED.format(name=program.name, made=_made(program) + of_sizes(program))]
+    lines += [_layout(program), _CHECKED.format(name=program.name, made=made)]
     dtypes = [dtype for _, dtype in program.results]
     lines.append(f"_DTYPES = {[str(d) for d in dtypes]!r}\n_PROGRAM = {program.name}\n")
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):

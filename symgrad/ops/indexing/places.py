@@ -45,15 +45,23 @@ def everywhere(x: Any, right: Callable[[Any], Any]) -> bool:
     return values is None or bool(np.all(right(values)))
 
 
+def holds_somewhere(asked: Any) -> bool:
+    """Whether what is asked of places, entry by entry, holds of any; a tracer is told what it was that was asked."""
+    found = any_(asked)
+    return found._lies_outside() if hasattr(found, "_lies_outside") else bool(values_of(found))
+
+
 def outside(index: Any, count: Any) -> bool:
     """Whether an index array names a place that is none of 0 … ``count`` - 1.
 
     That is one truth value: a program that is traced here takes every index array for which it is the same.
     """
     if getattr(index, "_watched", False):
-        return bool(values_of(any_(logical_or(lt(index, 0), ge(index, count)))))
+        return holds_somewhere(logical_or(lt(index, 0), ge(index, count)))
     if not hasattr(index, "__array__") and not isinstance(index, (int, list, tuple)):
         return False  # a formula has no values
+    if hasattr(index, "_counts_from_zero"):
+        index._counts_from_zero()
     values = np.asarray(index)
     if values.dtype.kind == "i":
         values = values.view(f"u{values.itemsize}")  # in which negative numbers are the largest

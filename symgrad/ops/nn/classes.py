@@ -17,7 +17,7 @@ from symgrad.ops.calls.still import decided_by, values_of
 from symgrad.ops.elementwise.select import eq, placed, relu, where
 from symgrad.ops.elementwise.smooth import logsigmoid
 from symgrad.ops.indexing.gathering import gather_op, one_hot_op, scatter_op
-from symgrad.ops.indexing.places import check_places, outside, place_outside
+from symgrad.ops.indexing.places import check_places, holds_somewhere, outside, place_outside
 from symgrad.ops.nn.layers import linear
 from symgrad.ops.nn.losses import check_reduction, reduced, reduction_of
 from symgrad.ops.reductions.predicates import any_
@@ -88,11 +88,11 @@ def _plainly(target: Any, weight: Any, ignore_index: int, classes: Any) -> tuple
     if weight is not None or target.dtype.kind not in "ui":
         return False, False
     if getattr(target, "_watched", True):  # one value is looked at, so that programs serve other targets
-        return not values_of(any_(eq(target, ignore_index))), False
+        return not holds_somewhere(eq(target, ignore_index)), False
     if isinstance(classes, int) and -classes <= ignore_index < 0:  # which would count from the end
         return not decided_by(any_(eq(target, ignore_index))), False
     values = values_of(target)
-    if isinstance(classes, int) and not 0 <= ignore_index < classes and not outside(values, classes):
+    if isinstance(classes, int) and not 0 <= ignore_index < classes and not outside(target, classes):
         return True, True
     return ignore_index not in values, False
 

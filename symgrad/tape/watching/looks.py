@@ -9,6 +9,7 @@ what was found below one is known at the next look, so that a loop that looks at
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -42,6 +43,29 @@ DECIDED = "a result"
 
 FAILED = "a failure"
 """How values are looked at for which a call failed: a program that goes on from there does so at these."""
+
+OF_PLACES = "places"
+"""How it is asked whether all places in an index array lie in an axis, counted from 0."""
+
+_COUNTED: dict[int, Any] = {}
+"""What graphs have for index arrays of which it was asked: weak references by their identity."""
+
+
+def note_places(edge: Any) -> None:
+    """The places in an index array are counted from 0, so programs that take others may not count from the end."""
+    if not counts_from_zero(edge):
+        _COUNTED[id(edge)] = weakref.ref(edge, functools.partial(_forget, id(edge)))
+
+
+def counts_from_zero(edge: Any) -> bool:
+    """Whether the places in what a node gives, or in a constant, were counted from 0."""
+    known = _COUNTED.get(id(edge))
+    return known is not None and known() is edge
+
+
+def _forget(key: int, gone: Any) -> None:
+    if _COUNTED.get(key) is gone:
+        del _COUNTED[key]
 
 
 class Look:
