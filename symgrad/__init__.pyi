@@ -452,6 +452,10 @@ def expm1(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def expm1_(input: Operand) -> Tensor:
     """``expm1`` in place: the tensor is changed and returned."""
 from symgrad.tensor.creation import eye as eye
+def fake_quantize_per_channel_affine(input: Operand, scale: Operand, zero_point: Operand, axis: _int, quant_min: _int, quant_max: _int, *, out: Tensor | None = None) -> Tensor:
+    """:func:`fake_quantize_per_tensor_affine` with a ``scale`` and a ``zero_point`` for every place along ``axis``."""
+def fake_quantize_per_tensor_affine(input: Operand, scale: Operand, zero_point: Operand, quant_min: _int, quant_max: _int, *, out: Tensor | None = None) -> Tensor:
+    """``(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale``, passing gradients on."""
 def feature_alpha_dropout(input: Operand, p: _float = 0.5, training: _bool = False, inplace: _bool = False, *, generator: Random | None = None) -> Tensor:
     """Dropout that keeps mean 0 and variance 1 of self-normalising networks (Klambauer et al. 2017)."""
 def feature_alpha_dropout_(input: Operand, p: _float = 0.5, training: _bool = False, *, generator: Random | None = None) -> Tensor:

@@ -191,6 +191,7 @@ _CALLS = """
 [[1.0, 2.0], [3.0, -1.0]] : view_as_complex view_as_complex_copy
 [1.0, 3.0, 5.0], [2.0, 4.0] : searchsorted
 [2.0, 4.0], [1.0, 3.0, 5.0] : bucketize
+[0.14, 0.76], 0.1, 0, -8, 7 : fake_quantize_per_tensor_affine
 [0.5, -1.5], 1.0, 2.0 : normal_ uniform_
 [0.5, -1.5], 1.0, 2.0 : cauchy_ log_normal_
 [0.5, -1.5, 2.0], (2, 2) : resize_ Tensor.new_empty Tensor.new_ones Tensor.new_zeros

@@ -52,6 +52,7 @@ from symgrad.ops.nn import (
     neurons,
     norms,
     pooling,
+    quantisation,
     recurrent,
 )
 from symgrad.ops.reductions import extremes, masked, predicates, products, scans, softmax, statistics, sums

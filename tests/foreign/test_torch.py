@@ -267,7 +267,7 @@ def test_a_saved_gradient_runs_without_torch(tmp_path):
 
 def cube_of(x):
     y = x * x
-    return torch.fake_quantize_per_tensor_affine(y, 0.1, 0, 0, 255)
+    return torch.quantize_per_tensor(y, 0.1, 0, torch.quint8)
 
 
 class Wrong(torch.autograd.Function):
@@ -296,9 +296,7 @@ class Newer(torch.autograd.Function):
 
 
 def test_what_is_unknown_is_refused_by_name_and_line():
-    words = (
-        r"fake_quantize_per_tensor_affine'.*call_function torch.fake_quant.*line \d+ of .*test_torch.py, return torch"
-    )
+    words = r"quantize_per_tensor'.*call_function torch.quantize.*line \d+ of .*test_torch.py, return torch"
     with pytest.raises(UnsupportedFunction, match=words):
         sg.from_fx(cube_of)
     with pytest.raises(UnsupportedFunction, match="tensors have no method 'int_repr'"):

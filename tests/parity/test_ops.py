@@ -63,6 +63,7 @@ CALLS: list[Call] = [
     *((name, values, {}) for name, values in BINARY.items()),
     ("logical_not", (M,), {}),
     ("adjoint", (X,), {}),
+    ("fake_quantize_per_tensor_affine", (X, 0.1, 3, 0, 15), {}),
     ("norm_except_dim", (X,), {}),
     ("norm_except_dim", (X, 2, 1), {}),
     ("norm_except_dim", (X, 1, -1), {}),

@@ -209,6 +209,11 @@ def _sampled(out: Any, input: Any, *_: Any, **__: Any) -> str:
     return f"GridSampler{len(shape_of(input)) - 2}DBackward0"
 
 
+def _quantised(out: Any, input: Any, scale: Any, *_: Any, **__: Any) -> str:
+    qparams = "TensorQparams" if hasattr(scale, "raw_shape") else ""
+    return f"FakeQuantizePerTensorAffineCachemask{qparams}Backward0"
+
+
 def _aligned(
     out: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,
@@ -399,6 +404,8 @@ _OTHERWISE: dict[str, Any] = {
     "grid_sampler": _sampled,
     "grid_sampler_2d": _sampled,
     "grid_sampler_3d": _sampled,
+    "fake_quantize_per_channel_affine": "FakeQuantizePerChannelAffineCachemaskBackward0",
+    "fake_quantize_per_tensor_affine": _quantised,
     "prelu": "PreluKernelBackward0",
     "hardshrink": "HardshrinkBackward0",
 }
