@@ -58,7 +58,7 @@ def test_functions_of_labels_are_written_for_other_libraries(name, target, tmp_p
     gradient = sg.func.grad(COUNTED[name])
     sg.compile(gradient, values, LABELS).save(tmp_path / "f.py", target=target)
     with precise(target):
-        f = next(v for k, v in runpy.run_path(str(tmp_path / "f.py")).items() if k == "_PROGRAM")
+        f = runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"]
         for t in (LABELS, OTHERS):
             wanted = gradient(sg.tensor(values), sg.tensor(t)).numpy()
             np.testing.assert_allclose(np.asarray(f(array(target, values), array(target, t))), wanted, rtol=1e-12)
@@ -75,3 +75,44 @@ def test_numba_refuses_them_too(tmp_path):
     assert np.isclose(f(values, OTHERS), COUNTED["embedding"](sg.tensor(values), sg.tensor(OTHERS)).item())
     with pytest.raises(IndexError, match="a place in t"):
         f(values, WRONG[0])
+
+
+PICKED = {
+    "entries": lambda x, t: (x[sg.arange(3), t] ** 2).sum(),
+    "rows": lambda x, t: (x[t] ** 2).sum(),
+    "columns": lambda x, t: (x[:, t] ** 2).sum(),
+    "behind": lambda x, t: (x[..., t] ** 2).sum(),
+    "along": lambda x, t: (sg.take_along_dim(x, t[:, None], 1) ** 2).sum(),
+}
+
+
+@on_every_target
+@pytest.mark.parametrize("name", PICKED)
+def test_places_beyond_an_axis_are_refused_in_other_libraries(name, target, tmp_path):
+    """JAX took the last entry, silently, and gradients had none for such a place."""
+    values = np.random.default_rng(0).random((3, 4))
+    for derive in (False, True):
+        f = sg.func.grad(PICKED[name]) if derive else PICKED[name]
+        sg.compile(f, values, LABELS).save(tmp_path / "f.py", target=target)
+        with precise(target):
+            g = runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"]
+            for t in (LABELS, np.array([-1, 0, -2])):
+                wanted = f(sg.tensor(values), sg.tensor(t)).numpy()
+                np.testing.assert_allclose(np.asarray(g(array(target, values), array(target, t))), wanted, rtol=1e-12)
+            for t in (np.array([0, 9, 1]), np.array([0, -9, 1])):
+                with pytest.raises((IndexError, RuntimeError), match="a place in t|out of bounds"):
+                    g(array(target, values), array(target, t))
+
+
+@on_every_target
+def test_recorded_gradients_refuse_labels_that_are_no_classes(target, tmp_path):
+    """A one that is nowhere left a row of zeros, in torch, too."""
+    values = np.random.default_rng(0).random((3, 4))
+    x = sg.tensor(values, requires_grad=True, name="x")
+    slope = sg.autograd.grad(F.cross_entropy(x, sg.tensor(LABELS, name="t")), x, create_graph=True)[0]
+    sg.compile(slope, ["x", "t"]).save(tmp_path / "f.py", target=target)
+    with precise(target):
+        g = runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"]
+        for t in WRONG:
+            with pytest.raises(IndexError, match="a place in t"):
+                g(array(target, values), array(target, t))

@@ -18,7 +18,8 @@ from symgrad.compiler.exports.alone import (
     array_text,
     of_sizes,
 )
-from symgrad.compiler.exports.frameworks import headed, of_places, run_before, run_file
+from symgrad.compiler.exports.frameworks import headed, run_before, run_file
+from symgrad.compiler.exports.places import of_places
 from symgrad.compiler.targets.frameworks.for_numba import NUMBA
 from symgrad.compiler.targets.frameworks.rewriting import Rewritten, rewritten
 
@@ -69,7 +70,7 @@ def _text(program: Any, body: Rewritten, sample: tuple[Any, ...]) -> str:
     lines += ["\n\n", *(f"@numba.njit\n{text}\n\n" for text in body.helpers.values())]
     lines.append(f"@numba.njit\n{_renamed(body.source, program.name, names)}\n\n")
     words = program.source.split('"""')[1] if '"""' in program.source else program.name
-    made = _made(program) + of_sizes(program) + of_places(program, False)
+    made = _made(program) + of_sizes(program) + of_places(program, "numba")
     inside = ", ".join(f'np.asarray({n}, order="C")[()]' for n in names)
     lines.append(_WRAPPER.format(name=program.name, signature=signature, words=words.strip(), check=check, row=inside))
     lines += [_layout(program), _CHECKED.format(name=program.name, made=made)]

@@ -18,7 +18,6 @@ import numpy as np
 
 from symgrad.compiler.exports.alone import (
     _SMALL,
-    _known,
     _made,
     _nested,
     _shape_source,
@@ -28,12 +27,13 @@ from symgrad.compiler.exports.alone import (
     of_values,
     samples,
 )
+from symgrad.compiler.exports.places import index_asked, of_places
 from symgrad.compiler.targets.frameworks.for_jax import JAX
 from symgrad.compiler.targets.frameworks.for_torch import TORCH
 from symgrad.compiler.targets.frameworks.rewriting import Framework, Missing, Rewritten, rewritten
 from symgrad.compiler.trace import OF_SIZES
 from symgrad.errors import ArgumentError, CompileError, NameProblem
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, postorder
+from symgrad.formula.term import postorder
 from symgrad.tape.watching.looks import OF_PLACES
 
 FRAMEWORKS = {"torch": TORCH, "jax": JAX}
@@ -173,7 +173,7 @@ def run_before(
     """
     guards = of_values(program)
     if guards is not None and not all(
-        how == OF_SIZES or (how == OF_PLACES and not seen.any() and _index_of(term) is not None)
+        how == OF_SIZES or (how == OF_PLACES and not seen.any() and index_asked(term) is not None)
         for how, seen, term in zip(guards.how, guards.seen, guards.program.terms, strict=True)
     ):
         raise CompileError(
@@ -287,7 +287,7 @@ def _text(program: Any, framework: Framework, body: Any, sample: tuple[Any, ...]
     lines += [_guarded(program, body.source), "\n\n", _layout(program, torch)]
     shapes = _SHAPES.format(name=name)
     wide = _WIDE.format(name=name) if _is_wide(program) else ""
-    made = _made(program) + of_sizes(program) + of_places(program, not torch)
+    made = _made(program) + of_sizes(program) + of_places(program, framework.name)
     lines.append((_TORCH if torch else _JAX).format(name=name, shapes=shapes, made=made, wide=wide))
     for title, values in (("_ARGUMENTS", arguments), ("_RESULTS", results)):
         rows = "".join(f"    {_tensor(v) if torch else _pair(v)},\n" for v in values)
@@ -297,52 +297,6 @@ def _text(program: Any, framework: Framework, body: Any, sample: tuple[Any, ...]
     config = '        jax.config.update("jax_enable_x64", True)\n' if wide and not torch else ""
     code = "".join(lines) + _END.format(wide=config)
     return headed(program, f"{framework.name} source", framework, code)
-
-
-_SIGNS = {"lt": "<", "ge": ">=", "eq": "=="}
-
-
-def _index_of(term: Term) -> Term | None:
-    """The argument of which it is asked whether a place in it lies outside of an axis; None for another question."""
-    found = set()
-    for asked in _questions(term):
-        index = asked.args[0] if asked.op.name in _SIGNS and asked.args[1].op in (NUMBER, SIZE) else term
-        while index.op.name in ("reshape", "unsqueeze", "expand", "getitem") and _has_all(index):
-            index = index.args[0]
-        found.add(index)
-    index, *others = found
-    return None if others or index.op is not SYMBOL else index
-
-
-def _has_all(term: Term) -> bool:
-    """Whether a reshaped array, or a part, is as long along each axis as the whole one, and so has all its entries."""
-    lengths = [[size for size in t.shape if size != 1] for t in (term, term.args[0])]
-    return len(term.args) == 1 and lengths[0] == lengths[1]
-
-
-def _questions(term: Term) -> tuple[Term, ...]:
-    """What is asked of entries one by one: whether they are below 0, beyond the end, or a label that does not count."""
-    asked = term.args[0] if term.op.name == "any" else term
-    return asked.args if asked.op.name == "logical_or" else (asked,)
-
-
-def of_places(program: Any, traced: bool) -> str:
-    """The lines that refuse places beyond an axis, which JAX moves to its end.
-
-    ``traced``: while JAX compiles the function, there are no values that could be asked.
-    """
-    guards, lines = program.guards, []
-    for how, term in zip(guards.how, guards.program.terms, strict=True) if guards is not None else ():
-        if how != OF_PLACES or (index := _index_of(term)) is None:
-            continue
-        array = f'arrays["{index.params["name"]}"]'
-        known = f"not isinstance({array}, jax.core.Tracer) and " if traced else ""
-        for asked in _questions(term):
-            sign, bound = _SIGNS[asked.op.name], asked.args[1]
-            end = _known(bound.params["name"]) if bound.op is SIZE else repr(bound.number)
-            error = f"{program.name}(): a place in {index.params['name']} is {sign} {bound.params.get('name', end)}"
-            lines.append(f'    if {known}({array} {sign} {end}).any():\n        raise IndexError("{error}")\n')
-    return "".join(lines)
 
 
 def headed(program: Any, kind: str, framework: Framework, code: str) -> str:

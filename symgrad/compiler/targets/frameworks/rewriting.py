@@ -39,7 +39,8 @@ class Framework:
     ``calls`` gives a name, which takes the same arguments, or a function of the arguments' texts that NumPy's function
     has; ``method`` the same for methods.  ``kernels`` are texts of functions in NumPy's spelling or the library's own.
     ``others`` answers for calls of NumPy that are in no table, ``typed`` gives a value a dtype, and ``turned`` turns
-    axes where slices with a step of -1 do not.
+    axes where slices with a step of -1 do not.  ``lost`` is how an index with arrays is written so that places beyond
+    an axis are nan, for a library that would take others.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Framework:
     others: Callable[[str], str | None]
     typed: Callable[[Text, str, str], str]
     turned: str | None = None
+    lost: str | None = None
 
 
 class Rewriter(ast.NodeTransformer):
@@ -165,7 +167,20 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
             return self.visit(node.value)
         self.generic_visit(node)
+        if self.framework.lost is not None and self._has_places(node):
+            value, text = ast.unparse(node.value), ast.unparse(node)
+            return _parsed(self.framework.lost.format(value, text[len(value) + 1 : -1]))
         return node if self.framework.turned is None else self._turned(node)
+
+    def _has_places(self, node: ast.Subscript) -> bool:
+        """Whether arrays of places are among the parts of an index."""
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        fixed = (ast.Slice, ast.Constant)
+        return (
+            not self.kernel
+            and not self.is_plain(node)
+            and any(not isinstance(part, fixed) and not self.is_plain(part) for part in parts)
+        )
 
     def _turned(self, node: ast.Subscript) -> Any:
         """``x[:, ::-1]`` as a call that turns axes, where slices cannot."""
