@@ -19,11 +19,15 @@ WIDEST = 12
 
 def partners(form: Form, run: Canonicaliser) -> Sequence[int] | None:
     """For each term of a symmetric sum the place of its transpose; None for other sums."""
-    if len(form.shape) != 2 or form.shape[0] != form.shape[1] or len(form.terms) < 3:
+    if not _is_square(form) or len(form.terms) < 3:
         return None
     places = {(run.key(p), p.coef): k for k, p in enumerate(form.terms)}
     turned = [(run.key(p.with_out(p.out[::-1])), p.coef) for p in form.terms]
     return [places[key] for key in turned] if all(key in places for key in turned) else None
+
+
+def _is_square(form: Form) -> bool:
+    return len(form.shape) == 2 and form.shape[0] == form.shape[1] != 1
 
 
 def one_sided(form: Form, places: Collection[int], factor: Factor, partner: Sequence[int], run: Canonicaliser) -> bool:
@@ -66,7 +70,10 @@ def opened(form: Form, run: Canonicaliser) -> Form | None:
     """A symmetric sum whose columns stood in brackets, without these: (x - a)xᵀ - xaᵀ = xxᵀ - axᵀ - xaᵀ, always."""
     from symgrad.formula.canonical.sums.factoring import scalars_apart
 
-    if len(form.shape) != 2 or form.shape[0] != form.shape[1] or not 1 < len(form.terms) <= WIDEST:
+    if not run.small or not _is_square(form) or not 1 < len(form.terms) <= WIDEST:
+        return None
+    brackets = any(_is_open(p, f, run) for p in form.terms for f in p.factors)
+    if not brackets or _columns(form.terms, 0, run) != _columns(form.terms, 1, run):
         return None
     rest, found = list(form.terms), list[Product]()
     while rest and len(found) + len(rest) <= WIDEST:
@@ -82,6 +89,17 @@ def opened(form: Form, run: Canonicaliser) -> Form | None:
     whole = run.sum_of([scalars_apart(p, run) for p in found], form.shape)
     places = partners(whole, run)
     return whole if places is not None and any(k != place for k, place in enumerate(places)) else None
+
+
+def _columns(terms: Sequence[Product], axis: int, run: Canonicaliser) -> set[Term]:
+    """What stands along an axis of a sum, with what stands in brackets there."""
+    found: set[Term] = set()
+    for p in terms:
+        for f in p.factors:
+            if p.out[axis] in f.labels:
+                inside = run.insides[f.base].terms if _is_open(p, f, run) else ()
+                found |= _columns(inside, 0, run) if inside else {f.base}
+    return found
 
 
 def _is_open(p: Product, f: Factor, run: Canonicaliser) -> bool:
