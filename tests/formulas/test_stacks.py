@@ -315,3 +315,27 @@ def test_entries_of_columns_are_entries():
 )
 def test_entries_stand_behind_symbols_and_in_order(f, text):
     assert sg.formula(f, (3,), 0.5).unicode() == text
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (
+            lambda x, y, A: sg.cat([x * y, A @ x]),
+            r"\begin{bmatrix} \operatorname{diag}\left(y\right) \\ A \end{bmatrix}",
+        ),
+        (lambda x, y, A: A @ x - sg.cat([x, y[:1]]), r"A - \begin{bmatrix} I_{m} \\ 0 \end{bmatrix}"),
+        (
+            lambda x, y, A: sg.cat([A @ x, x]).exp(),
+            r"\right) A \\ \operatorname{diag}\left(e^{x}\right) \end{bmatrix}",
+        ),
+        (
+            lambda x, y, A: sg.cat([x**2, A @ x, x * y]),
+            r"2 \operatorname{diag}\left(x\right) \\ A \\ \operatorname{diag}\left(y\right) \end{bmatrix}",
+        ),
+    ],
+    ids=["two", "a difference", "under a function", "three"],
+)
+def test_the_jacobian_of_what_was_joined_is_blocks(function, text):
+    A, x, y = (sg.tensor(np.ones(s), name=n, requires_grad=True) for n, s in (("A", (4, 3)), ("x", 3), ("y", 3)))
+    assert text in sg.autograd.jacobian(function(x, y, A), x).latex()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.cases.guards import without_guards
 from symgrad.formula.canonical.cases.masks import positive_relu, signed_powers, unclipped, unmasked
+from symgrad.formula.canonical.entries.columns import among_zeros
 from symgrad.formula.canonical.entries.places import one_label
 from symgrad.formula.canonical.entries.slices import entries_of_others, sums_of_placed, unit_place
 from symgrad.formula.canonical.matrices.commuting import in_order
@@ -402,6 +403,7 @@ _REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"inv", "cholesky"}), without_cholesky),
     (frozenset({"tril", "triu"}), lambda p, run: halves_of_symbols(without_implied(p, run), run)),
     (frozenset({"put"}), lambda p, run: sums_of_placed(entries_of_others(p), run)),
+    (frozenset({"cat"}), among_zeros),
     (frozenset({"matrix_exp_frechet"}), adjoint_directions),
     (frozenset({"narrow"}), second_directions),
     (frozenset({"one_hot"}), _alone(one_label)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from symgrad.formula.canonical.entries.columns import columns_of_diagonal, unit_of_diagonal
 from symgrad.formula.canonical.entries.rows import Block, along, ends_of, part_of_part, range_of, row_of, slice_of
 from symgrad.formula.canonical.entries.slices import index_of_axes, is_identity
 from symgrad.formula.canonical.entries.written import row_at, unit_vector
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 def read_narrow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """A range in which exactly one block stands, always; None where it cuts through blocks."""
     p = term.params
-    return _Range(run, p["start"], p["length"]).of(args[0], p["dim"])
+    found = columns_of_diagonal(run, args[0], p["dim"], p["start"], p["length"])
+    return _Range(run, p["start"], p["length"]).of(args[0], p["dim"]) if found is None else found
 
 
 def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -34,6 +36,9 @@ def read_select(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
         return None
     if is_identity(args[0]):
         return run.opaque(unit_vector(term.shape[0], index)).scaled(args[0].terms[0].coef, args[0].terms[0].decimal)
+    found = unit_of_diagonal(run, args[0], dim, index)
+    if found is not None:
+        return found
     found = _Range(run, index, 1).of(args[0], dim)
     if found is None and term.args[0].op is not SYMBOL:
         return row_at(run, args[0], dim, index)
