@@ -464,3 +464,23 @@ def test_a_mask_whose_data_are_replaced_is_what_it_is_given() -> None:
     assert sg.formula(out).evaluate(x=x.detach().numpy()) == pytest.approx(out.item())
     expected = (mask * sg.sigmoid(x - mask)).detach()
     assert sg.allclose(x.grad, expected)
+
+
+@pytest.mark.parametrize("place", ["0", ":1", "...", "v > -1"])
+def test_parts_written_into_one_view_of_several(t, place):
+    """As every change that would record: what is put there by its index went through, and no pass could run."""
+    whole = t.zeros(3, 1)
+    v = whole.unbind(-1)[0]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        exec(f"v[{place}] = x", {"v": v, "x": t.ones((), requires_grad=True)})
+    assert whole.tolist() == [[0.0]] * 3
+    v[0] = 2.0
+    assert whole.tolist() == [[2.0], [0.0], [0.0]]
+
+
+def test_a_place_that_is_refused_is_as_it_was(t):
+    """An out= of a dtype that the result does not go into took the shape of the result before that was said."""
+    place = t.tensor([True, False])
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Bool"):
+        t.mul(t.ones(2, 2), 2.0, out=place)
+    assert place.tolist() == [True, False]

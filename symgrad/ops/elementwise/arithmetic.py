@@ -529,7 +529,7 @@ remainder: Op = elementwise(
     kernels.remainder,
     1,
     lambda out, x, y: -div_floor(x, y),
-    node=lambda x, y: f"RemainderBackward{int(bool(y))}",
+    node_by_numbers={(False, False): "RemainderBackward1", (True, False): "RemainderBackward1"},
     code=lambda x, y: f"{closed(x)} % {closed(y)}",
     rounds=True,
     refuses="bc",

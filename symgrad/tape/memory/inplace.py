@@ -69,7 +69,7 @@ def inplace(
     others = (*args, *kwargs.values()) if kwargs else args
     target = quiet_beside(tensor, others)
     if target is None:
-        refuse(tensor, others, op)
+        refuse(tensor, others if put is None else (*others, put), op)
         target = alone(tensor, others)
     unrecorded = target is not None
     if target is None and _goes_on(tensor):
@@ -320,6 +320,13 @@ def misfit(old: tuple[int, ...], new: tuple[int, ...]) -> AutogradError:
     return AutogradError(f"output with shape {list(old)} doesn't match the broadcast shape {list(new)}")
 
 
+def refuse_cast(found: Any, wanted: Any) -> None:
+    """Raise torch's error where results of a dtype do not go into memory of another one."""
+    if kind_order(found) > kind_order(wanted):
+        names = [torch_name(d) for d in (found, wanted)]
+        raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+
+
 def _fitting(tensor: Any, new: Any) -> Any:
     """The result in the shape and dtype of the tensor it goes into.  Raises torch's errors where it does not fit."""
     value, old = new._value, tensor._value
@@ -327,9 +334,7 @@ def _fitting(tensor: Any, new: Any) -> Any:
         raise misfit(old.shape, value.shape)
     if value.dtype is old.dtype or value.dtype == old.dtype:
         return value
-    if kind_order(value.dtype) > kind_order(old.dtype):
-        names = [torch_name(d) for d in (value.dtype, old.dtype)]
-        raise DtypeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    refuse_cast(value.dtype, old.dtype)
     value = value.astype(old.dtype)
     if new._node is not None:  # the base of a view has the history of what is made of it
         new._node.dtype, new._node.rules, new._value = old.dtype, None, value

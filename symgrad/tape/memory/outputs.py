@@ -14,7 +14,7 @@ from symgrad.notices import notice
 from symgrad.op import TABLE
 from symgrad.tape.formulas.constants import note_sizes
 from symgrad.tape.forward.dual import Dual, faced
-from symgrad.tape.memory.inplace import inplace, misfit
+from symgrad.tape.memory.inplace import inplace, misfit, refuse_cast
 from symgrad.tape.memory.overlap import PARTIAL, meets
 from symgrad.tape.modes import recording
 
@@ -136,6 +136,7 @@ def _written(target: Any, new: Any, told: bool = True) -> Any:
     if isinstance(new, tuple):
         raise ArgumentError(f"out= is one tensor, but there are {len(new)} results: give a tuple.")
     if new._value.shape != target._value.shape:
+        refuse_cast(new._value.dtype, target._value.dtype)  # or it would be refused in another shape than it had
         if told and target._value.size:
             had, has = list(target._value.shape), list(new._value.shape)
             notice(
