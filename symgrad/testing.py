@@ -1,17 +1,19 @@
-"""Comparing tensors in tests: ``testing.assert_close`` as in ``torch.testing``."""
+"""Comparing tensors in tests and making some: ``assert_close`` and ``make_tensor`` as in ``torch.testing``."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import as_dtype
+from symgrad import random
+from symgrad.dtypes import as_dtype, finfo, iinfo
 from symgrad.errors import ArgumentError, CheckFailed
-from symgrad.tensor import Tensor
+from symgrad.tensor import FUNCTIONS, Tensor, creation
 
-__all__ = ["assert_close"]
+__all__ = ["assert_close", "make_tensor"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 _ALIKE = {"allow_subclasses", "check_device", "check_layout"}
@@ -133,3 +135,69 @@ def _report(a: Any, b: Any, close: Any, rtol: float, atol: float) -> str:
 def _tolerances(*found: Any) -> tuple[float, float]:
     rows = [_TOLERANCES.get(_PARTS.get(str(d), str(as_dtype(d))), (0.0, 0.0)) for d in found]
     return max(r for r, _ in rows), max(a for _, a in rows)
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any = "cpu",
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Numbers drawn evenly from ``low`` up to ``high``, by torch's stream: -9 and 9 where these are not given.
+
+    ``noncontiguous`` leaves gaps in the memory, ``exclude_zero`` puts the smallest number (1, of whole ones) in the
+    place of 0.  Raises ``ArgumentError`` for an empty range.
+
+    >>> import symgrad as sg
+    >>> _ = sg.manual_seed(0)
+    >>> sg.testing.make_tensor(2, 2, dtype=sg.int64, low=0, high=5)
+    tensor([[4, 4],
+            [3, 0]])
+    """
+    kind = as_dtype(dtype)
+    sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if noncontiguous and memory_format is not None:
+        raise ArgumentError("The parameters `noncontiguous` and `memory_format` are mutually exclusive")
+    if requires_grad and kind.kind in "biu":
+        raise ArgumentError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+    if noncontiguous and math.prod(sizes) > 1:
+        sizes = (*sizes[:-1], 2 * sizes[-1])
+    if kind.kind in "biu":
+        least, most, start, end = (
+            (0, 2, 0, 2) if kind.kind == "b" else (iinfo(kind).min, iinfo(kind).max + (kind.itemsize < 8), -9, 10)
+        )
+        a, b = _range(low, high, (start, end), (least, most))
+        made = random.randint(math.ceil(a), math.ceil(b), sizes, dtype=kind, device=device)
+    else:
+        a, b = _range(low, high, (-9, 9), (finfo(kind).min, finfo(kind).max))
+        made = creation.empty(sizes, dtype=kind, device=device)
+        drawn = FUNCTIONS["view_as_real"](made) if kind.kind == "c" else made
+        wide = b - a >= finfo(kind).max
+        drawn.uniform_(a / 2, b / 2).mul_(2) if wide else drawn.uniform_(a, b)
+    if noncontiguous and math.prod(sizes) > 1:
+        made = made[..., 1::2]
+    elif memory_format is not None:
+        made = made.clone(memory_format=memory_format)
+    if exclude_zero:
+        made[FUNCTIONS["eq"](made, 0)] = 1 if kind.kind in "biu" else finfo(kind).tiny
+    return made.requires_grad_() if requires_grad else made
+
+
+def _range(low: Any, high: Any, default: tuple[float, float], bounds: tuple[float, float]) -> tuple[float, float]:
+    """From where to where numbers are drawn; those that the dtype does not have are left out."""
+    a, b = default[0] if low is None else low, default[1] if high is None else high
+    if a != a or b != b:
+        raise ArgumentError(f"`low` and `high` cannot be NaN, but got low={a} and high={b}")
+    if a >= b:
+        raise ArgumentError(f"`low` must be less than `high`, but got {a} >= {b}")
+    if b < bounds[0] or a >= bounds[1]:
+        raise ArgumentError(
+            f"The value interval specified by `low` and `high` is [{a}, {b}), but the dtype only supports "
+            f"[{bounds[0]}, {bounds[1]})"
+        )
+    return min(max(a, bounds[0]), bounds[1]), min(max(b, bounds[0]), bounds[1])

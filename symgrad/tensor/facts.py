@@ -388,14 +388,16 @@ class Facts(Recorded):
         return int(self._array().ctypes.data) if self._value.size else 0
 
     def untyped_storage(self) -> Any:
-        """The array that owns the memory.
+        """The bytes of the memory.
 
         >>> import symgrad as sg
         >>> x = sg.ones(2, 3)
         >>> x[1].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         True
+        >>> x[1].untyped_storage().nbytes()
+        24
         """
-        return storage(self._array()).view(Storage)
+        return storage(self._array()).ravel(order="K").view(np.uint8).view(Storage)
 
     def storage(self) -> Any:
         """All entries of the memory, one after the other.
@@ -404,7 +406,7 @@ class Facts(Recorded):
         >>> len(sg.ones(2, 3)[0].storage())
         6
         """
-        return self.untyped_storage().ravel(order="K")
+        return storage(self._array()).ravel(order="K").view(Storage)
 
     @overload
     def type(self, dtype: None = None) -> str: ...

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from symgrad.devices import CPU
+
 
 class Storage(np.ndarray):
-    """An array that says, as torch's storages do, where it lies."""
+    """An array in a row that says, as torch's storages do, where it lies and how large it is."""
+
+    device = CPU  # type: ignore[assignment]
+    is_cuda = False
 
     def data_ptr(self) -> int:
         """Address of the first entry: equal for tensors that share memory."""
         return int(self.ctypes.data)
+
+    def size(self) -> int:  # type: ignore[override]
+        """How many entries there are; bytes, where the storage is untyped."""
+        return len(self)
+
+    def nbytes(self) -> int:  # type: ignore[override]
+        """How many bytes there are."""
+        return len(self) * self.itemsize
+
+    def element_size(self) -> int:
+        """Bytes of an entry."""
+        return self.itemsize

@@ -1319,7 +1319,7 @@ class Tensor(Recorded):
     def unsqueeze_(self, dim: _int) -> Tensor:
         """``unsqueeze`` in place: the tensor is changed and returned."""
     def untyped_storage(self) -> Any:
-        """The array that owns the memory."""
+        """The bytes of the memory."""
     @property
     def valid_when(self) -> Any:
         """The conditions under which the formula holds: branches taken, indices chosen, and kinks of derivatives."""

@@ -363,6 +363,18 @@ def test_where_memory_lies(t):
     assert x.clone().untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_how_large_memory_is(t):
+    """What hooks of saved tensors add up; size() and nbytes() were numbers, which nobody could call."""
+    x = t.zeros(2, 3)
+    for shared in (x, x[1], x.t()):
+        whole, typed = shared.untyped_storage(), shared.storage()
+        assert (whole.nbytes(), whole.size(), len(whole), whole.element_size()) == (24, 24, 24, 1)
+        assert (typed.nbytes(), typed.size(), len(typed), typed.element_size()) == (24, 6, 6, 4)
+        assert (str(whole.device), whole.is_cuda) == ("cpu", False)
+    assert t.zeros(3, dtype=t.float64)[1:].untyped_storage().nbytes() == 24
+
+
 def test_a_dtype_says_what_it_is(t):
     assert [d.is_floating_point for d in (t.float16, t.float32, t.int64, t.complex64)] == [True, True, False, False]
     assert [d.is_complex for d in (t.float64, t.complex64, t.complex128)] == [False, True, True]

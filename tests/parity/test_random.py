@@ -31,6 +31,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "uniform half": lambda t: t.empty(900, dtype=t.float16).uniform_(-100, 100).double(),
     "uniform half, ends that are rounded": lambda t: t.empty(900, dtype=t.bfloat16).uniform_(0.1, 0.7).double(),
     "uniform complex": lambda t: t.empty(5, dtype=t.complex128).uniform_(2, 3),
+    "uniform far out": lambda t: t.empty(9, dtype=t.float64).uniform_(-1e308, 7e307),
+    "normal far out": lambda t: t.empty(3, dtype=t.float64).normal_(1e308, 1e305),
     "normal complex in place": lambda t: t.empty(5, dtype=t.complex128).normal_(2, 3),
     "rand complex": lambda t: t.rand(3, dtype=t.complex128),
     "randn of few": lambda t: t.randn(7, dtype=t.float64),
@@ -305,3 +307,26 @@ def test_normal_numbers_to_the_last_digit(size: Any) -> None:
 
     for ours, theirs in zip(drawn(sg), drawn(torch), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", "float16 bfloat16 float32 float64 complex64 complex128 int64 int8 uint8 bool".split())
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"noncontiguous": True}, {"low": 0, "high": 1.5}, {"low": -1, "high": 2, "exclude_zero": True},
+        {"requires_grad": True}, {"low": 5, "high": 2}, {"low": float("nan")}, {"low": 1e6, "high": 1e7},
+        {"low": -float("inf"), "high": float("inf")},
+    ],
+)  # fmt: skip
+def test_tensors_that_are_made_for_tests(kind: str, options: dict[str, Any]) -> None:
+    """make_tensor draws what torch's draws, and refuses what it refuses."""
+    found: list[Any] = []
+    for t in (sg, torch):
+        t.manual_seed(5)
+        try:
+            x = t.testing.make_tensor((4, 3), dtype=getattr(t, kind), device="cpu", **options)
+        except (ValueError, RuntimeError) as error:
+            found.append(type(error).__name__ if t is torch else [c.__name__ for c in type(error).__mro__])
+            continue
+        found.append((x.detach().to(t.complex128).tolist(), x.requires_grad, x.stride(), str(x.dtype).split(".")[-1]))
+    assert found[0] == found[1] or found[1] in found[0]

@@ -403,6 +403,8 @@ def fused(a: Any, b: Any, c: Any) -> Any:
         return (a.astype(np.float64) * b + c).astype(np.float32)
     if a.dtype != np.float64:
         return a * b + c
+    if np.any(np.abs(b) > 2.0**900):  # whose halves would overflow
+        return np.ldexp(fused(a, np.ldexp(b, -200), np.ldexp(c, -200)), 200)
     product = a * b
     # The rounding errors of the product (Dekker) and of the sum (Knuth) are floats themselves.
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
