@@ -116,3 +116,19 @@ def test_recorded_gradients_refuse_labels_that_are_no_classes(target, tmp_path):
         for t in WRONG:
             with pytest.raises(IndexError, match="a place in t"):
                 g(array(target, values), array(target, t))
+
+
+@on_every_target
+def test_parts_of_an_expression_are_written_for_other_libraries(target, tmp_path):
+    """Of (0.7 x)[places] the brackets were lost, and some ops that pick have no index."""
+    values = np.random.default_rng(0).random((3, 4))
+
+    def f(x):
+        y = F.pad((0.7 * x)[x.sum(1).argsort()], (1, 1))
+        return y - y.mean() + (x * 2)[:, x.sum(0).argsort()].sum()
+
+    for g in (f, sg.func.grad(lambda x: (f(x) ** 2).sum())):
+        sg.compile(g, values).save(tmp_path / "f.py", target=target)
+        with precise(target):
+            h = runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"]
+            np.testing.assert_allclose(np.asarray(h(array(target, values))), g(sg.tensor(values)).numpy(), rtol=1e-12)

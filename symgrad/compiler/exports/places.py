@@ -82,7 +82,7 @@ def _picked(term: Term) -> Iterator[tuple[Term, Any]]:
     elif "dim" in term.params:  # gather, and what adds up at its places
         shape = term.params.get("shape", term.args[0].shape)
         yield term.args[1], shape[term.params["dim"]]
-    elif (index := term.params["index"]).holes:
+    elif (index := term.params.get("index")) is not None and index.holes:
         shape = term.shape if term.op.name == "put" else term.args[0].shape
         row, axis = iter(term.args[len(term.args) - index.holes :]), 0
         used = sum(part is not None and part is not Ellipsis for part in index.parts)

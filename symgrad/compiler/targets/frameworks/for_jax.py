@@ -137,5 +137,5 @@ def _others(name: str) -> str | None:
     return None if found is None else f"jnp.{name}"
 
 
-LOST = '{}.at[{}].get(mode="fill")'
+LOST = '({}).at[{}].get(mode="fill")'
 JAX = Framework("jax", "jnp", "import jax\nimport jax.numpy as jnp\n", CALLS, METHODS, OWN, _others, _typed, lost=LOST)

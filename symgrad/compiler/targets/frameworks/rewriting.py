@@ -168,8 +168,8 @@ class Rewriter(ast.NodeTransformer):
             return self.visit(node.value)
         self.generic_visit(node)
         if self.framework.lost is not None and self._has_places(node):
-            value, text = ast.unparse(node.value), ast.unparse(node)
-            return _parsed(self.framework.lost.format(value, text[len(value) + 1 : -1]))
+            index = ast.unparse(ast.Subscript(ast.Name("_", ast.Load()), node.slice, ast.Load()))[2:-1]
+            return _parsed(self.framework.lost.format(ast.unparse(node.value), index))
         return node if self.framework.turned is None else self._turned(node)
 
     def _has_places(self, node: ast.Subscript) -> bool:
