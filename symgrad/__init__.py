@@ -116,6 +116,10 @@ _LAZY = {
     "vmap": "symgrad.func",
     "where_list": "symgrad.notation",
 }
+_DEMANDS = (
+    "_assert", "_check", "_check_index", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value",
+    "_check_with",
+)  # fmt: skip
 _ABSENT = {
     "eig": "torch has removed it; use linalg.eig",
     "lstsq": "torch has removed it; use linalg.lstsq",
@@ -129,7 +133,7 @@ _TYPES = {"bool": bool_, "float": float32, "int": int32}
 _MODULES = (
     "_C", "_higher_order_ops", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit",
     "library", "linalg", "masked", "nn", "optim", "overrides", "parallel", "profiler", "return_types", "signal",
-    "sparse", "special", "testing", "utils",
+    "sparse", "special", "testing", "types", "utils",
 )  # fmt: skip
 
 
@@ -166,6 +170,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(_LAZY[name]), name)
         globals()[name] = found
         return found
+    if name in _DEMANDS:
+        return getattr(importlib.import_module("symgrad.demands"), name)
     if name in _MODULES:
         return importlib.import_module(f"symgrad.{name}")
     if name == "Variable":

@@ -1242,6 +1242,7 @@ def trunc(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def trunc_(input: Operand) -> Tensor:
     """``trunc`` in place: the tensor is changed and returned."""
 from symgrad.tensor.questions import typename as typename
+from symgrad import types as types
 from symgrad.dtype_objects import uint16 as uint16
 from symgrad.dtype_objects import uint32 as uint32
 from symgrad.dtype_objects import uint64 as uint64
