@@ -157,7 +157,7 @@ class _Singles:
             if x.op.name == "mul":
                 by = _times(c, d)
             elif k == 1 and _power(d.number):
-                by = number(_plain(c / d.number))
+                by = number(c / d.number)
             else:
                 continue
             if by is None:
@@ -202,14 +202,10 @@ def _power(value: Any) -> bool:
 def _times(c: Fraction, x: Term) -> Term | None:
     value = x.number
     if type(value) in (int, Fraction):
-        return number(_plain(c * value), x.dtype)
+        return number(c * value, x.dtype)
     if type(value) is float and math.isfinite(found := float(c) * value) and found / float(c) == value:
         return number(found, x.dtype)
     return None
-
-
-def _plain(value: Fraction) -> int | Fraction:
-    return int(value) if value.denominator == 1 else value
 
 
 def _with(x: Term, args: Sequence[Any]) -> Term:

@@ -13,7 +13,7 @@ from symgrad.errors import IllPosedDerivative, KinkError, SymgradError
 from symgrad.explaining.replay import Edge, Replay
 from symgrad.explaining.scene import Scene, scalar
 from symgrad.formula.digits import Digits, in_mpmath
-from symgrad.formula.term import Term, as_term, number, symbol
+from symgrad.formula.term import Term, as_term, is_zero, number, symbol
 from symgrad.ops.rules.kinks import conventions
 from symgrad.tape.graph import Node
 from symgrad.tape.operands import promoted
@@ -86,7 +86,7 @@ def slope(scene: Scene, node: Node, i: int, index: tuple[int, ...]) -> Slope:
         if found is None:
             return Slope(0, True)
         term = as_term(found)
-        if term.number == 0 or (term.op.name == "full" and term.params.get("value") == 0):
+        if is_zero(term):
             zeros = [k for k, arg in enumerate(node.args) if not hasattr(arg, "dtype") and arg == 0 and k != i]
             return Slope(0, not zeros, zeros[0] if zeros else None)
         exact = scalar(in_mpmath(term, values, {}, 15))

@@ -22,15 +22,12 @@ from symgrad.formula.term import (
     apply,
     constant_value,
     full,
+    is_zero,
     make,
     number,
     rebuilt,
 )  # fmt: skip
 from symgrad.op import Op, lookup
-
-
-def _zero(term: Term) -> bool:
-    return _worth(constant_value(term), 0)
 
 
 def _worth(value: Any, number: int) -> bool:
@@ -78,7 +75,7 @@ def _short_mul(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
 def _short_div(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
     if _worth(constant_value(t[1]), 1):
         return _stands_for(t[0], shape, dtype)
-    if _zero(t[0]):
+    if is_zero(t[0]):
         return full(shape, 0, dtype or float64)
     return _fold(t, shape, lambda a, b: Fraction(a) / Fraction(b) if b else None)
 
@@ -87,7 +84,7 @@ def _short_neg(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
     if t[0].op.name == "neg":
         return t[0].args[0]  # type: ignore[no-any-return]
     value = t[0].number
-    return number(-value) if _exact(value) else full(shape, 0, dtype) if _zero(t[0]) and shape else None
+    return number(-value) if _exact(value) else full(shape, 0, dtype) if is_zero(t[0]) and shape else None
 
 
 def _short_pow(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
@@ -115,12 +112,12 @@ def _fold(t: Any, shape: Any, combine: Callable[[Any, Any], Any]) -> Term | None
 
 def _short_linear(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     """Linear ops on zeros are zeros."""
-    return full(shape, 0, dtype or t[0].dtype or float64) if _zero(t[0]) else None
+    return full(shape, 0, dtype or t[0].dtype or float64) if is_zero(t[0]) else None
 
 
 def _short_product(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     """Of several arrays, any of which may be the zeros."""
-    return full(shape, 0, dtype or t[0].dtype or float64) if any(map(_zero, t)) else None
+    return full(shape, 0, dtype or t[0].dtype or float64) if any(map(is_zero, t)) else None
 
 
 def _short_window(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
@@ -136,7 +133,7 @@ def _short_expand(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
 
 
 def _short_where(t: Any, shape: Any, dtype: Any, _: Any) -> Term | None:
-    if t[1] is t[2] or (_zero(t[1]) and _zero(t[2])):
+    if t[1] is t[2] or (is_zero(t[1]) and is_zero(t[2])):
         return _short_expand((t[1],), shape, dtype, None)
     decided = constant_value(t[0])
     if not isinstance(decided, (bool, np.bool_)):
@@ -220,7 +217,7 @@ def _as_run(short: Short) -> Short:
 
     def kept(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
         found = short(t, shape, dtype, params)
-        return None if found is not None and _zero(found) and _unknown(t) else found
+        return None if found is not None and is_zero(found) and _unknown(t) else found
 
     return kept
 
@@ -241,10 +238,10 @@ def as_run(op: Op, args: tuple[Term, ...], params: dict[str, Any]) -> Any:
     In derivatives a factor of 0 says that nothing arrives, whatever the other one is; a program multiplies it.
     """
     found = apply(op, args, params, _AS_RUN)
-    if not (op.spelled and isinstance(found, Term) and _zero(found) and _unknown(args)):
+    if not (op.spelled and isinstance(found, Term) and is_zero(found) and _unknown(args)):
         return found
     # The definition is worked out with symbols in place of the zeros.
-    marks = {a: make(SYMBOL, (), {"name": f"@{k}"}, a.shape, a.dtype) for k, a in enumerate(args) if _zero(a)}
+    marks = {a: make(SYMBOL, (), {"name": f"@{k}"}, a.shape, a.dtype) for k, a in enumerate(args) if is_zero(a)}
     zeros = {mark: a for a, mark in marks.items()}
     spelled = apply(op, tuple([marks.get(a, a) for a in args]), params)
 

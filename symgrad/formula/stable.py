@@ -94,7 +94,7 @@ def _log_of(x: Term) -> Found | None:
                 return None
             factors += parts
             continue
-        part = found[0] if abs(power) == 1 else lookup("mul")(number(_number_of(abs(power))), found[0])
+        part = found[0] if abs(power) == 1 else lookup("mul")(number(abs(power)), found[0])
         first = part if power > 0 else -part
         total = first if total is None else total + part if power > 0 else total - part
         bases += found[1]
@@ -103,11 +103,6 @@ def _log_of(x: Term) -> Found | None:
 
 _MOST_FACTORS = 8
 """Of how many products a logarithm is looked into."""
-
-
-def _number_of(power: Fraction) -> int | Fraction:
-    """A power as a number of a formula."""
-    return int(power) if power.denominator == 1 else power
 
 
 def _factors(x: Term, power: Fraction) -> list[tuple[Term, Fraction]]:

@@ -260,6 +260,12 @@ def constant_value(term: Term) -> Any:
     return term.params["value"] if term.op.name == "full" else None
 
 
+def is_zero(term: Term) -> bool:
+    """Whether a term is the number 0 or an array of zeros."""
+    value = constant_value(term)
+    return value is not None and not isinstance(value, str) and value == 0
+
+
 Short = Callable[[Any, Any, Any, Any], "Term | None"]
 """What a term is short for: ``(args, shape, dtype, params)`` to a term, or None."""
 

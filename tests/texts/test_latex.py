@@ -476,3 +476,10 @@ def test_parts_are_bold_where_they_are_defined_as_where_they_stand(names):
     for name in definitions:
         assert text.count(name) > 1
     assert any(r"\mathbf" in name for name in definitions)
+
+
+@pytest.mark.parametrize("name", ["inv", "matrix_exp", "cholesky", "eigvalsh", "logm", "slogdet_sign", "lu"])
+def test_numbers_beside_matrices_are_not_multiples_of_the_identity(name):
+    """The eigenvalues of X + 3 are read as those of X, plus 3."""
+    X = symbol("X", ("n", "n"))
+    assert r"X + 3 \mathbf{1} \mathbf{1}^{\top}" in latex(lookup(name)(X + 3))

@@ -10,17 +10,15 @@ from typing import Any
 from symgrad.formula.canonical.writing import MATRICES, everywhere
 from symgrad.formula.term import SYMBOL, Term, make, rebuilt
 
-_OF_MATRICES = frozenset({"matmul", "permute", "inv", "pinv", "det", "logdet", "logabsdet", "trace", "solve"}) | {
-    "matrix_power", "matrix_exp", "sqrtm",
-}  # fmt: skip
-"""Ops whose arguments are read as matrices, not entry by entry."""
+_PRODUCTS = frozenset({"matmul", "permute", "trace"})
+"""What is made of matrices by indices alone."""
 
 
 def numbers_everywhere(root: Term) -> Term:
     """A formula in which numbers stand beside matrices as matrices, where it is not read entry by entry."""
 
     def change(t: Term, args: tuple[Any, ...]) -> Term:
-        if t.op.name in _OF_MATRICES:
+        if (t.op.mixes == 2 and not t.op.linear) or t.op.name in _PRODUCTS:  # which take matrices, not entries
             args = tuple(map(_as_matrix, args))
         return t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
 

@@ -46,6 +46,7 @@ from symgrad.formula.reading.values import (
     op,
     operand_of,
     product,
+    pseudo_inverse,
     scalar,
     transposed,
     value_of,
@@ -327,7 +328,7 @@ class _TexReader(OptionReader):
             return Value("m", op("inv", turned.term)) if inverse else turned
         if mark == "+" and tokens.peek(1) == "}":
             tokens.at += 2
-            return Value("m", op("pinv", self.plain(base), atol=0.0, rtol=1e-15))
+            return Value("m", pseudo_inverse(self.plain(base)))
         if [tokens.peek(k) for k in range(4)] == ["1", "/", "2", "}"]:
             tokens.at += 4
             return Value("m", op("sqrtm", self.plain(base)))

@@ -189,6 +189,11 @@ def divided(top: Any, bottom: Any) -> Any:
     return entrywise(lookup("div"), top, bottom)
 
 
+def pseudo_inverse(a: Term) -> Term:
+    """The pseudo-inverse of a matrix, where no text says which singular values count as zero."""
+    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
+
+
 def _is_zero(a: Value) -> bool:
     return a.kind == "s" and a.term.op is NUMBER and a.term.number == 0
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from symgrad.formula.canonical.entries.slices import index_of_axes
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, is_zero
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import letters_of, total_size
@@ -28,7 +28,7 @@ def row_of(base: Term, axis: int) -> list[Block] | None:
     name, params = base.op.name, base.params
     if name in ("cat", "stack") and params["dim"] == axis:
         parts = base.args if name == "cat" else tuple(lookup("unsqueeze")(a, dim=axis) for a in base.args)
-        return [Block(a.shape[axis], None if a.number == 0 or _is_zero(a) else a) for a in parts]
+        return [Block(a.shape[axis], None if is_zero(a) else a) for a in parts]
     if name == "embed" and params["dim"] == axis:
         return _among_zeros(params["start"], base.args[0], base.shape[axis], axis)
     if name == "pad" and params["value"] == 0 and max(params["widths"][axis]) > 0 <= min(params["widths"][axis]):
@@ -56,10 +56,6 @@ def _row_of_put(base: Term, axis: int) -> list[Block] | None:
         shape = tuple(size if k == axis else n for k, n in enumerate(base.shape))
         value = lookup("put")(value, index=Index(rest), shape=shape)
     return _among_zeros(before[0], value, base.shape[axis], axis)
-
-
-def _is_zero(t: Term) -> bool:
-    return t.op.name == "full" and t.params["value"] == 0
 
 
 def _among_zeros(before: Any, value: Term, size: Any, axis: int) -> list[Block]:

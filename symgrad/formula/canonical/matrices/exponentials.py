@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symgrad.formula.canonical.matrices.commuting import commutes
 from symgrad.formula.canonical.normal import Factor, Product, contract_products
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, is_zero
 
 if TYPE_CHECKING:
     from symgrad.formula.canonical.simplify import Canonicaliser
@@ -74,7 +74,7 @@ def _second(t: Term) -> tuple[Term, Term, Term] | None:
     if matrix is None or direction is None or not corner or t.shape != matrix[0].shape:
         return None
     (m, g, low, same), (d, zero, left, alike) = matrix, direction
-    if m is not same or d is not alike or not all(_is_zero(x) for x in (low, zero, left)):
+    if m is not same or d is not alike or not all(is_zero(x) for x in (low, zero, left)):
         return None
     return m, g, d
 
@@ -86,10 +86,6 @@ def _quarters(t: Term) -> tuple[Term, ...] | None:
     found = tuple(x for row in t.args for x in row.args)
     rows = t.params["dim"] == 0 and all(row.params["dim"] == 1 for row in t.args)
     return found if rows and len({x.shape for x in found}) == 1 and found[0].ndim == 2 else None
-
-
-def _is_zero(t: Term) -> bool:
-    return t.op.name == "full" and t.params["value"] == 0
 
 
 def _twice_moved(p: Product, f: Factor, blocks: tuple[Term, Term, Term], run: Canonicaliser) -> Product | None:

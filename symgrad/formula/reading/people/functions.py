@@ -12,7 +12,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.derive import gradient
 from symgrad.formula.reading.misfits import ProductMisfit
-from symgrad.formula.reading.values import diag, op, vec
+from symgrad.formula.reading.values import diag, op, pseudo_inverse, vec
 from symgrad.formula.term import (
     Term,
     apply,
@@ -213,11 +213,6 @@ def _appended(axis: int) -> Callable[..., Any]:
         return joined(entries, "stack" if flat and not axis else "cat", 0 if flat else axis)
 
     return call
-
-
-def pseudo_inverse(a: Term) -> Term:
-    """The pseudo-inverse of a matrix."""
-    return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
 
 
 def factorial(k: Term) -> Term:

@@ -10,10 +10,9 @@ from typing import Any
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.families import Family, family_of, settled
 from symgrad.formula.reading.people.functions import factorial as factorial_of
-from symgrad.formula.reading.people.functions import pseudo_inverse
 from symgrad.formula.reading.people.tokens import ADJOINT, LETTERS_TURNED, TURNED
 from symgrad.formula.reading.text import power
-from symgrad.formula.reading.values import Value, entrywise, op, transposed
+from symgrad.formula.reading.values import Value, entrywise, op, pseudo_inverse, transposed
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 
