@@ -143,7 +143,7 @@ def _embedded(w: Writer, t: Term) -> Piece | None:
     if isinstance(start, str) or isinstance(x.shape[axis], str) or isinstance(t.shape[axis], str):
         return None
     part = slice(start or None, None if start + x.shape[axis] == t.shape[axis] else start + x.shape[axis])
-    return _placed(w, lookup("put")(x, index=Index((*[slice(None)] * axis, part)), shape=t.shape))
+    return _put_there(w, t, Index((*[slice(None)] * axis, part)))
 
 
 @writes("pad")
@@ -152,11 +152,17 @@ def _bordered(w: Writer, t: Term) -> Piece | None:
     (x,), widths, value = t.args, t.params["widths"], t.params["value"]
     if value == 0:
         middle = Index(tuple(slice(before or None, -after or None) for before, after in widths))
-        return _placed(w, lookup("put")(x, index=middle, shape=t.shape))
+        return _put_there(w, t, middle)
     if t.ndim != 1 or kind_of(x.shape) != "c" or w.open[x]:
         return None
     above, below = (_repeated(value, count) for count in widths[0])
     return _framed("c", [[text] for text in (*above, text_of(exact(w, x)), *below)])
+
+
+def _put_there(w: Writer, t: Term, index: Index) -> Piece | None:
+    """A term as its argument, put at an index among zeros; of zeros there are zeros, which are no such term."""
+    made = lookup("put")(t.args[0], index=index, shape=t.shape)
+    return _placed(w, made) if made.op.name == "put" else None
 
 
 def _repeated(value: Any, count: int) -> list[str]:
