@@ -341,6 +341,15 @@ def real_part(dtype: np.dtype[Any], *_: Any, **__: Any) -> np.dtype[Any]:
     return np.zeros((), dtype).real.dtype
 
 
+def in_native_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array with its bytes as this machine has them, which files of other ones have not.
+
+    >>> in_native_order(np.ones(2, ">f8")).dtype.isnative
+    True
+    """
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def is_real_floating(dtype: np.dtype[Any]) -> bool:
     """True for real floating dtypes."""
     return dtype.kind in "fV"

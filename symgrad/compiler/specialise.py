@@ -407,7 +407,7 @@ def _plain_key(args: Sequence[Any]) -> Any:
     for a in args:
         if a.__class__ is float:
             row.append(float)
-        elif a.__class__ is np.ndarray or a.__class__ is np.float64:
+        elif (a.__class__ is np.ndarray or a.__class__ is np.float64) and a.dtype.isnative:
             row.append(a.dtype)
             row.append(a.shape)
         else:
@@ -433,7 +433,7 @@ def signature(args: Sequence[Any], exact: bool = False) -> tuple[Any, list[Any]]
     key: list[Any] = []
     arrays: list[Any] = []
     for arg in args:
-        if arg.__class__ is np.ndarray:
+        if arg.__class__ is np.ndarray and arg.dtype.isnative:
             key.append((arg.dtype, arg.shape))
             arrays.append(arg)
             continue

@@ -21,7 +21,7 @@ import numpy as np
 from symgrad.compiler.draws import draws_seen
 from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
-from symgrad.dtypes import is_floating, is_narrow
+from symgrad.dtypes import in_native_order, is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
 from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
@@ -171,7 +171,7 @@ def array_of(value: Any) -> Any:
     """The array or NumPy scalar behind an argument."""
     if isinstance(value, Recorded):
         return value._value
-    value = np.asarray(value)
+    value = in_native_order(np.asarray(value))
     return value if value.ndim else value[()]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad.autograd.sweeps.rescue import VARIABLES
 from symgrad.compiler import trace as tracing
-from symgrad.dtypes import is_floating
+from symgrad.dtypes import in_native_order, is_floating
 from symgrad.errors import ArgumentError, ChangedInPlace
 from symgrad.interop.array_calls import called, followed, leads_back
 from symgrad.op import lookup
@@ -71,7 +71,7 @@ def as_tensor(value: Any, name: str) -> Any:
         raise ArgumentError(
             f"{name} holds {type(value).__name__}; tensors, arrays and numbers can be differentiated by."
         )
-    return plain(Tensor, value)
+    return plain(Tensor, in_native_order(value))
 
 
 def refuse_path(value: Any, name: str) -> None:

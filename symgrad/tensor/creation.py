@@ -121,6 +121,7 @@ def value_of_data(data: Any, dtype: Any) -> Any:
         raise _no_array(data) from error
     if not dtypes.is_number(value.dtype):
         raise _no_array(data)
+    value = dtypes.in_native_order(value)
     return value[()] if not value.ndim else value
 
 

@@ -174,3 +174,26 @@ def test_choices_by_one_condition_are_made_once():
     f = sg.compile(lambda x: sg.where(x > 0, x, sg.where(x > 0, sg.sin(x), sg.exp(x))), np.ones(3))
     assert f.source.count("where") == 1
     assert "sin" not in f.source
+
+
+IN_OTHER_ORDER = {
+    "parts": lambda x: sg.complex(x, 0.5 * x).abs(),
+    "sorted": lambda x: sg.sort(x)[0],
+    "product": lambda x: x.view(2, 1) @ x.view(1, 2),
+}
+
+
+@pytest.mark.parametrize("name", IN_OTHER_ORDER)
+def test_arrays_of_other_machines_have_the_dtypes_of_this_one(name):
+    """Results were big-endian, and float64 beside float64 was refused: "Expected Double but got Double"."""
+    f, native = IN_OTHER_ORDER[name], np.array([1.5, -2.0])
+    other = native.astype(">f8")
+
+    def total(x):
+        return (f(x) ** 2).sum()
+
+    compiled, slope = sg.compile(f), sg.compile(sg.func.grad(total))
+    for g in (compiled, compiled, lambda x: f(sg.tensor(x)).numpy(), slope, lambda x: sg.func.grad(total)(x).numpy()):
+        found = g(other)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, g(native))

@@ -1,5 +1,7 @@
 """Entries that are written by an index: what moves with them, and second derivatives through them."""
 
+import runpy
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,10 @@ def test_what_is_written_beside_an_infinite_entry_moves_alone():
     f = lambda v: sg.scatter(sg.tensor([np.inf, 1.0]), 0, sg.tensor([1]), v)  # noqa: E731
     moved = sg.func.jvp(f, (sg.ones(1),), (sg.ones(1),))[1]
     np.testing.assert_array_equal(moved, [0, 1])
+
+
+def test_zeros_between_zeros_are_saved(tmp_path):
+    """The formula in the file was looked for: KeyError 'index'."""
+    x = sg.tensor([0.7], dtype=sg.float64, requires_grad=True, name="x")
+    sg.compile(sg.nn.functional.pad(x - x.mean(), (1, 1))).save(tmp_path / "f.py")
+    assert runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"](np.array([2.0])).tolist() == [0, 0, 0]
