@@ -116,6 +116,8 @@ class Writes(Recorded):
         >>> sg.empty(2).bernoulli_(sg.tensor([0.0, 1.0]))
         tensor([0., 1.])
         """
+        if overlaps(self._value):
+            raise AutogradError(OVERLAP)
         chances = np.broadcast_to(p._value, self._value.shape) if isinstance(p, Recorded) else p
         if not np.all((np.asarray(chances) >= 0) & (np.asarray(chances) <= 1)):
             raise AutogradError(
@@ -129,6 +131,9 @@ class Writes(Recorded):
         else:
             values = self._by_memory(lambda shape: source.bernoulli(p, shape))
         known = isinstance(p, Recorded)
+        if known and p.requires_grad:  # the derivative by the chances is 0, as in torch, and not none
+            values = cast(p * 0 + np.asarray(values), self._value.dtype)
+            return self._filled(values, "BernoulliBackward1", p)
         return self._drawn(values, f"BernoulliBackward{1 if known else 2}", p if known else None)
 
     @refusing({"cbui": _CONTINUOUS.format("Exponential")})

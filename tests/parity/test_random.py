@@ -150,6 +150,8 @@ SAMPLES = {
     "drawn in place": lambda t, m, s: (m * 1).uniform_(),
     "normal in place": lambda t, m, s: (m * 1).normal_(),
     "bernoulli in place": lambda t, m, s: (m * 1).bernoulli_(t.tensor([0.5, 0.25])),
+    "bernoulli in place, of parameters": lambda t, m, s: (m * 1).bernoulli_(s),
+    "bernoulli in place of a constant": lambda t, m, s: t.zeros(3, 2)[1].bernoulli_(s),
 }
 
 
@@ -307,6 +309,16 @@ def test_normal_numbers_to_the_last_digit(size: Any) -> None:
 
     for ours, theirs in zip(drawn(sg), drawn(torch), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_derivative_by_the_chances_of_what_is_drawn_in_place() -> None:
+    """It is 0 and not none: the chances require grad, and so does what was drawn."""
+    for t in (sg, torch):
+        t.manual_seed(0)
+        m, s = (t.tensor([0.3, 0.5], dtype=d, requires_grad=True) for d in (t.float32, t.float64))
+        y = m.clone().bernoulli_(s)
+        (y * 2).sum().backward()
+        assert (m.grad.tolist(), s.grad.tolist(), s.grad.dtype, y.dtype) == ([0, 0], [0, 0], t.float64, t.float32)
 
 
 @pytest.mark.parametrize("kind", "float16 bfloat16 float32 float64 complex64 complex128 int64 int8 uint8 bool".split())
