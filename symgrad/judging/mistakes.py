@@ -23,6 +23,7 @@ from symgrad.check.report import ArgumentReport, Diagnosis, number_text
 from symgrad.formula.sampling import value
 from symgrad.formula.term import Term, count, postorder, symbols
 from symgrad.judging.points import Point, near, reached
+from symgrad.op import lookup
 
 
 def explained(
@@ -207,9 +208,13 @@ def _assumption(theirs: Term, ours: Term, points: Sequence[Point], comparison: C
 
 
 def _hidden_factor(theirs: Term, points: Sequence[Point], roots: Sequence[Term]) -> Diagnosis | None:
-    """A factor that the canonical form of the exact formula does not show: a part of the function as written."""
+    """A factor that the canonical form of the exact formula does not show: a part of the function as written.
+
+    Or the sum of the entries of a part, which functions such as logsumexp divide by.
+    """
     parts = dict.fromkeys(t for t in postorder([theirs, *roots]) if t.args and t.shape in ((), theirs.shape))
-    for part in itertools.islice(reversed(parts), 80):
+    few = list(itertools.islice(reversed(parts), 80))
+    for part in [*few, *(lookup("sum")(t, dim=tuple(range(t.ndim)), keepdim=False) for t in few if t.ndim)]:
         values = [value(part, p.values, p.sizes) for p in points]
         if any(v is None or not np.all(np.isfinite(v)) or not np.all(v) for v in values):
             continue

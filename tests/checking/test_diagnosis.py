@@ -68,6 +68,8 @@ MISTAKES = {
         lambda x: np.tanh(x).sum(), lambda x: 1 - np.tanh(x), (x,), "local factor", "1 + tanh(x) is missing"),
     "argument for result": (
         lambda x: np.tanh(x).sum(), lambda x: 1 - x**2, (x,), "local derivative", "takes the argument for the result"),
+    "power rule for an exponential": (
+        lambda x: (2.0**x).sum(), lambda x: x * 2.0 ** (x - 1), (x,), "local derivative", "by its other argument"),
     "twice": (
         lambda x: (sigmoid(x) ** 2).sum(), lambda x: 2 * sigmoid(x) ** 3 * (1 - sigmoid(x)) ** 2, (x,),
         "inner derivative", "multiplied in twice"),

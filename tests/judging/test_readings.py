@@ -208,6 +208,11 @@ def test_factors_that_the_shortest_form_hides():
     assert verdict.diagnosis.sentence == "The factor 1/sin(x) is missing."
 
 
+def test_a_sum_that_a_function_divides_by_may_be_missing():
+    verdict = sg.judge("e^x", of="logsumexp(x)", wrt="x")
+    assert verdict.diagnosis.sentence == "The factor sum(exp(x)) is too much."
+
+
 def test_unknown_letters_are_named():
     with pytest.raises(
         sg.errors.SymgradError, match=r"\\mu is no symbol here; the symbols are x, .* define it after a"

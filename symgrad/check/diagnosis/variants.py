@@ -295,6 +295,11 @@ def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Itera
             if twin.partials and len(twin.partials) == 1 and callable(twin.partials[0]):
                 said = f"is that of {twin.name}"
                 yield Variant(node, i, partial(_by_twin, twin=twin), told(said, f"{twin.name} for {node.op.name}"))
+    if len(node.args) == 2 and callable(other := node.op.partials[1 - i]):
+        with np.errstate(all="ignore"):
+            slope = other(*saved, **(node.params or {}))
+        of_other = told("is the one by its other argument", "xᵃ⁻¹ and log(a) aˣ: which argument varies")
+        yield Variant(node, i, partial(_by, w=slope), of_other)
     itself = partial(_by, w=saved[0])
     yield Variant(node, i, itself, told("is taken to be its value", f"{node.op.name} itself for its derivative"))
     for factor, text in ((-1, "minus its argument"), (2, "twice its argument"), (0.5, "half its argument")):
