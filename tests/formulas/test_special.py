@@ -157,3 +157,13 @@ def test_a_bracket_beside_factors_has_no_common_one():
     (slope,) = sg.autograd.grad(k * sg.log(sg.cosh(m * x)), [x], create_graph=True)
     (slope,) = sg.autograd.grad(slope, [x], create_graph=True)
     assert slope.latex() == r"k m^{2} \left(1 - \tanh^{2}\left(m x\right)\right)"
+
+
+def test_squares_of_norms_and_powers_of_brackets_meet():
+    x, y = (sg.tensor(np.ones(3), name=n, requires_grad=True) for n in "xy")
+    a, z = reals(a=0.3, z=0.7)
+    (slope,) = sg.autograd.grad((x @ y) / sg.sqrt((x @ x) * (y @ y)), [x], create_graph=True)
+    assert slope.latex() == (
+        r"\frac{1}{\lVert x \rVert \lVert y \rVert} \left(y - \frac{x^{\top} y}{\lVert x \rVert^{2}} x\right)"
+    )
+    assert sg.formula((1 + z) ** (a - 1) / (1 + z)).latex() == r"\left(1 + z\right)^{a - 2}"

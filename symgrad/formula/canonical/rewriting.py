@@ -34,7 +34,7 @@ from symgrad.formula.canonical.scalars.imaginary import (
 )
 from symgrad.formula.canonical.scalars.meetings import without_root
 from symgrad.formula.canonical.scalars.numerals import with_whole_parts
-from symgrad.formula.canonical.scalars.powers import gathered_powers, powers_of_logs, roots_of_products
+from symgrad.formula.canonical.scalars.powers import gathered_powers, norms_together, powers_of_logs, roots_of_products
 from symgrad.formula.canonical.sums.quotients import without_own_sums
 from symgrad.formula.canonical.sums.shifts import logsumexp, split
 from symgrad.formula.term import Term
@@ -422,6 +422,7 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
     (frozenset({"conj"}), lambda p, run: conjugate_sums(phases(conjugate_pairs(p, run), run), run)),
     (frozenset({"pow"}), gathered_powers),
     (frozenset({"mul"}), roots_of_products),
+    (frozenset({"norm"}), _alone(norms_together)),
 )
 """The same after quotients have become functions."""
 

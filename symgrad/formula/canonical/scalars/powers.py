@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Power, Product, plain_power
 from symgrad.formula.canonical.scalars.numerals import exact_root
-from symgrad.formula.term import SIZE, SYMBOL, postorder
+from symgrad.formula.term import SIZE, SYMBOL, Term, postorder
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ def _exponent(base: Form, g: Factor, f: Factor, run: Canonicaliser) -> Form | No
         other, exponent = (_at(a, g).restricted(axes) for a in run.arguments[g.base])
         return exponent.scaled(g.power) if run.same(other, base) else None
     own = Form([Product(1, [Factor(g.base, g.labels)], f.labels)], f.base.shape)
-    if not run.same(own, base):
+    inside = run.insides.get(g.base)
+    if not run.same(own, base) and (inside is None or not run.same(inside.restricted(axes), base)):
         return None
     return Form([Product(Fraction(g.power), (), tuple(range(len(f.labels))))], f.base.shape)
 
@@ -156,6 +159,32 @@ def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser
     if None in norms:
         return None
     return Form([Product(front.coef, [*front.factors, *(f for f in norms if f is not None)], (), p.decimal)], ())
+
+
+def norms_together(p: Product) -> Product:
+    """xᵀx ‖x‖ᵏ = ‖x‖ᵏ⁺² for real x, wherever the given form is defined."""
+    uses = collections.Counter(x for f in p.factors for x in {*f.labels})
+    uses.update(p.out)
+    for f, g in itertools.permutations(p.factors, 2):
+        inner = _of_norm(f.base)
+        if inner is None:
+            continue
+        labels = set(g.labels)
+        squares = g.base is inner and g.power == 2 and len(labels) == inner.ndim and all(uses[x] == 1 for x in labels)
+        product = g.base.op.name == "matmul" and not g.base.shape and all(x is inner for x in g.base.args)
+        if squares or product:
+            power = plain_power(f.power + (2 * g.power if product else 2))
+            rest = [h for h in p.factors if h is not f and h is not g]
+            found = Product(p.coef, [*rest, *([Factor(f.base, (), power)] if power else [])], p.out, p.decimal)
+            return norms_together(found)
+    return p
+
+
+def _of_norm(base: Term) -> Term | None:
+    """The real array of which a term is the square root of the sum of squares."""
+    if base.op.name != "norm" or base.shape or base.params["p"] != 2 or not base.args[0].real_dtype:
+        return None
+    return base.args[0]
 
 
 def _norm(f: Factor, power: Power) -> Factor | None:
