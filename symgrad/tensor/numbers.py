@@ -60,12 +60,14 @@ class Numbers(Recorded):
         """The entries go on as an array of NumPy's, and nobody follows what becomes of it."""
         if WATCH.count:
             note_read(self, how)
-        elif is_of_user(frame.f_code.co_filename):
-            if self._node is not None or self._requires_grad:
+            return
+        extra = self._extra
+        if self._node is not None or self._requires_grad:
+            if is_of_user(frame.f_code.co_filename):
                 note_look(self, how)
-            elif self._extra is not None:
-                self._taken_of_constant(self._extra, how)
-            note_shape(frame, self._value.shape)
+        elif extra is not None and (extra.sized or extra.name is not None) and is_of_user(frame.f_code.co_filename):
+            self._taken_of_constant(extra, how)
+        note_shape(frame, self._value.shape)
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers.

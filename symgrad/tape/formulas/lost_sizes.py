@@ -112,9 +112,14 @@ def _kept(key: tuple[int, int, tuple[int, ...]], frame: Any, shape: Any) -> Read
 
 
 def note_shape(frame: Any, shape: tuple[int, ...]) -> None:
-    """Keep that a program has something of this shape, at the place where a frame stands."""
+    """Keep that a program of the user's has something of this shape, at the place where a frame stands."""
     key = (id(frame.f_code), ~frame.f_lasti, shape)  # apart from the shapes that are read there
-    LATELY.append((next(sequence), READ.get(key) or _kept(key, frame, shape)))
+    read = READ.get(key)
+    if read is None:
+        if not is_of_user(frame.f_code.co_filename):
+            return
+        read = _kept(key, frame, shape)
+    LATELY.append((next(sequence), read))
 
 
 def sizes_read() -> set[int]:
