@@ -132,3 +132,13 @@ def test_parts_of_an_expression_are_written_for_other_libraries(target, tmp_path
         with precise(target):
             h = runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"]
             np.testing.assert_allclose(np.asarray(h(array(target, values))), g(sg.tensor(values)).numpy(), rtol=1e-12)
+
+
+@on_every_target
+def test_filled_vectors_are_written_for_other_libraries(target, tmp_path):
+    """torch.full takes no number for a shape, and such programs were refused."""
+    f = sg.compile(lambda x: sg.cumsum(sg.full((x.shape[0],), 0.75, dtype=sg.float64) * 1.0, 0) @ x)
+    assert [f(np.ones(n)) for n in (4, 5)] == [7.5, 11.25]
+    f.save(tmp_path / "f.py", target=target)
+    with precise(target):
+        assert float(runpy.run_path(str(tmp_path / "f.py"))["_PROGRAM"](array(target, np.ones(3)))) == 4.5

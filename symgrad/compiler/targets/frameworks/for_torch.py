@@ -152,6 +152,12 @@ def _fourier(name: str) -> object:
     return lambda x, axes, norm: f"torch.fft.{name}({x}, dim={axes}, norm={norm})"
 
 
+def _sizes(shape: str) -> str:
+    """A shape as a tuple, also of one axis, of which NumPy takes the number alone."""
+    one = isinstance(ast.parse(shape, mode="eval").body, (ast.Name, ast.Constant, ast.BinOp))
+    return f"({shape},)" if one else shape
+
+
 CALLS = {
     **{name: f"torch.{name}" for name in _SAME},
     **{name: _paired(name) for name in _PAIRED},
@@ -189,7 +195,7 @@ CALLS = {
     "tensordot": lambda x, y, axes: f"torch.tensordot({x}, {y}, dims={axes})",
     "padded": _padded,
     "take_along_axis": _take_along,
-    "full": lambda shape, value, dtype=None: f"torch.full({shape}, {value}{_dtype(dtype)}{DEVICE})",
+    "full": lambda shape, value, dtype=None: f"torch.full({_sizes(shape)}, {value}{_dtype(dtype)}{DEVICE})",
     "zeros": lambda shape, dtype="'float64'": f"torch.zeros({shape}{_dtype(dtype)}{DEVICE})",
     "ones": lambda shape, dtype="'float64'": f"torch.ones({shape}{_dtype(dtype)}{DEVICE})",
     "eye": lambda n, m=None, dtype="'float64'": f"torch.eye({n}{'' if m is None else f', {m}'}{_dtype(dtype)}{DEVICE})",
