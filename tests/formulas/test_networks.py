@@ -132,7 +132,7 @@ DERIVATIVES = {
     "skewness": (
         skewness, "x", ("n",),
         ("t₁ = x − (𝟏ᵀ x)/n\nt₂ = ‖t₁‖\nt₃ = t₂²\n"
-         "   (3/t₂³) (√(n) t₁ ⊙ (t₁ − (𝟏ᵀ t₁^⊙3)/t₃) − t₃/√(n))"),
+         "   (3/t₂) ((√(n)/t₃) t₁ ⊙ (t₁ − (𝟏ᵀ t₁^⊙3)/t₃) − 1/√(n))"),
     ),
     "kurtosis": (
         kurtosis, "x", ("n",),
