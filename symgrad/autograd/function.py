@@ -13,6 +13,7 @@ import numpy as np
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
+from symgrad.autograd.functions.keeping import attributes_standing
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
@@ -45,6 +46,9 @@ LEGACY = (
     "with static forward method ({0}.forward), and call {0}.apply(...)."
 )
 
+_PLACES = ("_node", "_kinds")
+"""Attributes of a context that say where it stands in the graph."""
+
 
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
@@ -67,9 +71,9 @@ class Run:
         return self.places[k]() if k in self.places else None
 
     def __getstate__(self) -> Any:
-        # The places in the graph that the context saved are written by the node's own record.
+        # What the context has of the graph, its places and the tensors, is written by the node's own record.
         kinds = tuple((kind, None) for kind, _ in self.ctx._kinds)
-        own = {k: v for k, v in vars(self.ctx).items() if k not in ("_node", "_kinds")}
+        own = {k: None if isinstance(v, Recorded) else v for k, v in vars(self.ctx).items() if k not in _PLACES}
         return (self.signature, own, kinds, self.outputs, None if self.point is None else self.point.values)
 
     def __setstate__(self, state: Any) -> None:
@@ -85,8 +89,13 @@ class Run:
 
         made = Run.__new__(Run)
         signature, own, kinds, outputs, values = self.__getstate__()
+        own.update(self.attributes())
         made.__setstate__((signature, copy.deepcopy(own, memo), kinds, outputs, copy.deepcopy(values, memo)))
         return made
+
+    def attributes(self) -> dict[str, Any]:
+        """The tensors among the attributes of the context."""
+        return {k: v for k, v in vars(self.ctx).items() if isinstance(v, Recorded)}
 
     def gradient(self, i: int, g: Any) -> Any:
         """The gradient for tensor argument ``i``; ``backward`` runs once for all of them."""
@@ -111,7 +120,8 @@ class Run:
     def _backward(self, g: Any) -> list[Any]:
         signature = self.signature
         grads = self._incoming(g)
-        results = signature.function.backward(self.ctx, *grads)
+        with attributes_standing(self.ctx, self.ctx._node() if self.ctx._node is not None else None):
+            results = signature.function.backward(self.ctx, *grads)
         rows = list(results) if isinstance(results, (tuple, list)) else [results]
         wanted = signature.pattern
         if len(rows) > len(wanted) and all(r is None for r in rows[len(wanted) :]):

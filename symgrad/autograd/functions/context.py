@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symgrad.autograd.functions.keeping import standing
 from symgrad.autograd.functions.symbolic import output_node
 from symgrad.autograd.graph import handle
 from symgrad.autograd.sweeps.entrances import at_leaf
@@ -107,8 +108,12 @@ class FunctionCtx:
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
                 "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
             )
+        row = enumerate(zip(self._kinds, node.saved, strict=True))
         found = tuple(
-            unpacked_at(node, kind, place, value) for (kind, place), value in zip(self._kinds, node.saved, strict=True)
+            standing(node, k, unpacked_at(node, kind, place, value))
+            if kind == "kept"
+            else unpacked_at(node, kind, place, value)
+            for k, ((kind, place), value) in row
         )
         if node.params["run"].signature.function.clear_saved_tensors_on_access:  # type: ignore[index]
             node.saved, self._kinds = SPENT, ()

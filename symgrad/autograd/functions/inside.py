@@ -81,6 +81,15 @@ class StandIns:
 
         return stripped(_repeatable(run))
 
+    def kept(self, find: Callable[[Any], Any]) -> tuple[Term | None, ...]:
+        """What ``forward`` computed and its context has, in the symbols."""
+
+        def run() -> tuple[Term | None, ...]:
+            ctx, _, named = self._applied()
+            return self._terms((find(ctx),), named)
+
+        return stripped(_repeatable(run))
+
     def rows(self) -> tuple[Term | None, ...]:
         """What ``backward`` gives, in symbols for the arguments, the outputs and their cotangents."""
 

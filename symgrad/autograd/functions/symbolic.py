@@ -206,6 +206,7 @@ def _ops(function: Any) -> dict[str, Op]:
             "ruled outputs": FunctionOp(
                 name, _pull_ruled, None, function, "ruled outputs", kernel=_forward_kernel, size_params=("shape",)
             ),
+            "kept": FunctionOp(name, _pull_number, _kept, function, "kept"),
             "derivative": FunctionOp(
                 f"{name}Backward", _pull_opaque, None, function, "derivative", kernel=_backward_kernel,
                 size_params=("shape",),
@@ -218,6 +219,17 @@ def _ops(function: Any) -> dict[str, Op]:
 def node_op(function: Any) -> Op:
     """The op of a function's nodes on the tape."""
     return _ops(function)["node"]
+
+
+def kept_op(function: Any) -> Op:
+    """The op of what ``forward`` computed and kept (:mod:`symgrad.autograd.functions.keeping`)."""
+    return _ops(function)["kept"]
+
+
+def _kept(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
+    from symgrad.autograd.functions.keeping import symbolic
+
+    return symbolic(reading, node, args)
 
 
 def _pull_number(i: int, g: Any, *_: Any, run: Any) -> Any:
@@ -276,12 +288,12 @@ def forward_formula(signature: Signature, args: tuple[Term, ...]) -> tuple[Term,
     if key not in signature.cache:
         if len(signature.cache) > _KEPT:
             signature.cache.clear()
-        inside = _on_formulas(signature, args)
+        inside = on_formulas(signature, args)
         signature.cache[key] = stripped(inside[2]) if inside else _from_stand_ins(signature, args, {}, 1)
     return signature.cache[key]  # type: ignore[no-any-return]
 
 
-def _on_formulas(signature: Signature, args: tuple[Term, ...]) -> Any:
+def on_formulas(signature: Signature, args: tuple[Term, ...]) -> Any:
     """``(context, what forward gives, the terms of that)``, run on formulas; None where that cannot be."""
     key = ("inside", args)
     if key not in signature.cache:
@@ -307,7 +319,7 @@ def _on_formulas(signature: Signature, args: tuple[Term, ...]) -> Any:
 
 def _stood(signature: Signature, args: tuple[Term, ...]) -> tuple[Any, Any, Any]:
     """What tensors that stand for the arguments tell, where a run on formulas does not."""
-    inside = _on_formulas(signature, args)
+    inside = on_formulas(signature, args)
     stand_ins = outputs = rows = None
     if inside is not None:
         seeds = {k: symbol(f"{COTANGENT}{k}", t.shape, t.dtype) for k, t in enumerate(inside[2]) if t is not None}
@@ -492,7 +504,7 @@ def _backward_formula(signature: Signature, args: tuple[Term, ...], g: Term, out
     """
     key = ("backward", g, args)
     if key not in signature.cache:
-        inside = _on_formulas(signature, args)
+        inside = on_formulas(signature, args)
         if inside is not None:
             found = formula_of(lambda: _backward(signature, inside, g, out))
         else:
