@@ -333,6 +333,11 @@ CHOOSING = {
     "whole number": lambda A: sum(A[0, 0] * k for k in range(int(A.abs().max() * 3))),
     "list": lambda A: (A / A.tolist()[0][0]).sum(),
     "places": lambda A: A[sg.nonzero(A > 0)[:, 0]].sum(),
+    "filled in turn": lambda A: (A.masked_scatter(A > 0, A) ** 3).sum(),
+    "repeated": lambda A: (A.repeat_interleave((A[:, 0] > 0).long(), 0) ** 3).sum(),
+    "repeated places": lambda A: (A[sg.repeat_interleave((A[:, 0] > 0).long())] ** 3).sum(),
+    "bytes": lambda A: (A[(A[:, 0] > 0).byte()] ** 3).sum(),
+    "cuts": lambda A: (sg.tensor_split(A, A[:, 0].argsort()[:1])[0] ** 3).sum(),
     "different ones": lambda A: (sg.unique(sg.round(A)) ** 3).sum(),
     "next ones": lambda A: (sg.unique_consecutive(sg.round(A)) ** 3).sum(),
     "nearly equal": lambda A: A.sum() if sg.allclose(A, A.flip(0), atol=2.0) else A.prod(),
@@ -345,6 +350,7 @@ CHOOSING = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar")
 @pytest.mark.parametrize("how", CHOOSING)
 def test_a_recorded_program_is_the_way_that_was_taken(how, tmp_path):

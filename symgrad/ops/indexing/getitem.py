@@ -13,6 +13,7 @@ from symgrad import kernels
 from symgrad.errors import ShapeError
 from symgrad.notices import notice
 from symgrad.op import Op, broadcast_shapes, carrier_of, front, primitive, shape_of
+from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.indexing.places import INTO, check_integers, check_mask, check_places
 from symgrad.ops.shapes.shaping import axis_of, reshape, shape_text, spread, zeros_like
@@ -393,7 +394,7 @@ def static_index(index: Any) -> Index:
     def plain(part: Any) -> Any:
         if _flows(part) and part.dtype is not None and part.dtype.kind in "iu":
             bytes_of = part.dtype == np.uint8 and hasattr(part, "__array__")
-            return byte_mask(np.asarray(part)) if bytes_of else part
+            return byte_mask(decided_by(part)) if bytes_of else part
         if isinstance(part, (bool, np.bool_)):
             return np.asarray(part)
         if isinstance(part, (int, np.integer)):

@@ -17,6 +17,7 @@ from symgrad.errors import ArgumentError, DtypeError, OutOfBounds, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, broadcast_shapes, front, primitive, refusal, shape_of
 from symgrad.ops.calls.naming import inplace
+from symgrad.ops.calls.still import decided_by
 from symgrad.ops.elementwise.arithmetic import div_rounded, static_number
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import eq, ne, where, where_op
@@ -419,7 +420,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries where ``mask`` holds replaced by those of ``source``, in order."""
     check_mask("masked_scatter_", mask)
     shape = broadcast_shapes(tuple(shape_of(input)), tuple(shape_of(mask)))
-    here = np.broadcast_to(np.asarray(mask), shape)
+    here = np.broadcast_to(decided_by(mask), shape)
     if input.dtype != source.dtype:
         raise DtypeError(
             "masked_scatter: expected self and source to have same dtypes but got "

@@ -29,6 +29,7 @@ from symgrad.op import (
     shape_of,
 )  # fmt: skip
 from symgrad.ops.calls.naming import inplace
+from symgrad.ops.calls.still import decided_by
 from symgrad.ops.indexing.getitem import getitem, index_select
 from symgrad.ops.linalg.matrices import diag_embed
 from symgrad.ops.reductions.sums import sum_op
@@ -142,7 +143,7 @@ def tile(input: Any, *dims: Any) -> Any:
 
 def _places_repeated(repeats: Any) -> Any:
     """The places 0, 1, …, each as often as a vector of counts says."""
-    counts = np.asarray(repeats)
+    counts = decided_by(repeats)
     if counts.ndim != 1:
         raise ArgumentError("repeat_interleave only accept 1D vector as repeat")
     if counts.dtype.kind not in "iu":
@@ -173,7 +174,7 @@ def repeat_interleave(
         rows = (*sizes[: axis + 1], repeats, *sizes[axis + 1 :])
         merged = (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :])
         return reshape(lookup("clone")(expand_op(unsqueeze(input, axis + 1), shape=rows)), *merged)
-    counts = np.asarray(repeats)
+    counts = decided_by(repeats)
     if counts.ndim > 1:
         raise ArgumentError(f"repeats must be 0-dim or 1-dim tensor, not one of the shape {counts.shape}")
     if counts.dtype.kind not in "iu":
@@ -381,7 +382,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     axis = axis_of(dim, len(shape_of(input)))
     total = shape_of(input)[axis]
     if not isinstance(cuts, (int, tuple, list)):
-        cuts = np.asarray(cuts).tolist()
+        cuts = decided_by(cuts).tolist()
     cuts = fixed(cuts) if isinstance(cuts, int) else [*map(fixed, cuts)]
     if isinstance(cuts, int):
         if cuts < 1:
