@@ -3,6 +3,8 @@
 import builtins
 import importlib.util
 import math
+import sys
+import threading
 from types import BuiltinFunctionType
 
 import numpy as np
@@ -333,3 +335,27 @@ def test_sizes_of_constants_that_no_argument_has_are_asked_of_nobody(tmp_path):
         slopes = sg.func.grad(payoff, argnums=(0, 1))(sg.tensor(0.9), sg.tensor(given))
         for got, want in zip(function(np.array(0.9), given), slopes, strict=True):
             np.testing.assert_allclose(got, want.numpy(), rtol=1e-6)
+
+
+def test_beside_a_thread_that_looks_at_values():
+    """What other threads look at, and their recorded passes, come while those before a graph are gone through."""
+    done = threading.Event()
+
+    def look():
+        x = sg.tensor(np.ones(4), requires_grad=True)
+        while not done.is_set():
+            sg.autograd.grad((x * x).sum(), x, create_graph=True)[0].sum().item()
+
+    before, beside = sys.getswitchinterval(), threading.Thread(target=look)
+    sys.setswitchinterval(1e-6)
+    beside.start()
+    try:
+        for _ in range(60):
+            x = sg.tensor(np.ones((3, 2)), requires_grad=True, name="x")
+            mean = x.sum() / x.shape[0]
+            mean.item()
+            assert sg.compile(mean * 2, ["x"])(np.ones((4, 2))) == 4
+    finally:
+        sys.setswitchinterval(before)
+        done.set()
+        beside.join()

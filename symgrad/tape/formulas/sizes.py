@@ -162,11 +162,12 @@ def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[
     """
     moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0))
     numbers = [number for number, _ in moments]
+    known, seen = set(numbers), {look.at: look for look in list(looked)}  # of which other threads have some, too
     asked: list[Comparison] = []
     reads: set[Read] = set()
     end = 0
     for first, last in sorted(spans):
-        begin, looks = _beginning(first, set(numbers))
+        begin, looks = _beginning(first, known, seen)
         low = bisect_left(numbers, begin)
         for number, moment in moments[max(low, end) : (end := max(end, bisect_left(numbers, last)))]:
             if isinstance(moment, Comparison):
@@ -176,9 +177,8 @@ def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[
     return asked, reads
 
 
-def _beginning(first: int, moments: set[int]) -> tuple[int, list[Looked]]:
+def _beginning(first: int, moments: set[int], looks: dict[int, Looked]) -> tuple[int, list[Looked]]:
     """The number from which on there was nothing before a node but what was asked, and looks, which come along."""
-    looks = {look.at: look for look in looked}
     passed: list[Looked] = []
     below: set[int] = set()
     while first - 1 in moments or first - 1 in below or first - 1 in looks:
@@ -193,7 +193,7 @@ def _spans(nodes: Sequence[Any]) -> list[tuple[int, int]]:
     """The numbers of the first node of a graph and of its last; and of the graphs of which its nodes are gradients."""
     numbers = [math.ceil(node.sequence_nr) for node in nodes]
     spans = [(min(numbers, default=0), max(numbers, default=0))]
-    for made in reversed(passes):
+    for made in reversed(list(passes)):
         if any(first <= made.end and made.start <= last for first, last in spans):
             spans.append((made.oldest, made.newest))
     return spans
