@@ -93,3 +93,18 @@ def test_range_warns_and_poisson_has_torch_zero_gradient():
     x = sg.tensor([3.0, 20.0], requires_grad=True)
     sg.poisson(x).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_entries_on_the_edges_of_a_histogram(dtype):
+    """They went to one part or the next by NumPy's rounding, one in a hundred to another than torch's."""
+    draw = np.random.default_rng(0)
+    for bins in (4, 7, 37, 100):
+        for limits in ((), (-1.0, 1.0), (0.0, 0.5), (-1.3, -1.3)):
+            for size in (1, 3, 8):
+                values = np.round(draw.standard_normal(size), 2)
+                want, got = (
+                    t.histc(t.tensor(values, dtype=getattr(t, dtype)), bins, *limits).double().tolist()
+                    for t in (torch, sg)
+                )
+                assert want == got, (values, bins, limits)
