@@ -102,3 +102,33 @@ def test_formula_and_program() -> None:
     np.testing.assert_array_equal(program(X[0]), x.grad.numpy())
     mapped = sg.func.vmap(lambda row: sg.fake_quantize_per_tensor_affine(row, 0.5, 0, -2, 2))(sg.tensor(X))
     assert sg.equal(mapped, sg.fake_quantize_per_tensor_affine(sg.tensor(X), 0.5, 0, -2, 2))
+
+
+def quantised(x: Any, width: Any, point: Any) -> Any:
+    return sg.fake_quantize_per_tensor_affine(x, width, point, -8, 7)
+
+
+def quantised_rows(x: Any, width: Any, point: Any) -> Any:
+    return sg.fake_quantize_per_channel_affine(x, width, point, 0, -8, 7)
+
+
+@pytest.mark.parametrize(
+    ("function", "width", "other"),
+    [(quantised, np.float32(0.1), np.float32(0.4)), (quantised_rows, WIDTHS, WIDTHS[::-1].copy())],
+)
+@pytest.mark.parametrize("kind", ["int32", "float32"])
+def test_programs_follow_the_width_of_a_step(function: Any, width: Any, other: Any, kind: str) -> None:
+    """Neither formulas nor programs have that of the run."""
+    point = sg.tensor(np.ones(np.shape(width), kind))
+    x, scale = sg.tensor(X, name="x", requires_grad=True), sg.tensor(width, name="scale")
+    y = function(x, scale, point)
+    loss = (y * y).sum()
+    (g,) = sg.autograd.grad(loss, x, create_graph=True)
+    of_both = sg.compile([y, g], ["x", "scale"])
+    for values, steps in ((X, width), (2 * X, other)):
+        at = sg.tensor(values, requires_grad=True)
+        wanted = function(at, sg.tensor(steps), point)
+        (slope,) = sg.autograd.grad((wanted * wanted).sum(), at)
+        found = of_both(values, steps)
+        np.testing.assert_allclose(found[0], wanted.detach().numpy())
+        np.testing.assert_allclose(found[1], slope.numpy())

@@ -6,27 +6,28 @@ integers, and 0 where it is cut off.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import is_floating, torch_name
+from symgrad.dtypes import is_floating, is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedDtype
 from symgrad.op import folded, front, shape_of
 from symgrad.ops.calls.still import standing, values_of
 from symgrad.ops.elementwise.select import clamp, where
 from symgrad.ops.elementwise.smooth import round_
+from symgrad.ops.indexing.places import everywhere
 from symgrad.ops.reductions.sums import cast, cast_wide
 from symgrad.ops.shapes.shaping import axis_of, reshape
 
 
-def _on_steps(input: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+def _on_steps(input: Any, scale: Any, zero_point: Any, low: int, high: int, whole: bool) -> Any:
     """The width of a step is a number of float32, as in torch, also for what is float64.
 
-    A zero point that need not be a whole number is added before there is rounded.
+    A zero point that need not be a ``whole`` number is added before there is rounded.
     """
     steps = cast_wide(standing(input)) * (1 / scale)
-    whole = not hasattr(zero_point, "dtype") or zero_point.dtype.kind == "i"
     steps = round_(steps) + zero_point if whole else round_(steps + zero_point)
     inside = (steps >= low) & (steps <= high)
     value = cast(cast(clamp(steps, low, high) - zero_point, "float32") * scale, input.dtype)
@@ -41,26 +42,44 @@ def _check(input: Any, low: int, high: int, zero_point: Any) -> None:
         )
     if low > high:
         raise ArgumentError(f"`quant_min` should be less than or equal to `quant_max`, but they are {low} and {high}.")
-    points = values_of(zero_point)
-    if points.size and not (low <= points.min() and points.max() <= high):
+    if not everywhere(zero_point, lambda points: (points >= low) & (points <= high)):
+        points = values_of(zero_point)
         raise ArgumentError(
             f"`zero_point` must be between `quant_min` and `quant_max`, {low} and {high}, but it goes from "
             f"{points.min()} to {points.max()}."
         )
 
 
-def _constant(name: str, argument: str, x: Any) -> Any:
-    """A setting as an array; raises torch's error where its gradient is asked for."""
+def _check_constant(name: str, argument: str, x: Any) -> None:
+    """Raise torch's error where the gradient by a setting is asked for."""
     if getattr(x, "requires_grad", False):
         raise ArgumentError(
             f"The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot "
             "have requires_grad True. A step that is learned is an autograd.Function of its own."
         )
-    return values_of(x)
+
+
+def _setting(x: Any, *shape: int) -> Any:
+    """A setting of float32 in a shape, whole numbers as they are; programs follow what it is computed from."""
+    if not hasattr(x, "dtype"):
+        return x if isinstance(x, int) else np.float32(x)
+    kept = reshape(standing(x), shape)
+    return kept if x.dtype.kind == "i" else cast(kept, "float32")
+
+
+@folded("fake_quantize_per_tensor_affine", one_node=True)
+def _of_whole(input: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+    return _on_steps(input, _setting(scale), _setting(zero_point), low, high, True)
+
+
+@folded("fake_quantize_per_channel_affine", one_node=True)
+def _of_axis(input: Any, scale: Any, zero_point: Any, axis: int, low: int, high: int) -> Any:
+    rows = (-1, *(1,) * (len(shape_of(input)) - axis - 1))
+    whole = zero_point.dtype.kind == "i"
+    return _on_steps(input, _setting(scale, *rows), _setting(zero_point, *rows), low, high, whole)
 
 
 @front("fake_quantize_per_tensor_affine", method=False)
-@folded("fake_quantize_per_tensor_affine", one_node=True)
 def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
     """``(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale``, passing gradients on.
 
@@ -78,18 +97,18 @@ def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, qua
     tensor([0., 1., 0.])
     """
     name = "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"
-    width, point = _constant(name, "scale", scale), _constant(name, "zero_point", zero_point)
-    for setting in (width, point):
-        if setting.size != 1:
-            raise ArgumentError(f"a Tensor with {setting.size} elements cannot be converted to Scalar")
-    _check(input, quant_min, quant_max, point)
-    if point.item() != int(point.item()):
-        raise ArgumentError(f"`zero_point` is a whole number, not {point.item()}")
-    return _on_steps(input, np.float32(width.item()), int(point.item()), quant_min, quant_max)
+    for argument, setting in (("scale", scale), ("zero_point", zero_point)):
+        _check_constant(name, argument, setting)
+        if (count := math.prod(shape_of(setting))) != 1:
+            raise ArgumentError(f"a Tensor with {count} elements cannot be converted to Scalar")
+    zero_point = np.float64(zero_point) if zero_point.__class__ is float else zero_point
+    _check(input, quant_min, quant_max, zero_point)
+    if not everywhere(zero_point, lambda point: round_(point) == point):
+        raise ArgumentError(f"`zero_point` is a whole number, not {values_of(zero_point).item()}")
+    return _of_whole(input, scale, zero_point, quant_min, quant_max)
 
 
 @front("fake_quantize_per_channel_affine", method=False)
-@folded("fake_quantize_per_channel_affine", one_node=True)
 def fake_quantize_per_channel_affine(
     input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> Any:
@@ -104,20 +123,20 @@ def fake_quantize_per_channel_affine(
             [0.5000, 0.3000]])
     """
     name = "fake_quantize_per_channel_affine_cachemask"
-    width, point = _constant(name, "scale", scale), _constant(name, "zero_point", zero_point)
-    if width.dtype.kind != "f" or width.dtype.itemsize > 4:
-        raise DtypeError(f"Scale must be Float or BFloat16, found {torch_name(width.dtype)}")
-    if point.dtype != np.int32 and (point.dtype.kind != "f" or point.dtype.itemsize > 4):
-        raise DtypeError(f"Zero-point must be Int32, Float or Half, found {torch_name(point.dtype)}")
-    for which, setting in (("scale", width), ("zero point", point)):
-        if setting.ndim != 1:
-            raise ShapeError(f"{which} should be a 1-D tensor, but its shape is {setting.shape}")
-    if width.shape != point.shape:
+    _check_constant(name, "scale", scale)
+    _check_constant(name, "zero_point", zero_point)
+    if not is_real_floating(scale.dtype) or scale.dtype.itemsize > 4:
+        raise DtypeError(f"Scale must be Float or BFloat16, found {torch_name(scale.dtype)}")
+    if zero_point.dtype != np.int32 and (zero_point.dtype.kind != "f" or zero_point.dtype.itemsize > 4):
+        raise DtypeError(f"Zero-point must be Int32, Float or Half, found {torch_name(zero_point.dtype)}")
+    width, point = shape_of(scale), shape_of(zero_point)
+    for which, found in (("scale", width), ("zero point", point)):
+        if len(found) != 1:
+            raise ShapeError(f"{which} should be a 1-D tensor, but its shape is {tuple(found)}")
+    if width != point:
         raise ShapeError("scale and zero-point need to have the same dimensions")
     shape, axis = shape_of(input), axis_of(axis, len(shape_of(input)))
-    if width.shape[0] != shape[axis]:
+    if width[0] != shape[axis]:
         raise ShapeError("dimensions of scale and zero-point are not consistent with input tensor")
-    _check(input, quant_min, quant_max, point)
-    rows = (-1, *(1,) * (len(shape) - axis - 1))
-    point = point if point.dtype.kind == "i" else point.astype(np.float32)
-    return _on_steps(input, reshape(width.astype(np.float32), *rows), reshape(point, *rows), quant_min, quant_max)
+    _check(input, quant_min, quant_max, zero_point)
+    return _of_axis(input, scale, zero_point, axis, quant_min, quant_max)
