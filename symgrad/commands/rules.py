@@ -20,7 +20,8 @@ def add_rules(commands: Any) -> None:
         epilog="example: python -m symgrad rules --prove tanh matmul",
     )
     parser.add_argument("ops", nargs="*", metavar="OP", help="names of the table (default: all of it)")
-    parser.add_argument("--prove", action="store_true", help="prove them; the whole table takes some minutes")
+    parser.add_argument("--prove", action="store_true", help="prove them; the whole table takes about half an hour")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="prove them in N processes (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.set_defaults(run=_run)
 
@@ -29,7 +30,7 @@ def _run(options: argparse.Namespace) -> int:
     from symgrad.proving.prove import asked, prove
 
     if options.prove:
-        proof = prove(options.ops, None if options.json or not sys.stderr.isatty() else _progress)
+        proof = prove(options.ops, None if options.json or not sys.stderr.isatty() else _progress, options.jobs)
         print(json.dumps(proof.to_dict(), indent=2) if options.json else proof)
         return 0 if proof.ok else 1
     found = asked(options.ops)

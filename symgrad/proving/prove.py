@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -125,23 +128,35 @@ class Proof:
         return "\n".join([*lines, "", *told, *(f"not run: {words}" for words in self.not_run), *end])
 
 
-def prove(names: Sequence[str] = (), tell: Callable[[str], None] | None = None) -> Proof:
-    """Run every law on the ops called ``names``, or on the whole table; ``tell`` hears each name before its turn.
+def prove(names: Sequence[str] = (), tell: Callable[[str], None] | None = None, jobs: int = 1) -> Proof:
+    """Run every law on the ops called ``names``, or on the whole table, in as many processes as there are ``jobs``.
 
-    Raises ``ArgumentError`` for names that are not in the table, with near ones.
+    ``tell`` hears each name when its turn has come.  Ops that are not in the library's own table need ``jobs`` 1: other
+    processes do not know them.  Raises ``ArgumentError`` for names that are not in the table, with near ones, and for
+    fewer jobs than one.
 
     >>> print(prove(["tanh"]).entries[0].verdict)
     proved
     """
-    found = asked(names)
-    began, entries = time.perf_counter(), []
-    for op in found:
-        if tell is not None:
-            tell(op.name)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            entries.append(_entry(op))
+    if jobs < 1:
+        raise ArgumentError(f"prove() takes a number of jobs from 1 on, not {jobs}.")
+    asked_for, began, entries = [op.name for op in asked(names)], time.perf_counter(), []
+    with contextlib.ExitStack() as stack:
+        proofs: Iterator[Entry] = map(_proved, asked_for)
+        if jobs > 1:
+            pool = stack.enter_context(ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")))
+            proofs = pool.map(_proved, asked_for)
+        for name in asked_for:
+            if tell is not None:
+                tell(name)
+            entries.append(next(proofs))
     return Proof(entries, list(_missing()), time.perf_counter() - began)
+
+
+def _proved(name: str) -> Entry:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _entry(_known(name))
 
 
 def asked(names: Sequence[str]) -> list[Op]:

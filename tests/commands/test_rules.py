@@ -53,6 +53,14 @@ def test_the_table_for_people(capsys):
     ]
 
 
+def test_several_processes_find_the_same(capsys):
+    alone, shared = proved(capsys, "floor_divide", "eye"), proved(capsys, "floor_divide", "eye", "--jobs", "2")
+    assert alone[0] == shared[0] == 0
+    assert alone[1]["ops"] == shared[1]["ops"]
+    assert main(["rules", "--prove", "eye", "--jobs", "0"]) == 2
+    assert "a number of jobs from 1 on, not 0" in capsys.readouterr().err
+
+
 def test_unknown_names(capsys):
     assert main(["rules", "--prove", "tanhh"]) == 2
     assert "Did you mean tanh" in capsys.readouterr().err
