@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ import numpy as np
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
-from symgrad.autograd.functions.keeping import attributes_standing
+from symgrad.autograd.functions.keeping import Held, attributes_standing, replaced
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
@@ -73,7 +74,8 @@ class Run:
     def __getstate__(self) -> Any:
         # What the context has of the graph, its places and the tensors, is written by the node's own record.
         kinds = tuple((kind, None) for kind, _ in self.ctx._kinds)
-        own = {k: None if isinstance(v, Recorded) else v for k, v in vars(self.ctx).items() if k not in _PLACES}
+        count = itertools.count()
+        own = {k: replaced(v, Recorded, lambda _: Held(next(count))) for k, v in self._own().items()}
         return (self.signature, own, kinds, self.outputs, None if self.point is None else self.point.values)
 
     def __setstate__(self, state: Any) -> None:
@@ -88,14 +90,26 @@ class Run:
         import copy
 
         made = Run.__new__(Run)
-        signature, own, kinds, outputs, values = self.__getstate__()
-        own.update(self.attributes())
-        made.__setstate__((signature, copy.deepcopy(own, memo), kinds, outputs, copy.deepcopy(values, memo)))
+        signature, _, kinds, outputs, values = self.__getstate__()
+        own = copy.deepcopy(self._own(), memo)
+        made.__setstate__((signature, own, kinds, outputs, copy.deepcopy(values, memo)))
         return made
 
-    def attributes(self) -> dict[str, Any]:
-        """The tensors among the attributes of the context."""
-        return {k: v for k, v in vars(self.ctx).items() if isinstance(v, Recorded)}
+    def _own(self) -> dict[str, Any]:
+        """The attributes of the context that do not say where it stands."""
+        return {k: v for k, v in vars(self.ctx).items() if k not in _PLACES}
+
+    def tensors(self) -> list[Any]:
+        """The tensors among the attributes of the context, also in containers."""
+        found: list[Any] = []
+        for value in self._own().values():
+            replaced(value, Recorded, found.append)
+        return found
+
+    def fill(self, tensors: list[Any]) -> None:
+        """Put the tensors into the context that was pickled without them."""
+        own = {k: replaced(v, Held, lambda held: tensors[held.k]) for k, v in self._own().items()}
+        vars(self.ctx).update(own)
 
     def gradient(self, i: int, g: Any) -> Any:
         """The gradient for tensor argument ``i``; ``backward`` runs once for all of them."""

@@ -128,7 +128,7 @@ def _pairs(origin: Any) -> list[Any]:
 def _inside(params: Any) -> list[Any]:
     """Graph objects in the parameters of a custom function's node: what its context saved, and its attributes."""
     run = (params or {}).get("run")
-    return [] if run is None else [*(at(place) for _, place in run.ctx._kinds), *run.attributes().values()]
+    return [] if run is None else [*(at(place) for _, place in run.ctx._kinds), *run.tensors()]
 
 
 def _together(node: Node) -> list[Node]:
@@ -149,8 +149,6 @@ def _state(item: Any, ref: Any) -> tuple[Any, ...]:
         extra = _node_extra(item.extra)
         args = _labelled_state(item, ref)
         inside = tuple(ref(x) for x in _inside(item.params))
-        if "run" in (item.params or {}):
-            inside += (tuple(item.params["run"].attributes()),)  # type: ignore[index]
         return ("node", item.op, args, _as_size(item.params), inside, item.mask, item.shape, item.dtype,
                 item.sequence_nr, saved, extra, _standing(item, ref))  # fmt: skip
     if isinstance(item, Origin):
@@ -370,10 +368,9 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
     run = (params or {}).get("run")
     if run is not None:
         run.ctx._node = weakref.ref(node)
-        *places, names = inside
         count = len(run.ctx._kinds)
-        run.ctx._kinds = tuple((kind, deref(p)) for (kind, _), p in zip(run.ctx._kinds, places[:count], strict=True))
-        vars(run.ctx).update(zip(names, map(deref, places[count:]), strict=True))
+        run.ctx._kinds = tuple((kind, deref(p)) for (kind, _), p in zip(run.ctx._kinds, inside[:count], strict=True))
+        run.fill([deref(x) for x in inside[count:]])
 
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)

@@ -58,6 +58,24 @@ class Attribute(sg.autograd.Function):
         return g * ctx.power * 2
 
 
+class Listed(sg.autograd.Function):
+    """Powers of e that are kept in containers, which it adds to."""
+
+    @staticmethod
+    def forward(ctx, x):
+        power = x.exp()
+        ctx.powers, ctx.table, ctx.calls = [power, (2, power * 2)], {"half": [power / 2]}, [power]
+        return power * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        power, (two, double) = ctx.powers
+        ctx.calls.append(two)
+        ctx.powers.append(g)
+        del ctx.powers[-1]
+        return g * power * double / two * ctx.table["half"][0]
+
+
 class InPlace(sg.autograd.Function):
     """A result of changes in place, which formulas follow by tensors that stand for the arguments."""
 
@@ -90,7 +108,7 @@ class Scaled(sg.autograd.Function):
 
 
 HERE, THERE = np.array([1.0, -2.0, 3.0]), np.array([-1.0, 0.5, 2.0])
-FUNCTIONS = [Masked, MaskedToo, Attribute, InPlace, Scaled]
+FUNCTIONS = [Masked, MaskedToo, Attribute, Listed, InPlace, Scaled]
 
 
 def passes(function, value, x=None):
@@ -118,6 +136,27 @@ def test_it_is_a_constant_to_derivatives():
     c = 2 * np.exp(HERE)
     assert g.detach().numpy() == pytest.approx(2 * c * c, rel=1e-12)
     assert h.detach().numpy() == pytest.approx(np.cos(2 * c * c) * 2 * c * c, rel=1e-12)
+
+
+def test_containers_are_what_they_were_after_the_pass():
+    """They hold the tensors that forward put there, and what backward added."""
+    held = []
+
+    class Holding(Listed):
+        @staticmethod
+        def forward(ctx, x):
+            out = Listed.forward(ctx, x)
+            held.append((ctx, ctx.powers, ctx.powers[0], ctx.powers[1], ctx.table["half"][0]))
+            return out
+
+    passes(Holding, HERE)
+    ctx, powers, first, pair, half = held[0]
+    assert ctx.powers is powers
+    assert powers[0] is first
+    assert powers[1] is pair
+    assert len(powers) == 2
+    assert ctx.table["half"][0] is half
+    assert ctx.calls[1:] == [2, 2]
 
 
 def test_formulas_say_what_it_is():

@@ -40,6 +40,7 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     _node: Callable[[], Node | None] | None = None
     _kinds: tuple[tuple[str, Any], ...] = ()
+    _reserved: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.to_save: tuple[Any, ...] = ()
@@ -151,6 +152,9 @@ class FunctionCtx:
         """The name of the node."""
         node = self._node() if self._node is not None else None
         return type(self).__name__ if node is None else f"{node.op.node}Backward"
+
+
+FunctionCtx._reserved = frozenset(("_node", "_kinds", "needs_input_grad", *vars(FunctionCtx())))  # no user's attributes
 
 
 def unpacked_at(node: Node, kind: str, place: Any, value: Any) -> Any:

@@ -8,7 +8,9 @@ node leads to the arguments, and no gradient goes there.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import copy
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from symgrad.autograd.functions.inside import StandIns
@@ -20,8 +22,11 @@ from symgrad.tape.graph import Node, new_node
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
 
-Key = int | str
-"""Which one it is: the number of a saved tensor, or the name of an attribute of the context."""
+Key = int | tuple[Any, ...]
+"""Which one it is: the number of a saved tensor, or an attribute of the context, and where it lies in containers."""
+
+_DEEP = 8
+"""How many containers may lie in one another."""
 
 
 def standing(node: Node, key: Key, tensor: Any) -> Any:
@@ -44,15 +49,73 @@ def standing(node: Node, key: Key, tensor: Any) -> Any:
 
 @contextlib.contextmanager
 def attributes_standing(ctx: Any, node: Node | None) -> Iterator[None]:
-    """While ``backward`` runs: the tensors among the attributes of its context stand where they were computed."""
-    known = vars(ctx)
-    former = {name: t for name, t in known.items() if isinstance(t, Recorded)} if node is not None else {}
-    put = {name: standing(node, name, t) for name, t in former.items()}  # type: ignore[arg-type]
-    known.update(put)
+    """While ``backward`` runs: the tensors among the attributes of its context stand where they were computed.
+
+    Lists and dicts stay the ones that they are, to which ``backward`` may add.
+    """
+    changed = []
+    for holder, key, place in _slots(vars(ctx), ()) if node is not None and is_grad_enabled() else ():
+        if place[0] in ctx._reserved:
+            continue
+        former = holder[key]
+        put = _standing(node, place, former)
+        if put is not former:
+            holder[key] = put
+            changed.append((holder, key, former, put))
     try:
         yield
     finally:
-        known.update({name: t for name, t in former.items() if known.get(name) is put[name]})
+        for holder, key, former, put in changed:
+            with contextlib.suppress(LookupError):  # what backward took out
+                if holder[key] is put:
+                    holder[key] = former
+
+
+def _slots(holder: Any, place: tuple[Any, ...]) -> list[tuple[Any, Any, tuple[Any, ...]]]:
+    """Where tensors, and tuples, lie in a container: what holds them, by which key, and the keys that lead there."""
+    found = []
+    for key, value in list(holder.items()) if isinstance(holder, dict) else enumerate(holder):
+        if isinstance(value, (Recorded, tuple)) and not isinstance(holder, tuple):
+            found.append((holder, key, (*place, key)))
+        if isinstance(value, (list, dict, tuple)) and len(place) < _DEEP:
+            found += _slots(value, (*place, key))
+    return found
+
+
+def _standing(node: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """A tensor in its place, or a tuple of such."""
+    if not isinstance(value, tuple):
+        return standing(node, place, value)
+    row = [_standing(node, (*place, k), entry) for k, entry in enumerate(value)]
+    if all(map(operator.is_, row, value)):
+        return value
+    return type(value)(*row) if hasattr(value, "_fields") else type(value)(row)
+
+
+class Held:
+    """Stands in a pickled context for one of its tensors, which the graph has."""
+
+    __slots__ = ("k",)
+
+    def __init__(self, k: int):
+        self.k = k
+
+
+def replaced(value: Any, kind: type, change: Callable[[Any], Any], deep: int = _DEEP) -> Any:
+    """A value with ``change`` of what is of a kind in it; containers of such are copied, others are the same."""
+    if isinstance(value, kind):
+        return change(value)
+    if not deep or not isinstance(value, (list, tuple, dict)):
+        return value
+    former = list(value.values()) if isinstance(value, dict) else value
+    row = [replaced(entry, kind, change, deep - 1) for entry in former]
+    if all(map(operator.is_, row, former)):
+        return value
+    if isinstance(value, dict):
+        made = copy.copy(value)
+        made.update(zip(value, row, strict=True))
+        return made
+    return type(value)(*row) if hasattr(value, "_fields") else type(value)(row)
 
 
 def symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
@@ -89,6 +152,12 @@ def _by_stand_ins(signature: Signature, args: tuple[Term, ...], key: Key) -> Ter
 
 
 def _in(ctx: Any, key: Key) -> Any:
-    if isinstance(key, str):
-        return vars(ctx).get(key)
-    return ctx.to_save[key] if key < len(ctx.to_save) else None
+    if isinstance(key, int):
+        return ctx.to_save[key] if key < len(ctx.to_save) else None
+    found = vars(ctx)
+    for part in key:
+        try:
+            found = found[part]
+        except (LookupError, TypeError):
+            return None
+    return found
