@@ -67,7 +67,7 @@ class Writes(Recorded):
         >>> sg.zeros(2).normal_(mean=5.0)
         tensor([6.5410, 4.7066])
         """
-        if std < 0:
+        if not std >= 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
         source, dtype = drawn(generator), self._value.dtype
         if self._value.flags.c_contiguous:

@@ -219,6 +219,12 @@ def test_ranges_of_integers_from_floats(ends: tuple[float, ...]) -> None:
     assert sg.arange(*ends, dtype=sg.int64).tolist() == torch.arange(*ends, dtype=torch.int64).tolist()
 
 
+@pytest.mark.parametrize("ends", [(0, 1.7e308, 5), (-1e307, 1e307, 7), (1e300, 1.1e300, 9), (-1e308, 0, 4)])
+def test_ranges_to_the_largest_numbers(ends: tuple[float, ...]) -> None:
+    ours, theirs = (t.linspace(*ends, dtype=t.float64).tolist() for t in (sg, torch))
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn"])
 def test_broken_and_negative_sizes(name: str) -> None:
     for t in (torch, sg):

@@ -403,8 +403,18 @@ def fused(a: Any, b: Any, c: Any) -> Any:
         return (a.astype(np.float64) * b + c).astype(np.float32)
     if a.dtype != np.float64:
         return a * b + c
-    if np.any(np.abs(b) > 2.0**900):  # whose halves would overflow
-        return np.ldexp(fused(a, np.ldexp(b, -200), np.ldexp(c, -200)), 200)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = _rounded_once(a, b, c)
+        known = np.isfinite(exact)
+        if np.all(known):
+            return exact
+        # Halves of what is large overflow: those of a part of it do not.
+        exact = np.where(known, exact, np.ldexp(_rounded_once(*map(np.ldexp, (a, b, c), (-100, -100, -200))), 200))
+        return np.where(np.isfinite(exact), exact, a * b + c)
+
+
+def _rounded_once(a: Any, b: Any, c: Any) -> Any:
+    """a b + c of float64, where none of its parts overflows."""
     product = a * b
     # The rounding errors of the product (Dekker) and of the sum (Knuth) are floats themselves.
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
