@@ -6,9 +6,10 @@ All is read in this process; shuffling draws torch's random numbers in torch's o
 from __future__ import annotations
 
 import bisect
+import copy
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from symgrad.tensor import FUNCTIONS, Tensor, borrowed, creation
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
-    "WeightedRandomSampler", "default_collate", "default_convert", "random_split",
+    "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
 
 T_co = TypeVar("T_co", covariant=True)
@@ -315,12 +316,37 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return data if np.asarray(data).dtype.kind in "SUO" else borrowed.as_tensor(data)
     if isinstance(data, Mapping):
-        return {key: default_convert(part) for key, part in data.items()}
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(default_convert, data))
-    if isinstance(data, (list, tuple)):
-        return [default_convert(part) for part in data]
+        return _named_like(data, {key: default_convert(part) for key, part in data.items()})
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _listed_like(data, [default_convert(part) for part in data])
     return data
+
+
+def _named_like(example: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+    """Parts by name in a container of the kind of the example, with what it has beside them; a dict, if need be."""
+    try:
+        if not isinstance(example, MutableMapping):
+            return type(example)(parts)  # type: ignore[call-arg]
+        made = copy.copy(example)
+        made.update(parts)
+    except TypeError:
+        return parts
+    return made
+
+
+def _listed_like(example: Sequence[Any], parts: list[Any]) -> Any:
+    """Parts in a container of the kind of the example; a list for tuples without names, as in torch."""
+    if isinstance(example, tuple):
+        return type(example)(*parts) if hasattr(example, "_fields") else parts
+    try:
+        if not isinstance(example, MutableSequence):
+            return type(example)(parts)  # type: ignore[call-arg]
+        made = copy.copy(example)
+        for k, part in enumerate(parts):
+            made[k] = part
+    except TypeError:
+        return parts
+    return made
 
 
 def default_collate(batch: Any) -> Any:
@@ -346,12 +372,11 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):
-        return {key: default_collate([entry[key] for entry in batch]) for key in first}
-    if isinstance(first, (list, tuple)):
+        return _named_like(first, {key: default_collate([entry[key] for entry in batch]) for key in first})
+    if isinstance(first, Sequence):
         if len({len(entry) for entry in batch}) > 1:
             raise ShapeError("each element in list of batch should be of equal size")
-        columns = [default_collate(list(column)) for column in zip(*batch, strict=True)]
-        return type(first)(*columns) if hasattr(first, "_fields") else columns
+        return _listed_like(first, [default_collate(column) for column in zip(*batch, strict=True)])
     raise ArgumentError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{type(first)}: give collate_fn=, which makes a batch of a list of examples"
@@ -365,7 +390,16 @@ _WORKERS = {
 """Options of torch's that say which processes read, and into which memory."""
 
 
-class DataLoader:
+def get_worker_info() -> None:
+    """Which of several processes this one is, of which a dataset reads its part: None, as one process reads all.
+
+    >>> from symgrad.utils.data import get_worker_info
+    >>> get_worker_info() is None
+    True
+    """
+
+
+class DataLoader(Generic[T_co]):
     """Batches of a dataset: ``for x, y in DataLoader(TensorDataset(X, Y), batch_size=32, shuffle=True)``.
 
     ``sampler`` says which examples come in which order, ``batch_sampler`` which of them together; ``collate_fn``

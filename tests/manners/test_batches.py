@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections import namedtuple
+from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -47,6 +48,41 @@ LOADERS = {
     },
     "own batches": lambda t, data: {"batch_size": 2, "collate_fn": len, "num_workers": 0, "pin_memory": False},
 }
+
+
+class Record(UserDict):
+    """A dict with something beside its entries."""
+
+    source = "measured"
+
+
+EXAMPLES = {
+    "texts beside numbers": [("a", 1), ("b", 2)],
+    "lists of texts": [["a", 1.5], ["b", 2.5]],
+    "in order": [OrderedDict(x=1.0, y=2), OrderedDict(x=3.0, y=4)],
+    "of one's own": [Record(x=1.0), Record(x=2.0)],
+    "missing ones": [defaultdict(list, x=1), defaultdict(list, x=2)],
+    "ranges": [range(2), range(1, 3)],
+    "queues": [deque([1, 2.0]), deque([3, 4.0])],
+    "pairs of pairs": [Pair(Pair(1, "a"), [2.0]), Pair(Pair(3, "b"), [4.0])],
+    "a frozen one": [MappingProxyType({"x": 1}), MappingProxyType({"x": 2})],
+}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_containers_of_batches_are_those_of_the_examples(name):
+    """An OrderedDict became a dict, texts of tuples came in a list, and ranges were refused."""
+    torch = pytest.importorskip("torch")
+    for make in ("default_collate", "default_convert"):
+        ours, theirs = (repr(getattr(room(t), make)(EXAMPLES[name])) for t in (sg, torch))
+        assert ours.replace(", dtype=float64", "") == theirs.replace(", dtype=torch.float64", "")
+
+
+def test_loaders_in_annotations_and_parts_of_workers(t):
+    """Code for several processes asks which one it is, and annotations say what batches are."""
+    assert room(t).get_worker_info() is None
+    assert room(t).DataLoader[int] is not None
 
 
 @pytest.mark.peer
