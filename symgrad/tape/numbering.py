@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
 """Creation numbers; they order the graph, since a node is always younger than its arguments."""
@@ -24,13 +23,5 @@ passes: deque[Pass] = deque(maxlen=4096)
 """The passes that were recorded last."""
 
 
-class Looked(NamedTuple):
-    """A look at a value: its number, those of the operations that lead to the value, and the code that looked."""
-
-    at: int
-    below: frozenset[int]
-    code: CodeType | None
-
-
-looked: deque[Looked] = deque(maxlen=4096)
-"""The values that were looked at last."""
+looked: deque[Any] = deque(maxlen=256)
+"""The looks at values that were made last, in whatever thread (``tape.watching.looks.Look``)."""

@@ -359,3 +359,21 @@ def test_beside_a_thread_that_looks_at_values():
         sys.setswitchinterval(before)
         done.set()
         beside.join()
+
+
+@pytest.mark.parametrize("kind", ["condition", "length"])
+def test_steps_before_whose_losses_were_looked_at(kind):
+    """What was asked of the sizes of another batch is nothing that the program of the last one stands on."""
+
+    def loss(X):
+        total = (X**2).sum()
+        if kind == "length":
+            return total / float(len(X * 1))
+        return total * 2 if X.shape[0] > 4 else total
+
+    for n in (3, 5):
+        X = sg.tensor(np.ones((n, 3)), requires_grad=True, name="X")
+        last = loss(X)
+        last.item()
+    shape = (5, 6) if kind == "length" else (7, 6)
+    assert sg.compile(last, ["X"])(np.ones(shape)) == loss(sg.tensor(np.ones(shape))).item()

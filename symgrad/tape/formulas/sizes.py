@@ -26,7 +26,7 @@ import numpy as np
 
 from symgrad.notices import is_of_user
 from symgrad.tape.formulas.lost_sizes import LATELY, Read, lost
-from symgrad.tape.numbering import Looked, looked, passes, sequence
+from symgrad.tape.numbering import looked, passes, sequence
 from symgrad.tape.watching.taken import is_shown
 
 LONGEST = 8
@@ -150,19 +150,20 @@ def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
     found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
     found += map(fixed_number, _fixed_in(nodes))
     found += [told for x in constants for told in x.sized if isinstance(told, Comparison)]
-    asked, reads = _meanwhile(_spans(nodes))
+    asked, reads = _meanwhile(_spans(nodes), {id(leaf) for leaf in (*constants, *leaves)})
     lost_here = sorted(_lost_in(nodes, leaves, kept, reads))
     return found + asked + [fixed_number(Size(n)) for n in lost_here]
 
 
-def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[Read]]:
+def _meanwhile(spans: Sequence[tuple[int, int]], leaves: set[int]) -> tuple[list[Comparison], set[Read]]:
     """What was asked, and which shapes were read, while nodes with these numbers were made, and directly before.
 
-    A look stands between as it does in the text: ``n = len(x); print(x.sum().item())``.
+    A look stands between as it does in the text, ``n = len(x); print(x.sum().item())``, where it is one at what the
+    graph is made of, too: a loss that was looked at ends another step.
     """
     moments: list[tuple[int, Any]] = sorted([*_ASKED.lately, *LATELY], key=operator.itemgetter(0))
     numbers = [number for number, _ in moments]
-    known, seen = set(numbers), {look.at: look for look in list(looked)}  # of which other threads have some, too
+    known, seen = set(numbers), {look.at: look for look in list(looked) if look.is_of(leaves)}
     asked: list[Comparison] = []
     reads: set[Read] = set()
     end = 0
@@ -172,14 +173,14 @@ def _meanwhile(spans: Sequence[tuple[int, int]]) -> tuple[list[Comparison], set[
         for number, moment in moments[max(low, end) : (end := max(end, bisect_left(numbers, last)))]:
             if isinstance(moment, Comparison):
                 asked.append(moment)
-            elif all(number > look.at or moment.code is look.code for look in looks):
+            elif all(number > look.at or (look.site is not None and moment.code is look.site[0]) for look in looks):
                 reads.add(moment)
     return asked, reads
 
 
-def _beginning(first: int, moments: set[int], looks: dict[int, Looked]) -> tuple[int, list[Looked]]:
+def _beginning(first: int, moments: set[int], looks: dict[int, Any]) -> tuple[int, list[Any]]:
     """The number from which on there was nothing before a node but what was asked, and looks, which come along."""
-    passed: list[Looked] = []
+    passed: list[Any] = []
     below: set[int] = set()
     while first - 1 in moments or first - 1 in below or first - 1 in looks:
         first -= 1

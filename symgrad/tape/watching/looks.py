@@ -12,7 +12,7 @@ import contextlib
 import functools
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from symgrad.tape.formulas.program_texts import position_of
 from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since
-from symgrad.tape.numbering import Looked, looked, sequence
+from symgrad.tape.numbering import looked, sequence
 from symgrad.tape.threads import ThreadState
 
 NODES = 48
@@ -71,7 +71,7 @@ def _forget(key: int, gone: Any) -> None:
 class Look:
     """One look: how it was made, what was seen, where in the program, and the operations that lead to the value."""
 
-    __slots__ = ("at", "how", "leaves", "many", "rows", "seen", "site")
+    __slots__ = ("at", "below", "how", "leaves", "many", "rows", "seen", "site")
 
     def __init__(self, tensor: Any, how: str):
         self.at = next(sequence)
@@ -84,15 +84,16 @@ class Look:
         root = None if tensor._node.__class__ is Invalid else tensor.edge()  # a view without history has its value
         if not isinstance(root, Node):  # nothing is below a leaf
             self.many, self.rows, self.leaves = False, [], [] if root is None else [_kept(root)]
-            looked.append(Looked(self.at, frozenset(), None if frame is None else frame.f_code))
+            self.below: frozenset[Any] = frozenset()  # numbers of operations
+            looked.append(self)
             return
         found, leaves = _few_below(root)
         self.many = leaves is None
         self.leaves = _LOCAL.below.leaves(root) if leaves is None else list(leaves.values())
         if not any(map(_opaque, found.values())):
             self._note(found)
-        below = frozenset(node.sequence_nr for node in found.values())
-        looked.append(Looked(self.at, below, None if frame is None else frame.f_code))
+        self.below = frozenset(node.sequence_nr for node in found.values())
+        looked.append(self)
 
     def _note(self, found: dict[int, Node]) -> None:
         """Keep the operations below a value; of many, the last ones, and weakly the nodes that these stand on."""
@@ -102,6 +103,10 @@ class Look:
         for node in order:
             args = tuple(_Place(place[id(a)]) if id(a) in place else _held(a) for a in node.args)
             self.rows.append((node.op, args, node.params, node.shape, node.dtype, node.sequence_nr, node.mask))
+
+    def is_of(self, leaves: Container[int]) -> bool:
+        """Whether the value is made of nothing but these leaves, which are given by their identities."""
+        return all(id(leaf if isinstance(leaf, Source) else leaf()) in leaves for leaf in self.leaves)
 
     @property
     def where(self) -> str:
