@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.dtypes import get_default_dtype, narrowed, promote, result_type, torch_name
+from symgrad.dtypes import get_default_dtype, is_real_floating, narrowed, promote, result_type, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
 from symgrad.op import (
@@ -255,10 +255,15 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 @within("nn.functional")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``."""
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along ``dim``.
+
+    Raises ``DtypeError`` for complex and whole numbers.
+    """
     shape = broadcast_shapes(tuple(shape_of(x1)), tuple(shape_of(x2)))
     axis = axis_of(dim, len(shape))
     dtype = result_type(x1.dtype, x2.dtype)
+    if not is_real_floating(dtype):
+        raise DtypeError(f"expected common dtype to be floating point, yet common dtype is {torch_name(dtype)}")
     a, b = (spread(x if x.dtype == dtype else cast(x, dtype), shape or (1,)) for x in (x1, x2))
     return sum_(_unit(a, axis, eps) * _unit(b, axis, eps), axis)
 
