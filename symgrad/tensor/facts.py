@@ -397,7 +397,7 @@ class Facts(Recorded):
         >>> x[1].untyped_storage().nbytes()
         24
         """
-        return storage(self._array()).ravel(order="K").view(np.uint8).view(Storage)
+        return self._memory().view(np.uint8)
 
     def storage(self) -> Any:
         """All entries of the memory, one after the other.
@@ -406,7 +406,12 @@ class Facts(Recorded):
         >>> len(sg.ones(2, 3)[0].storage())
         6
         """
-        return storage(self._array()).ravel(order="K").view(Storage)
+        return self._memory()
+
+    def _memory(self) -> Any:
+        found, view = storage(self._array()).ravel(order="K").view(Storage), view_of(self)
+        found.sizes = (*self._value.shape, *(() if view is None else view.base.raw_shape))
+        return found
 
     @overload
     def type(self, dtype: None = None) -> str: ...

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from symgrad.devices import CPU
+from symgrad.tape.formulas.sizes import Size, as_number
 
 
 class Storage(np.ndarray):
@@ -12,10 +15,20 @@ class Storage(np.ndarray):
 
     device = CPU  # type: ignore[assignment]
     is_cuda = False
+    sizes: tuple[int, ...] = ()
+    """Those of the tensors whose memory this is; what is counted holds for these."""
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.sizes = getattr(other, "sizes", ())
 
     def data_ptr(self) -> int:
         """Address of the first entry: equal for tensors that share memory."""
         return int(self.ctypes.data)
+
+    def __len__(self) -> int:
+        for n in self.sizes:
+            as_number(Size(n))
+        return super().__len__()
 
     def size(self) -> int:  # type: ignore[override]
         """How many entries there are; bytes, where the storage is untyped."""

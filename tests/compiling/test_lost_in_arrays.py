@@ -9,7 +9,8 @@ from tests.compiling.recorded import in_a_file, module_of
 LOST = [
     "x.stride(0)", "x.stride()[0]", "1.0 / x.stride(0)", "x.T.stride(1)", "x[:, ::2].stride(0)", "x[1:].stride(0)",
     "x.nbytes", "1.0 / x.nbytes", "x.nbytes // x.itemsize", "x.element_size() * x.numel()", "x.numel() // x.ndim",
-    "len(x.tolist())", "len(x.detach().numpy())", "x.detach().numpy().shape[0]", "x.detach().numpy().size * 2.0",
+    "x.untyped_storage().nbytes()", "x.detach().untyped_storage().size()", "x[1:].storage().size()", "len(x.storage())",
+    "x.T.storage().nbytes()", "len(x.tolist())", "len(x.detach().numpy())", "x.detach().numpy().shape[0]", "x.detach().numpy().size * 2.0",
     "x.numpy(force=True).shape[1]", "np.asarray(x.detach()).nbytes", "np.array(x.tolist()).shape[0]",
     "np.abs(x.detach().numpy()).size", "np.size(x.detach().numpy())", "(x.detach().numpy() + 1).shape[0]",
     "np.zeros(x.detach().numpy().shape).size",
