@@ -14,6 +14,7 @@ from symgrad.formula.printing.formats import spelled
 from symgrad.formula.reading.text import from_latex
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.term import evaluate, symbol
+from symgrad.tape.formulas import reading
 
 SIZES = ({"n": 5, "m": 6, "p": 4}, {"n": 6, "m": 4, "p": 5}, {"n": 7, "m": 4, "p": 6})
 
@@ -339,3 +340,27 @@ def test_entries_stand_behind_symbols_and_in_order(f, text):
 def test_the_jacobian_of_what_was_joined_is_blocks(function, text):
     A, x, y = (sg.tensor(np.ones(s), name=n, requires_grad=True) for n, s in (("A", (4, 3)), ("x", 3), ("y", 3)))
     assert text in sg.autograd.jacobian(function(x, y, A), x).latex()
+
+
+ROWS = {
+    "a square as a product": lambda x, y, A: sg.cat([x * x, A @ x]),
+    "twice": lambda x, y, A: sg.cat([x * y * x, A @ x]) + sg.cat([x, 2 * (A @ x)]),
+    "in the middle": lambda x, y, A: sg.cat([A @ x, x * x * x, y]),
+    "of both": lambda x, y, A: 3 * sg.cat([x * x, x * x]) + sg.cat([A @ x, x * y]),
+    "with zeros": lambda x, y, A: sg.cat([x * x, y, A @ x]) - sg.cat([x, x * x * y, A @ x]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_added_to_a_part_of_a_join_is_added_once(name, turned):
+    """The Jacobian of [x ⊙ x; Ax] was printed as [3 diag(x); A]: what the join had itself was added to it again."""
+    rng = np.random.default_rng(3)
+    A, x, y = (
+        sg.tensor(rng.normal(size=s), name=n, requires_grad=True) for n, s in (("A", (3, 3)), ("x", 3), ("y", 3))
+    )
+    J = sg.func.jacrev(lambda x: ROWS[name](x, y, A))(x)
+    _, term = reading.read(J)
+    names = {"A": A.detach().numpy(), "x": x.detach().numpy(), "y": y.detach().numpy()}
+    found = evaluate(canonical(sg.transpose(term, 0, 1) if turned else term), names, {"n": 3})
+    np.testing.assert_allclose(found.T if turned else found, J.detach().numpy())

@@ -142,9 +142,9 @@ def _ranges(
 
 def _into_joined(found: Sequence[list[Range]], run: Canonicaliser) -> list[Range]:
     """The ranges of an array that was joined, with what others add to one of them or put where it has zeros."""
-    row = next((ranges for ranges in found if len(ranges) > 1), [])
+    row = joined = next((ranges for ranges in found if len(ranges) > 1), [])
     for other in found:
-        if not row or not other or other[0].terms == row[0].terms:
+        if not row or not other or other is joined:
             continue
         wide = _in_order([*row, *(r for r in other if not any(r[:2] == old[:2] for old in row))])
         adds = {r[:2]: r for r in other}
