@@ -18,6 +18,7 @@ LOST = [
     "float(f'{x.shape[0]}')", "int(str(x.shape[0]))", "float('%d' % x.shape[0])", "float(''.join(map(str, x.shape)))",
     "len('ab' * x.shape[0])", "len(x.shape[0] * 'ab')", "float('{}'.format(x.shape[0]))", "len(bytes(x.shape[0]))",
     "{'w3': 0.5, 'w4': 1.5, 'w5': 2.5, 'w6': 3.5}[f'w{x.shape[0]}']", "len(f'{10 ** x.shape[0]}')",
+    "{'3': 0.5, '4': 1.5}.get(str(x.shape[0]), 2.5)", "2.0 if f'{x.shape[0]}'.startswith('3') else 3.0",
     "2.0 if str(x.shape[0]) == '3' else 3.0", "{'w3': 0.5, 'w4': 1.5, 'w5': 2.5, 'w6': 3.5}[f'w{len(x)}']",
 ]  # fmt: skip
 
@@ -136,3 +137,45 @@ def test_an_array_and_a_shape_of_one_place_are_told_apart():
         found = getattr(x, name)()
         assert name != "numel" or found == 6
     assert x.shape.numel() == 6
+
+
+TOLD = [
+    "len('%.1f' % {c})", "len(str({c}))", "(2.0 if '%d' % {c} == '6' else 3.0)", "float('{{:.1f}}'.format({c})) / 7",
+    "(2.0 if f'{{{c}}}'.startswith('6') else 3.0)", "{{'6': 2.0}}.get('%d' % {c}, 3.0)", "len('{{c}}'.format(c={c}))",
+    "(2.0 if str({c}) in ('6.0', '7.0') else 3.0)", "{{'6.0': 2.0}}[str({c})]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", TOLD)
+def test_what_is_made_of_texts_of_values_is_that_of_the_run(made, tmp_path):
+    """Programs had what texts of the recorded values led to, at all values, silently."""
+    f = module_of(f"def f(x):\n    return x * (0.25 * {made.format(c='x.sum().item()')})\n", tmp_path / "m.py").f
+    here = np.array([1.0, 2.0, 3.0])
+    y = f(sg.tensor(here, requires_grad=True, name="x"))
+    program = sg.compile(y, ["x"])
+    assert np.allclose(program(here), y.detach().numpy())
+    with pytest.raises(ValueError, match="holds where"):
+        program(1000 * here)
+
+
+LOGGED = [
+    "print('{:.3f}'.format(x.sum().item()), '%.3f' % x.sum().item())", "log = []; log.append(f'loss {x.sum().item()}')",
+    "line = 'loss '; line += str(x.sum().item()); print(line.strip())", "log = {}; log[str(x.sum().item())] = 1",
+    "text = f'{x.sum().item() * 2:.3f}'; print(' ' * (8 - len(text)) + text)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LOGGED)
+def test_texts_of_values_that_are_only_shown_leave_programs_open(line, tmp_path):
+    f = module_of(f"def f(x):\n    {line}\n    return x * 0.3\n", tmp_path / "m.py").f
+    program = sg.compile(f(sg.tensor(np.ones(3), requires_grad=True, name="x")), ["x"])
+    assert np.allclose(program(np.full(3, 2.0)), 0.6)
+
+
+def test_texts_that_are_read_in_a_circle(tmp_path):
+    circle = "    for _ in range(2):\n        k = float(f'{k * w:.1f}')\n"
+    text = f"def f(x, w):\n    k = x.sum().item()\n{circle}    return x * k\n"
+    f = module_of(text, tmp_path / "m.py").f
+    program = sg.compile(f(sg.tensor(np.ones(3), requires_grad=True, name="x"), 1.25), ["x"])
+    with pytest.raises(ValueError, match="holds where"):
+        program(np.full(3, 2.0))

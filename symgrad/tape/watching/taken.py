@@ -11,11 +11,21 @@ import ast
 import linecache
 from collections.abc import Collection, Iterator
 from types import CodeType
+from typing import NamedTuple
 
 from symgrad.tape.formulas.program_texts import Text, end_of, parsed
 
-_SHOWING = {"print", "str", "repr", "format", "len", "type", "isinstance", "id"}
-"""Functions that make text of a number, or ask nothing of its value."""
+_SHOWING = {"print", "len", "type", "isinstance", "id"}
+"""Functions that show a number, or ask nothing of its value."""
+
+_TEXTS = {"str", "repr", "format"}
+"""Functions that make text of a number."""
+
+_READING = {"int", "float", "complex", "len"}
+"""Functions that make a number of a text."""
+
+_LOOKING_UP = {"get", "pop", "setdefault", "index", "count", "find"}
+"""Methods of tables, lists and texts whose answer depends on the text that they are given."""
 
 _GIVING = {
     "float", "complex", "round", "abs", "min", "max", "sum", "sorted", "reversed", "list", "tuple", "set", "dict",
@@ -64,7 +74,17 @@ def is_shown(code: CodeType, at: int) -> bool:
     if text is None:
         return False
     calls = [node for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)]
-    return bool(calls) and all(_is_shown(text, call) for call in calls)
+    ends = [_shown_in(text, call) for call in calls]
+    return bool(ends) and all(end is not None and not (_is_text(end) and is_read_again(text, end)) for end in ends)
+
+
+class _Told(NamedTuple):
+    """An expression that gives a text in which a number is told."""
+
+    node: ast.AST
+
+
+_Onward = Iterator[ast.AST | _Told | None]
 
 
 def reaches_a_use(text: Text, node: ast.expr, besides: Collection[str] = ()) -> bool:
@@ -72,28 +92,38 @@ def reaches_a_use(text: Text, node: ast.expr, besides: Collection[str] = ()) -> 
 
     What attributes called as those ``besides`` give has nothing of it.
     """
-    rest: list[ast.AST | None] = [node]
-    seen: set[ast.AST] = set()
+    return _reaches(text, node, besides)
+
+
+def is_read_again(text: Text, node: ast.AST) -> bool:
+    """Whether a text that tells a number is looked up in a table, or an answer or a number made of it that is used."""
+    return _reaches(text, _Told(node), ())
+
+
+def _reaches(text: Text, start: ast.AST | _Told, besides: Collection[str]) -> bool:
+    rest: list[ast.AST | _Told | None] = [start]
+    seen: set[ast.AST | _Told] = set()
     while rest:
-        node_or_use = rest.pop()
-        if node_or_use is None:
+        place = rest.pop()
+        if place is None:
             return True
-        if node_or_use not in seen and getattr(node_or_use, "attr", None) not in besides:
-            seen.add(node_or_use)
-            rest += _onward(text, node_or_use)
+        if place not in seen and getattr(place, "attr", None) not in besides:
+            seen.add(place)
+            rest += _read(text, place.node) if isinstance(place, _Told) else _onward(text, place)
     return False
 
 
-def _onward(text: Text, node: ast.AST) -> Iterator[ast.AST | None]:
+def _onward(text: Text, node: ast.AST) -> _Onward:
     """The expressions that a number goes to from the one that it stands in; None where it is used."""
     above: ast.AST | None = text.above.get(node)
     match above:
         case ast.stmt() | ast.comprehension() | ast.NamedExpr():
             yield from _in_statement(text, above, node)
+        case ast.expr() if _is_text(above):
+            yield _Told(above)
         case ast.BinOp(left=left, right=right):
             other = left if right is node else right
-            if not (isinstance(left, (ast.Constant, ast.JoinedStr)) and isinstance(getattr(left, "value", ""), str)):
-                yield above if _is_number(text, other) or _is_shown(text, above) else None
+            yield above if _is_number(text, other) or _shown_in(text, above) is not None else None
         case ast.Subscript(slice=index) if index is node:
             yield None
         case ast.IfExp(test=test) if test is node:
@@ -106,8 +136,37 @@ def _onward(text: Text, node: ast.AST) -> Iterator[ast.AST | None]:
             yield from text.defaulted(above, node)
         case ast.keyword():
             yield from _passed(text, text.above[above], above)
-        case ast.expr() if not isinstance(above, (ast.FormattedValue, ast.JoinedStr)):
+        case ast.expr():
             yield above
+
+
+def _read(text: Text, node: ast.AST) -> _Onward:
+    """What is made of a text that tells a number; None where the way of the program depends on it."""
+    above: ast.AST | None = text.above.get(node)
+    match above:
+        case ast.Compare():
+            yield above  # an answer, which may be asserted
+        case ast.Subscript(slice=index, ctx=ast.Load()) if index is node:
+            yield None
+        case ast.If(test=asked) | ast.While(test=asked) | ast.IfExp(test=asked) | ast.Match(subject=asked):
+            yield None if asked is node else _Told(above)
+        case ast.Attribute() if isinstance(call := text.above.get(above), ast.Call):  # label.strip()
+            yield _Told(call)
+        case ast.BinOp() | ast.BoolOp() | ast.UnaryOp():
+            yield _Told(above)
+        case ast.expr() if _is_text(above):
+            yield _Told(above)
+        case ast.Call(func=ast.Name(id=name)) if name in _READING:
+            yield above
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _LOOKING_UP:
+            if not isinstance(text.above.get(above), ast.Expr):
+                yield None
+        case ast.Call():
+            yield from map(_Told, _received(text, above, node))
+        case ast.keyword() if isinstance(call := text.above.get(above), ast.Call):
+            yield from map(_Told, _received(text, call, above))
+        case ast.stmt() | ast.NamedExpr():
+            yield from (_Told(place) for place in _in_statement(text, above, node) if place is not None)
 
 
 def _in_statement(text: Text, above: ast.AST, node: ast.AST) -> Iterator[ast.AST | None]:
@@ -134,14 +193,14 @@ _PLAIN = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp)
 """What makes numbers and answers of numbers."""
 
 
-def _is_shown(text: Text, node: ast.AST) -> bool:
-    """Whether arithmetic ends in text, ``f"{total / steps:.3f}"``, or in an assertion, whatever stands beside it."""
+def _shown_in(text: Text, node: ast.AST) -> ast.AST | None:
+    """The text, ``f"{total / steps:.3f}"``, or the assertion, that arithmetic ends in, whatever stands beside it."""
     above: ast.AST | None = text.above.get(node)
     while above is not None and not _is_text(above) and (isinstance(above, _PLAIN) or _calls(above, _GIVING)):
         above = text.above.get(above)
-    if above is not None and _is_text(above):
-        return not is_read_again(text, above)
-    return isinstance(above, ast.Assert) or _calls(above, {"print"})
+    if above is None or not (_is_text(above) or isinstance(above, ast.Assert) or _calls(above, {"print"})):
+        return None
+    return above
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -153,35 +212,7 @@ def _is_text(node: ast.AST) -> bool:
             return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (left, right))
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()))):
             return True
-    return _calls(node, {"str", "repr", "format"})
-
-
-def is_read_again(text: Text, node: ast.AST) -> bool:
-    """Whether a text that tells a number is read as one, measured, compared, or looked up in a table."""
-    rest: list[ast.AST] = [node]
-    seen: set[ast.AST] = set()
-    while rest:
-        node = rest.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        above: ast.AST | None = text.above.get(node)
-        match above:
-            case ast.Call(func=ast.Name(id="int" | "float" | "complex" | "len")) if reaches_a_use(text, above):
-                return True
-            case ast.Compare():
-                return True
-            case ast.Subscript(slice=index) if index is node:
-                return True
-            case ast.expr() if isinstance(above, ast.BinOp) or _is_text(above):
-                rest.append(above)
-            case ast.Attribute() if isinstance(call := text.above.get(above), ast.Call):  # label.strip()
-                rest.append(call)
-            case ast.Call():
-                rest += _received(text, above, node)
-            case ast.stmt() | ast.NamedExpr():
-                rest += [place for place in _in_statement(text, above, node) if place is not None]
-    return False
+    return _calls(node, _TEXTS)
 
 
 def _calls(node: ast.AST | None, names: set[str]) -> bool:
@@ -227,13 +258,15 @@ def _holds(value: ast.AST | None) -> bool:
     return False
 
 
-def _passed(text: Text, call: ast.AST, node: ast.AST) -> Iterator[ast.AST | None]:
+def _passed(text: Text, call: ast.AST, node: ast.AST) -> _Onward:
     """What becomes of a number that is given to a call, or whose method is called."""
     if not isinstance(call, ast.Call):  # a keyword of a class
         return
     match call.func:
         case function if function is node:
             yield call
+        case _ if _is_text(call):  # "{loss}".format(loss=c)
+            yield _Told(call)
         case ast.Name(id=name) if name in _SHOWING:
             return
         case ast.Name(id=name) if name in _GIVING or name in text.imported:
