@@ -357,3 +357,19 @@ def test_arguments_may_be_called_as_the_library_might_call_its_own(name):
     wanted = [[14, 4], [15, 46]]
     np.testing.assert_array_equal(sg.func.jacobian(scope["f"], 1)(A, w), wanted)
     np.testing.assert_array_equal(sg.compile(sg.func.jacobian(scope["f"], 1), A, w)(A, w), wanted)
+
+
+PARTS = [(1, slice(1, None)), (1, [0, 2]), (slice(None), 1, slice(1, 3)), (1, slice(-2, None))]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=map(str, PARTS))
+def test_parts_beside_single_rows(part):
+    """What is put back into an array has fewer axes than that."""
+
+    def slope(x):
+        return sg.func.grad(lambda x: (x[part] ** 2).sum())(x)
+
+    compiled = sg.compile(slope)
+    for shape in ((3, 4, 4), (5, 6, 3)):
+        x = np.random.default_rng(0).random(shape)
+        np.testing.assert_array_equal(compiled(x), slope(sg.tensor(x)).numpy())

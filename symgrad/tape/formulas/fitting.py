@@ -122,5 +122,6 @@ def least_lengths(reading: Reading) -> list[tuple[str, int]]:
     for term in postorder(list(reading.terms.values())):
         index = term.params.get("index")
         if isinstance(index, Index) and term.args:
-            found |= dict.fromkeys(least_sizes(term.args[0].shape, index))
+            whole = term.args[0] if term.op.name == "getitem" else term  # which parts are taken of, or put into
+            found |= dict.fromkeys(least_sizes(whole.shape, index))
     return list(found)
