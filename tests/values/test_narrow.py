@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad import kernels
 from symgrad.dtypes import BLOCK, load_bfloat16, rounded_to, widened
 from symgrad.errors import DtypeError
 from symgrad.formula.term import evaluate
@@ -406,3 +407,11 @@ def test_slopes_of_products_with_logarithms_take_numbers_for_their_cotangent(f):
     x = sg.tensor(0.6, dtype=sg.float16, requires_grad=True, name="x")
     (slope,) = sg.autograd.grad(f(x, 2 * x), x, create_graph=True)
     assert sg.formula(slope).evaluate(x=np.float16(0.6)) == slope.item() == sg.compile(slope)(np.float16(0.6))
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_a_quotient_that_is_guarded_stays_as_narrow(dtype):
+    """In bfloat16 it was an array of float64, which compiled programs went on with."""
+    x = sg.tensor([1.0, 2.0], dtype=dtype).numpy()
+    assert kernels.divided_where(x, x, np.array([True, False])).dtype == x.dtype
+    assert kernels.divided_where(np.arange(2), np.arange(2), np.array([False, True])).dtype == np.float64

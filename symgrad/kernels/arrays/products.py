@@ -29,7 +29,8 @@ def divided_where(x: Any, y: Any, keep: Any) -> Any:
     """x / y, and 0 where ``keep`` does not hold."""
     if keep is True or (getattr(keep, "shape", None) == () and keep):
         return np.divide(x, y)
-    parts = np.divide(x, np.where(keep, y, 1), dtype=np.result_type(x, y, 1.0))  # a chosen number is not as weak
+    kind = np.result_type(x, y)  # which a chosen number, that is not as weak as it was, must not widen
+    parts = np.divide(x, np.where(keep, y, 1), dtype=None if kind.kind in "bui" else kind)
     return np.where(keep, parts, 0)[()]
 
 
