@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
-from symgrad.autograd.functions.keeping import Held, attributes_standing, replaced
+from symgrad.autograd.functions.keeping import Held, attributes_standing, left_by, replaced
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
@@ -54,11 +54,12 @@ _PLACES = ("_node", "_kinds")
 class Run:
     """One application of a function: its context, how it was called, and the gradients of the pass under way."""
 
-    __slots__ = ("ctx", "gave", "outputs", "pending", "places", "point", "signature", "unreached")
+    __slots__ = ("ctx", "gave", "left", "outputs", "pending", "places", "point", "signature", "unreached")
 
     def __init__(self, signature: Signature, ctx: FunctionCtx, outputs: tuple[Any, ...]):
         self.signature = signature
         self.ctx = ctx
+        self.left = left_by(ctx)
         self.outputs = outputs
         # What backward gave for each argument: None, "same" for a gradient that it got, else shape and dtype.
         self.gave: tuple[Any, ...] = ()
@@ -84,6 +85,7 @@ class Run:
         self.ctx, self.gave, self.pending, self.places, self.unreached = FunctionCtx(), (), None, {}, ()
         vars(self.ctx).update(own)
         self.ctx._kinds = kinds
+        self.left = left_by(self.ctx)
 
     def copied(self, memo: dict[int, Any]) -> Run:
         """A run of its own for a copied node."""
@@ -110,6 +112,7 @@ class Run:
         """Put the tensors into the context that was pickled without them."""
         own = {k: replaced(v, Held, lambda held: tensors[held.k]) for k, v in self._own().items()}
         vars(self.ctx).update(own)
+        self.left = left_by(self.ctx)
 
     def gradient(self, i: int, g: Any) -> Any:
         """The gradient for tensor argument ``i``; ``backward`` runs once for all of them."""
@@ -134,7 +137,7 @@ class Run:
     def _backward(self, g: Any) -> list[Any]:
         signature = self.signature
         grads = self._incoming(g)
-        with attributes_standing(self.ctx, self.ctx._node() if self.ctx._node is not None else None):
+        with attributes_standing(self.ctx, self.ctx._node() if self.ctx._node is not None else None, self.left):
             results = signature.function.backward(self.ctx, *grads)
         rows = list(results) if isinstance(results, (tuple, list)) else [results]
         wanted = signature.pattern

@@ -138,6 +138,36 @@ def test_it_is_a_constant_to_derivatives():
     assert h.detach().numpy() == pytest.approx(np.cos(2 * c * c) * 2 * c * c, rel=1e-12)
 
 
+class Replaced(sg.autograd.Function):
+    """Two of three kept tensors are other ones after each pass, and one has another value after the first."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.power, ctx.rest, ctx.third = x.exp(), [x.sin(), 0], x.cos()
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        found = g * ctx.power * ctx.rest[0] * ctx.third
+        ctx.power, ctx.rest[0] = ctx.power * 2, ctx.rest[0] + 1
+        if ctx.rest[1] == 0:
+            ctx.third.mul_(3)
+        ctx.rest[1] += 1
+        return found
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_what_backward_put_there_is_not_what_forward_kept(copied):
+    x = sg.tensor(HERE, requires_grad=True, name="x")
+    total = (Replaced.apply(x) ** 2).sum()
+    if copied:
+        x, total = pickle.loads(pickle.dumps((x, total)))
+    for _ in range(2):
+        (g,) = sg.autograd.grad(total, x, create_graph=True)
+        kept = g.detach().numpy().copy()
+        assert sg.compile(g, ["x"])(HERE) == pytest.approx(kept, rel=1e-12)
+
+
 def test_containers_are_what_they_were_after_the_pass():
     """They hold the tensors that forward put there, and what backward added."""
     held = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,11 +20,15 @@ from symgrad.formula.term import Term, make, substitute
 from symgrad.op import lookup
 from symgrad.tape.formulas.formal import Formal
 from symgrad.tape.graph import Node, new_node
+from symgrad.tape.memory.versions import changed_since
 from symgrad.tape.modes import is_grad_enabled
 from symgrad.tape.record import Recorded, plain
 
 Key = int | tuple[Any, ...]
 """Which one it is: the number of a saved tensor, or an attribute of the context, and where it lies in containers."""
+
+Left = dict[tuple[Any, ...], weakref.ref[Any]]
+"""The tensors that ``forward`` left among the attributes of a context, by their places."""
 
 _DEEP = 8
 """How many containers may lie in one another."""
@@ -35,6 +40,8 @@ def standing(node: Node, key: Key, tensor: Any) -> Any:
         return tensor
     extra = tensor._extra
     if tensor._node is not None or tensor._requires_grad or (extra is not None and extra.name is not None):
+        return tensor
+    if changed_since(tensor._value, node.sequence_nr):
         return tensor
     own = tensor.source()
     if any(arg is own for arg in node.args):
@@ -48,9 +55,10 @@ def standing(node: Node, key: Key, tensor: Any) -> Any:
 
 
 @contextlib.contextmanager
-def attributes_standing(ctx: Any, node: Node | None) -> Iterator[None]:
+def attributes_standing(ctx: Any, node: Node | None, left: Left) -> Iterator[None]:
     """While ``backward`` runs: the tensors among the attributes of its context stand where they were computed.
 
+    These are the ones that ``forward`` had ``left``; another pass may have put others there.
     Lists and dicts stay the ones that they are, to which ``backward`` may add.
     """
     changed = []
@@ -58,7 +66,7 @@ def attributes_standing(ctx: Any, node: Node | None) -> Iterator[None]:
         if place[0] in ctx._reserved:
             continue
         former = holder[key]
-        put = _standing(node, place, former)
+        put = _standing(node, place, former, left)
         if put is not former:
             holder[key] = put
             changed.append((holder, key, former, put))
@@ -82,14 +90,28 @@ def _slots(holder: Any, place: tuple[Any, ...]) -> list[tuple[Any, Any, tuple[An
     return found
 
 
-def _standing(node: Any, place: tuple[Any, ...], value: Any) -> Any:
+def _standing(node: Any, place: tuple[Any, ...], value: Any, left: Left) -> Any:
     """A tensor in its place, or a tuple of such."""
     if not isinstance(value, tuple):
-        return standing(node, place, value)
-    row = [_standing(node, (*place, k), entry) for k, entry in enumerate(value)]
+        return standing(node, place, value) if place in left and left[place]() is value else value
+    row = [_standing(node, (*place, k), entry, left) for k, entry in enumerate(value)]
     if all(map(operator.is_, row, value)):
         return value
     return type(value)(*row) if hasattr(value, "_fields") else type(value)(row)
+
+
+def left_by(ctx: Any) -> Left:
+    """The tensors among the attributes of a context, also in containers, when ``forward`` is done."""
+    names = vars(ctx).keys() - ctx._reserved
+    return dict(_tensors({name: vars(ctx)[name] for name in names}, ())) if names else {}
+
+
+def _tensors(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], weakref.ref[Any]]]:
+    if isinstance(value, Recorded):
+        yield place, weakref.ref(value)
+    elif isinstance(value, (list, dict, tuple)) and len(place) <= _DEEP:
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _tensors(entry, (*place, key))
 
 
 class Held:

@@ -10,6 +10,7 @@ need not agree, and the number comes from ``backward``.  Where that cannot be ru
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import operator
 from typing import Any
@@ -21,6 +22,7 @@ from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, make, own_symbol, substitute, symbol, symbols
 from symgrad.op import Op, unlisted
+from symgrad.tape.containers import tree_map
 from symgrad.tape.formulas.formal import Formal, computed_still, formula_of
 from symgrad.tape.graph import Node, Parts, new_node
 from symgrad.tape.modes import own_no_grad
@@ -534,11 +536,19 @@ def _backward(signature: Signature, inside: Any, g: Term, made: Any = None) -> t
             Formal(parts[k]) if k in parts else _absent(ctx, o) if isinstance(o, Formal) else None
             for k, o in enumerate(out)
         )
-    rows = signature.gradients(ctx, grads)
+    rows = signature.gradients(_apart(ctx), grads)
     for row in rows:
         if row is not None and not isinstance(row, Formal):
             raise FormulaError("backward made its result from values")
     return rows
+
+
+def _apart(ctx: Any) -> Any:
+    """A context with the same attributes, which ``backward`` may change: the next one finds what ``forward`` left."""
+    made = copy.copy(ctx)
+    for name, value in vars(ctx).items():
+        vars(made)[name] = tree_map(lambda x: Formal(x.term) if isinstance(x, Formal) else x, value)
+    return made
 
 
 def _absent(ctx: Any, like: Formal) -> Any:
