@@ -37,6 +37,8 @@ OTHERWISE = {
     "matrix_exp",
     # Settings.
     "are_deterministic_algorithms_enabled", "is_warn_always_enabled", "set_default_dtype",
+    # Dtypes by themselves, which NumPy shows.
+    "get_autocast_cpu_dtype", "get_autocast_gpu_dtype",
     # torch asks for arguments that have defaults here, or refuses.
     "alpha_dropout", "feature_alpha_dropout", "batch_norm", "instance_norm", "float_power_", "poisson_nll_loss",
     "vander", "zeta",

@@ -193,7 +193,7 @@ def test_densities_tell_what_to_write() -> None:
     densities = importlib.import_module("symgrad.distributions")
     assert sg.distributions is densities
     with pytest.raises(AttributeError, match="log_p ="):
-        densities.Normal  # noqa: B018
+        densities.Gamma  # noqa: B018
     with pytest.raises(AttributeError, match="log-density"):
         densities.VonMises  # noqa: B018
 

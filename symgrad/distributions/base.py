@@ -1,0 +1,166 @@
+"""What all distributions have: their shapes, the checks of parameters and values, and samples without gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from symgrad.dtypes import get_default_dtype
+from symgrad.errors import ArgumentError
+from symgrad.tape.modes import no_grad
+from symgrad.tensor import FUNCTIONS, Tensor, creation
+from symgrad.tensor.facts import Shape
+
+Constraint = tuple[str, Callable[[Any], Any]]
+"""torch's name of a condition, and what it is of an array."""
+
+REAL: Constraint = ("Real()", lambda x: x == x)
+POSITIVE: Constraint = ("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
+NONNEGATIVE: Constraint = ("GreaterThanEq(lower_bound=0.0)", lambda x: x >= 0)
+UNIT: Constraint = ("Interval(lower_bound=0.0, upper_bound=1.0)", lambda x: (x >= 0) & (x <= 1))
+BOOLEAN: Constraint = ("Boolean()", lambda x: (x == 0) | (x == 1))
+COUNT: Constraint = ("IntegerGreaterThan(lower_bound=0)", lambda x: (x % 1 == 0) & (x >= 0))
+
+
+def broadcast_all(*values: Any) -> tuple[Any, ...]:
+    """Numbers and tensors as tensors of one shape; numbers have the dtype of the first tensor.
+
+    Raises ``ArgumentError`` for what is neither.
+    """
+    for value in values:
+        if not isinstance(value, (Tensor, int, float, np.number)):
+            raise ArgumentError(f"a distribution takes numbers and tensors, not {type(value).__name__}")
+    dtype = next((v.dtype for v in values if isinstance(v, Tensor)), get_default_dtype())
+    tensors = [v if isinstance(v, Tensor) else creation.tensor(v, dtype=dtype) for v in values]
+    return tuple(FUNCTIONS["broadcast_tensors"](*tensors))
+
+
+class Distribution:
+    """A family of distributions of one shape: ``batch_shape`` independent ones, of events of shape ``event_shape``.
+
+    ``validate_args``: whether parameters and values are checked, which raises ``ArgumentError`` (a ``ValueError``);
+    None for what :meth:`set_default_validate_args` says, which is True at first.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    _validate_args: bool = True
+    _parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
+        self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
+        if validate_args is not None:
+            self._validate_args = bool(validate_args)
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions check their parameters and values where they are not told."""
+        if value not in (True, False):
+            raise ArgumentError(f"set_default_validate_args() takes True or False, not {value!r}")
+        Distribution._validate_args = bool(value)
+
+    @property
+    def batch_shape(self) -> Shape:
+        """The shape over which the parameters are batched."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Shape:
+        """The shape of one event."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Any:
+        """The square root of the variance."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated; raises ``NotImplementedError`` where none can."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no samples that gradients flow through: take sample(), and log_prob() of them"
+        )
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``; of shape ``batch_shape``, broadcast."""
+        raise NotImplementedError
+
+    def entropy(self) -> Any:
+        """The entropy in nats, of shape ``batch_shape``."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Any:
+        """e to the entropy."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Any) -> Shape:
+        return Shape((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _check(self, **parameters: tuple[Any, Constraint]) -> None:
+        """Raise torch's error for a parameter that does not satisfy its constraint."""
+        for name, (value, (words, holds)) in parameters.items() if self._validate_args else ():
+            if not _holds(value, holds):
+                raise ArgumentError(
+                    f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {self!r} to "
+                    f"satisfy the constraint {words}, but found invalid values:\n{value}"
+                )
+
+    def _check_value(self, value: Any, constraint: Constraint) -> None:
+        """Raise torch's errors for a value that is no tensor, has another shape, or is outside of the support."""
+        if not self._validate_args:
+            return
+        if not isinstance(value, Tensor):
+            raise ArgumentError("The value argument to log_prob must be a Tensor")
+        events = len(self._event_shape)
+        if tuple(value.shape[len(value.shape) - events :]) != tuple(self._event_shape):
+            raise ArgumentError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
+        shape = (*self._batch_shape, *self._event_shape)
+        for i, j in zip(reversed(tuple(value.shape)), reversed(shape), strict=False):
+            if i != j and 1 not in (i, j):
+                raise ArgumentError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Shape(shape)}."
+                )
+        words, holds = constraint
+        if not _holds(value, holds):
+            raise ArgumentError(
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({words}) of "
+                f"the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        shown = []
+        for name in self._parameters:
+            value = self.__dict__.get(name)
+            if value is not None:
+                shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _holds(value: Any, holds: Callable[[Any], Any]) -> bool:
+    """Whether all entries satisfy a condition, as far as there are entries: no program hangs on this look at them."""
+    array = getattr(value, "_value", None)
+    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.all(holds(array)))
+
+
+def room(shape: Sequence[int], like: Any) -> Any:
+    """A tensor of a shape for random numbers, in the dtype of another one."""
+    return creation.empty(tuple(shape), dtype=like.dtype)

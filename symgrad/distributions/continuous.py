@@ -1,0 +1,202 @@
+"""Other distributions of real numbers: uniform, exponential, Laplace."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad.distributions.base import NONNEGATIVE, POSITIVE, REAL, Constraint, Distribution, broadcast_all, room
+from symgrad.dtypes import finfo
+from symgrad.errors import ArgumentError
+from symgrad.random import rand
+from symgrad.tensor import FUNCTIONS
+
+
+class Uniform(Distribution):
+    """Equal densities between ``low`` and ``high``.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.Uniform(0.0, 4.0).log_prob(sg.tensor(1.0))
+    tensor(-1.3863)
+    """
+
+    has_rsample = True
+    _parameters = ("low", "high")
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None):
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.shape, validate_args=validate_args)
+        self._check(low=(self.low, REAL), high=(self.high, REAL))
+        if self._validate_args and not bool((self.low.detach() < self.high.detach()).all()):
+            raise ArgumentError("Uniform is not defined when low>= high")
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return (self.high + self.low) / 2
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return (self.high - self.low) / 12**0.5
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return (self.high - self.low).pow(2) / 12
+
+    def expand(self, batch_shape: Any) -> Uniform:
+        """The same distributions in a larger batch."""
+        return Uniform(self.low.expand(batch_shape), self.high.expand(batch_shape), validate_args=False)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        part = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
+        return self.low + part * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, self._between())
+        inside = self.low.le(value) & self.high.gt(value)
+        return FUNCTIONS["where"](inside, -(self.high - self.low).log(), -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._check_value(value, self._between())
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return (self.high - self.low).log()
+
+    def _between(self) -> Constraint:
+        low, high = self.low._value, self.high._value
+        words = f"Interval(lower_bound={self.low.detach()}, upper_bound={self.high.detach()})"
+        return words, lambda x: (x >= low) & (x <= high)
+
+
+class Exponential(Distribution):
+    """The density rate e^(-rate x) of positive numbers.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
+
+    has_rsample = True
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None):
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+        self._check(rate=(self.rate, POSITIVE))
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.rate.reciprocal()
+
+    stddev = mean
+
+    @property
+    def mode(self) -> Any:
+        """The value of the largest density."""
+        return self.rate.detach() * 0
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.rate.pow(-2)
+
+    def expand(self, batch_shape: Any) -> Exponential:
+        """The same distributions in a larger batch."""
+        return Exponential(self.rate.expand(batch_shape), validate_args=False)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        return room(self._extended_shape(sample_shape), self.rate).exponential_() / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, NONNEGATIVE)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._check_value(value, NONNEGATIVE)
+        return 1 - (-self.rate * value).exp()
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return 1 - self.rate.log()
+
+
+class Laplace(Distribution):
+    """The density e^(-|x - loc|/scale) / (2 scale).
+
+    >>> import symgrad as sg
+    >>> sg.distributions.Laplace(0.0, 1.0).log_prob(sg.tensor(0.0))
+    tensor(-0.6931)
+    """
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return 2**0.5 * self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return 2 * self.scale.pow(2)
+
+    def expand(self, batch_shape: Any) -> Laplace:
+        """The same distributions in a larger batch."""
+        return Laplace(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        u = room(self._extended_shape(sample_shape), self.loc).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, REAL)
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._check_value(value, REAL)
+        away = value - self.loc
+        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        away = value - 0.5
+        return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return 1 + (2 * self.scale).log()

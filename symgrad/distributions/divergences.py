@@ -1,0 +1,126 @@
+"""Kullback-Leibler divergences of distributions, by their classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.distributions.base import Distribution
+from symgrad.distributions.composed import Independent
+from symgrad.distributions.continuous import Exponential, Laplace, Uniform
+from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
+from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.errors import ArgumentError
+from symgrad.ops.calls.naming import SPACES
+from symgrad.tensor import FUNCTIONS
+
+_REGISTRY: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
+    """A decorator: the function gives KL(p ‖ q) for distributions of these classes, and of ones derived from them.
+
+    Raises ``ArgumentError`` for what are no classes of distributions.
+    """
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise ArgumentError(f"Expected type_p and type_q to be Distribution subclasses but got {kind}")
+
+    def register(function: Any) -> Any:
+        _REGISTRY[type_p, type_q] = function
+        return function
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
+    """KL(p ‖ q) = E_p[log p - log q], of shape ``batch_shape``.
+
+    Raises ``NotImplementedError`` for a pair of classes that no function is registered for.
+
+    >>> import symgrad as sg
+    >>> N = sg.distributions.Normal
+    >>> sg.distributions.kl_divergence(N(1.0, 1.0), N(0.0, 1.0))
+    tensor(0.5000)
+    """
+    known = [(a, b) for a, b in _REGISTRY if isinstance(p, a) and isinstance(q, b)]
+    if not known:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}: write one, and "
+            "register it with register_kl"
+        )
+
+    def distance(pair: tuple[type, type]) -> tuple[int, int]:
+        return type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])
+
+    return _REGISTRY[min(known, key=distance)](p, q)
+
+
+@register_kl(Normal, Normal)
+def _normals(p: Normal, q: Normal) -> Any:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+@register_kl(LogNormal, LogNormal)
+def _lognormals(p: LogNormal, q: LogNormal) -> Any:
+    return _normals(p.base_dist, q.base_dist)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+    if p.event_shape != q.event_shape:
+        raise ArgumentError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+        )
+    solve = SPACES["linalg"]["solve_triangular"]
+    widths = solve(q.scale_tril, p.scale_tril, upper=False).pow(2).sum((-2, -1))
+    away = solve(q.scale_tril, (q.loc - p.loc).unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
+    return q._half_log_det() - p._half_log_det() + 0.5 * (widths + away - p.event_shape[0])
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoullis(p: Bernoulli, q: Bernoulli) -> Any:
+    softplus, where = SPACES["nn.functional"]["softplus"], FUNCTIONS["where"]
+    of_1 = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    of_1 = where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, of_1))
+    of_0 = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    return of_1 + where(p.probs == 1, 0.0, where(q.probs == 1, math.inf, of_0))
+
+
+@register_kl(Categorical, Categorical)
+def _choices(p: Categorical, q: Categorical) -> Any:
+    where = FUNCTIONS["where"]
+    parts = p.probs * (p.logits - q.logits)
+    return where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, parts)).sum(-1)
+
+
+@register_kl(Poisson, Poisson)
+def _counts(p: Poisson, q: Poisson) -> Any:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Uniform, Uniform)
+def _uniforms(p: Uniform, q: Uniform) -> Any:
+    outside = (q.low > p.low) | (q.high < p.high)
+    return FUNCTIONS["where"](outside, math.inf, ((q.high - q.low) / (p.high - p.low)).log())
+
+
+@register_kl(Exponential, Exponential)
+def _exponentials(p: Exponential, q: Exponential) -> Any:
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(Laplace, Laplace)
+def _laplaces(p: Laplace, q: Laplace) -> Any:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + away / q.scale + ratio * (-away / p.scale).exp() - 1
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError("KL of Independent distributions needs equal reinterpreted_batch_ndims")
+    return p._added(kl_divergence(p.base_dist, q.base_dist))

@@ -1,0 +1,251 @@
+"""Normal distributions: of numbers, of their logarithms, and of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad.distributions.base import POSITIVE, REAL, Constraint, Distribution, broadcast_all, room
+from symgrad.errors import ArgumentError
+from symgrad.op import broadcast_shapes
+from symgrad.ops.calls.naming import SPACES
+from symgrad.tape.modes import no_grad
+from symgrad.tensor import FUNCTIONS, creation
+
+_LINALG = SPACES["linalg"]
+
+
+class Normal(Distribution):
+    """The normal distribution of mean ``loc`` and standard deviation ``scale``.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.Normal(0.0, 2.0).log_prob(sg.tensor(1.0))
+    tensor(-1.7371)
+    """
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.scale.pow(2)
+
+    def expand(self, batch_shape: Any) -> Normal:
+        """The same distributions in a larger batch."""
+        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return FUNCTIONS["normal"](self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        noise = room(self._extended_shape(sample_shape), self.loc).normal_()
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, REAL)
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._check_value(value, REAL)
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+
+class LogNormal(Distribution):
+    """What has a normal logarithm, of mean ``loc`` and standard deviation ``scale``.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
+    """
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self.base_dist = Normal(loc, scale, validate_args=validate_args)
+        self.loc, self.scale = self.base_dist.loc, self.base_dist.scale
+        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        """The value of the largest density."""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        squares = self.scale.pow(2)
+        return squares.expm1() * (2 * self.loc + squares).exp()
+
+    def expand(self, batch_shape: Any) -> LogNormal:
+        """The same distributions in a larger batch."""
+        return LogNormal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
+        with no_grad():
+            return self.base_dist.sample(sample_shape).exp()
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, POSITIVE)
+        logs = value.log()
+        return self.base_dist.log_prob(logs) - logs
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return self.base_dist.entropy() + self.loc
+
+
+_FINITE: Constraint = ("IndependentConstraint(Real(), 1)", REAL[1])
+
+
+class MultivariateNormal(Distribution):
+    """The normal distribution of vectors around ``loc``.
+
+    One of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given: the covariance, its inverse, or its
+    lower Cholesky factor.  Raises ``ArgumentError`` for none or several, ``LinAlgError`` where it is not positive
+    definite.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.MultivariateNormal(sg.zeros(2), sg.eye(2)).log_prob(sg.ones(2))
+    tensor(-2.8379)
+    """
+
+    has_rsample = True
+    _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ):
+        given = {
+            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
+        }  # fmt: skip
+        chosen = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+        if loc.dim() < 1:
+            raise ArgumentError("loc must be at least one-dimensional.")
+        if len(chosen) != 1:
+            raise ArgumentError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        ((name, matrix),) = chosen
+        if matrix.dim() < 2:
+            raise ArgumentError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+        batch = broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
+        n = loc.shape[-1]
+        self.loc = loc.expand((*batch, n))
+        super().__init__(batch, (n,), validate_args=validate_args)
+        matrix = matrix.expand((*batch, n, n))
+        self.__dict__[name] = matrix  # which the property of that name gives back
+        self._check(loc=(self.loc, _FINITE))
+        self._factor = {
+            "scale_tril": lambda: matrix,
+            "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
+            "precision_matrix": lambda: _factor_of_inverse(matrix),
+        }[name]()
+
+    @property
+    def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance."""
+        return self._factor
+
+    @property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        given = self.__dict__.get("covariance_matrix")
+        return self._factor @ self._factor.mT if given is None else given
+
+    @property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        given = self.__dict__.get("precision_matrix")
+        return FUNCTIONS["cholesky_inverse"](self._factor) if given is None else given
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self._factor.pow(2).sum(-1)
+
+    def expand(self, batch_shape: Any) -> MultivariateNormal:
+        """The same distributions in a larger batch."""
+        shape = (*batch_shape, *self.event_shape)
+        return MultivariateNormal(
+            self.loc.expand(shape), scale_tril=self._factor.expand((*shape, *self.event_shape)), validate_args=False
+        )
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        noise = room(self._extended_shape(sample_shape), self.loc).normal_()
+        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._check_value(value, _FINITE)
+        away = (value - self.loc).unsqueeze(-1)
+        scaled = _LINALG["solve_triangular"](self._factor, away, upper=False)
+        squares = scaled.pow(2).sum((-2, -1))
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + squares) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+    def _half_log_det(self) -> Any:
+        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def _factor_of_inverse(P: Any) -> Any:
+    """The lower Cholesky factor of P⁻¹, by that of P with both axes reversed."""
+    turned = _LINALG["cholesky"](P.flip((-2, -1))).flip((-2, -1)).mT
+    return _LINALG["solve_triangular"](turned, creation.eye(P.shape[-1], dtype=P.dtype), upper=False)
