@@ -105,8 +105,13 @@ class Look:
             self.rows.append((node.op, args, node.params, node.shape, node.dtype, node.sequence_nr, node.mask))
 
     def is_of(self, leaves: Container[int]) -> bool:
-        """Whether the value is made of nothing but these leaves, which are given by their identities."""
-        return all(id(leaf if isinstance(leaf, Source) else leaf()) in leaves for leaf in self.leaves)
+        """Whether the value is made of nothing but these leaves, which are given by their identities, or a call failed.
+
+        What was computed instead need not have any of the arguments of that call.
+        """
+        return self.how == FAILED or all(
+            id(leaf if isinstance(leaf, Source) else leaf()) in leaves for leaf in self.leaves
+        )
 
     @property
     def where(self) -> str:
