@@ -97,6 +97,12 @@ def over(divisor: Rule) -> Rule:
     return divisor
 
 
+def factor_of(partial: Rule, out: Any, *inputs: Any, **params: Any) -> Any:
+    """What a partial multiplies by: the reciprocal of those that are written so."""
+    value = partial(out, *inputs, **params)
+    return 1 / value if partial in DIVISORS else value
+
+
 def by_second(out: Any, x: Any, y: Any) -> Any:  # noqa: ARG001
     """The divisor of a quotient."""
     return y

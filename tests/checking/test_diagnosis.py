@@ -380,3 +380,9 @@ def test_roots_of_entries_that_have_none_are_no_mistake_and_no_error():
     report = check(lambda S: (np.linalg.cholesky(S) ** 3).sum(), lambda S: S**2, S)
     assert not report.ok
     assert report.diagnosis.kind != "function of a matrix"
+
+
+def test_the_slope_of_a_quotient_by_its_other_part_is_a_reciprocal():
+    """y for the derivative of x/y by y was explained as that by x, which is 1/y."""
+    report = str(check(lambda a, b: (a / b).sum(), lambda a, b: (1 / b, b), x + 3, x + 5))
+    assert "No single mistake" in report

@@ -21,6 +21,7 @@ from symgrad.check.graph import surgery
 from symgrad.check.graph.surgery import Change, Local
 from symgrad.check.report import Diagnosis
 from symgrad.op import TABLE, lookup
+from symgrad.op.partials import factor_of
 from symgrad.tape.graph import Node
 
 BUDGET = 20_000
@@ -234,7 +235,7 @@ def _composed(case: Case, node: Any, i: int, values: list[Value]) -> Iterator[Va
             continue
         for at, said in ((x, "takes the argument for the result"), (out, "takes the result for the argument")):
             with np.errstate(all="ignore"):
-                slope = np.asarray(op.partials[0](at, at))
+                slope = np.asarray(factor_of(op.partials[0], at, at))
             yield Variant(
                 node, i, surgery.Straight(end, slope=slope), partial(_composed_told, case, op, arg, end, said)
             )
@@ -297,7 +298,7 @@ def _rule_elsewhere(case: Case, node: Any, i: int, values: list[Value]) -> Itera
                 yield Variant(node, i, partial(_by_twin, twin=twin), told(said, f"{twin.name} for {node.op.name}"))
     if len(node.args) == 2 and callable(other := node.op.partials[1 - i]):
         with np.errstate(all="ignore"):
-            slope = other(*saved, **(node.params or {}))
+            slope = factor_of(other, *saved, **(node.params or {}))
         of_other = told("is the one by its other argument", "xᵃ⁻¹ and log(a) aˣ: which argument varies")
         yield Variant(node, i, partial(_by, w=slope), of_other)
     itself = partial(_by, w=saved[0])
@@ -328,7 +329,7 @@ def _by_twin(local: Local, twin: Any) -> Any:
     out, x = local.saved[0], local.saved[1]
     out = twin.kernel(x) if out is None else out
     x = out if x is None else x
-    return local.fitted(local.g * twin.partials[0](out, x))
+    return local.fitted(local.g * factor_of(twin.partials[0], out, x))
 
 
 def _at(local: Local, saved: tuple[Any, ...]) -> Any:
