@@ -132,3 +132,20 @@ def test_programs_follow_the_width_of_a_step(function: Any, width: Any, other: A
         found = of_both(values, steps)
         np.testing.assert_allclose(found[0], wanted.detach().numpy())
         np.testing.assert_allclose(found[1], slope.numpy())
+
+
+@pytest.mark.parametrize("function", [quantised, quantised_rows])
+def test_what_observes_values_may_change_the_steps_before_the_gradient(function: Any) -> None:
+    """A module that is used twice has other steps by then; that was refused."""
+    found = []
+    for t in (sg, torch):
+        shape = () if function is quantised else (4,)
+        x, width, point = t.tensor(X, requires_grad=True), t.full(shape, 0.1), t.ones(shape, dtype=t.int32)
+        kind = "per_tensor" if function is quantised else "per_channel"
+        args = (x, width, point, *(() if function is quantised else (0,)), -8, 7)
+        y = getattr(t, f"fake_quantize_{kind}_affine")(*args)
+        width.mul_(3)
+        point.add_(2)
+        y.sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1]

@@ -15,6 +15,7 @@ from symgrad.dtypes import is_floating, is_real_floating, torch_name
 from symgrad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedDtype
 from symgrad.op import folded, front, shape_of
 from symgrad.ops.calls.still import standing, values_of
+from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import clamp, where
 from symgrad.ops.elementwise.smooth import round_
 from symgrad.ops.indexing.places import everywhere
@@ -57,6 +58,11 @@ def _check_constant(name: str, argument: str, x: Any) -> None:
             f"The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot "
             "have requires_grad True. A step that is learned is an autograd.Function of its own."
         )
+
+
+def _kept(x: Any) -> Any:
+    """A setting as it is now: who observes values changes it before the gradient is asked for."""
+    return clone(x) if hasattr(x, "requires_grad") else x
 
 
 def _setting(x: Any, *shape: int) -> Any:
@@ -105,7 +111,7 @@ def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, qua
     _check(input, quant_min, quant_max, zero_point)
     if not everywhere(zero_point, lambda point: round_(point) == point):
         raise ArgumentError(f"`zero_point` is a whole number, not {values_of(zero_point).item()}")
-    return _of_whole(input, scale, zero_point, quant_min, quant_max)
+    return _of_whole(input, _kept(scale), _kept(zero_point), quant_min, quant_max)
 
 
 @front("fake_quantize_per_channel_affine", method=False)
@@ -139,4 +145,4 @@ def fake_quantize_per_channel_affine(
     if width[0] != shape[axis]:
         raise ShapeError("dimensions of scale and zero-point are not consistent with input tensor")
     _check(input, quant_min, quant_max, zero_point)
-    return _of_axis(input, scale, zero_point, axis, quant_min, quant_max)
+    return _of_axis(input, _kept(scale), _kept(zero_point), axis, quant_min, quant_max)
