@@ -430,7 +430,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     flat = reshape(source, -1)
     if shape_of(flat)[0] < count:
         raise ShapeError(f"masked_scatter: the mask holds at {count} places, but the source has {shape_of(flat)[0]}.")
-    return index_put_op(spread(input, shape), getitem(flat, slice(0, count)), index=static_index(here))
+    return in_rows(index_put_op(spread(input, shape), getitem(flat, slice(0, count)), index=static_index(here)))
 
 
 @front("put", method=True)
