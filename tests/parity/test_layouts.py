@@ -126,6 +126,7 @@ def test_solutions_lie_column_by_column(n: int) -> None:
     "copy",
     [
         "x.masked_fill(x > 0, 1.0)",
+        "x.masked_scatter(x > 0, t.arange(24.0))",
         "x.masked_fill(x > 0, t.tensor(1.0))",
         "x.index_put((t.tensor([0]),), t.tensor(1.0))",
         "x.select_scatter(x[0] * 2, 0, 0)",
