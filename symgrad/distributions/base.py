@@ -87,6 +87,11 @@ class Distribution:
         """The square root of the variance."""
         return self.variance.sqrt()
 
+    def expand(self, batch_shape: Any) -> Any:
+        """The same distributions in a larger batch."""
+        parameters = (getattr(self, name).expand(batch_shape) for name in self._parameters)
+        return type(self)(*parameters, validate_args=False)  # type: ignore[misc]
+
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
@@ -153,6 +158,25 @@ class Distribution:
             if value is not None:
                 shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Located(Distribution):
+    """A distribution that is moved by ``loc`` and stretched by ``scale``, around its mean."""
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.loc
+
+    mode = mean
 
 
 def _holds(value: Any, holds: Callable[[Any], Any]) -> bool:

@@ -52,7 +52,7 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any) -> Independent:
         """The same distributions in a larger batch."""
         inner = tuple(self.event_shape)[: self.reinterpreted_batch_ndims]
-        base = self.base_dist.expand((*batch_shape, *inner))  # type: ignore[attr-defined]
+        base = self.base_dist.expand((*batch_shape, *inner))
         return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:

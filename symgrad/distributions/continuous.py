@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from symgrad.distributions.base import NONNEGATIVE, POSITIVE, REAL, Constraint, Distribution, broadcast_all, room
+from symgrad.distributions.base import (
+    NONNEGATIVE,
+    POSITIVE,
+    REAL,
+    Constraint,
+    Distribution,
+    Located,
+    broadcast_all,
+    room,
+)
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError
 from symgrad.random import rand
@@ -44,10 +53,6 @@ class Uniform(Distribution):
     def variance(self) -> Any:
         """The variance."""
         return (self.high - self.low).pow(2) / 12
-
-    def expand(self, batch_shape: Any) -> Uniform:
-        """The same distributions in a larger batch."""
-        return Uniform(self.low.expand(batch_shape), self.high.expand(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values by which the parameters can be differentiated."""
@@ -112,10 +117,6 @@ class Exponential(Distribution):
         """The variance."""
         return self.rate.pow(-2)
 
-    def expand(self, batch_shape: Any) -> Exponential:
-        """The same distributions in a larger batch."""
-        return Exponential(self.rate.expand(batch_shape), validate_args=False)
-
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values by which the parameters can be differentiated."""
         return room(self._extended_shape(sample_shape), self.rate).exponential_() / self.rate
@@ -139,28 +140,13 @@ class Exponential(Distribution):
         return 1 - self.rate.log()
 
 
-class Laplace(Distribution):
+class Laplace(Located):
     """The density e^(-|x - loc|/scale) / (2 scale).
 
     >>> import symgrad as sg
     >>> sg.distributions.Laplace(0.0, 1.0).log_prob(sg.tensor(0.0))
     tensor(-0.6931)
     """
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
-
-    @property
-    def mean(self) -> Any:
-        """The expected value."""
-        return self.loc
-
-    mode = mean
 
     @property
     def stddev(self) -> Any:
@@ -171,10 +157,6 @@ class Laplace(Distribution):
     def variance(self) -> Any:
         """The variance."""
         return 2 * self.scale.pow(2)
-
-    def expand(self, batch_shape: Any) -> Laplace:
-        """The same distributions in a larger batch."""
-        return Laplace(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values by which the parameters can be differentiated."""

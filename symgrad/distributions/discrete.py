@@ -21,17 +21,53 @@ def _inside(probs: Any) -> Any:
     return probs.clamp(min=eps, max=1 - eps)
 
 
-def _along_first(values: Any, axes: int) -> Any:
-    """A vector along the first axis, before some axes of length 1."""
-    return values.reshape(-1, *(1,) * axes)
+class _Chances(Distribution):
+    """A distribution of probabilities or their logits: what is not given is computed when it is asked for."""
+
+    has_enumerate_support = True
+
+    def _take(self, probs: Any, logits: Any) -> Any:
+        """The parameter that is given, under its name; raises ``ArgumentError`` for both or none."""
+        if (probs is None) == (logits is None):
+            raise ArgumentError("Either `probs` or `logits` must be specified, but not both.")
+        self._name = "logits" if probs is None else "probs"
+        self._parameters = (self._name,)  # type: ignore[misc]
+        return logits if probs is None else probs
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if name == "logits" and "probs" in own:
+            return self._logits(own["probs"])
+        if name == "probs" and "logits" in own:
+            return self._probs(own["logits"])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @staticmethod
+    def _logits(probs: Any) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _probs(logits: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def param_shape(self) -> Shape:
+        """The shape of the parameter."""
+        return self.__dict__[self._name].shape  # type: ignore[no-any-return]
+
+    def expand(self, batch_shape: Any) -> Any:
+        """The same distributions in a larger batch."""
+        given = self.__dict__[self._name]
+        shape = (*batch_shape, *given.shape[len(self.batch_shape) :])
+        return type(self)(**{self._name: given.expand(shape)}, validate_args=False)
+
+    def _along_first(self, values: Any, expand: bool) -> Any:
+        """A vector along a new first axis, for every distribution of the batch."""
+        values = values.reshape(-1, *(1,) * len(self.batch_shape))
+        return values.expand((-1, *self.batch_shape)) if expand else values
 
 
-def _one_of(probs: Any, logits: Any) -> None:
-    if (probs is None) == (logits is None):
-        raise ArgumentError("Either `probs` or `logits` must be specified, but not both.")
-
-
-class Bernoulli(Distribution):
+class Bernoulli(_Chances):
     """1 with a probability ``probs``, whose logits may be given instead, and 0 else.
 
     >>> import symgrad as sg
@@ -39,30 +75,20 @@ class Bernoulli(Distribution):
     tensor(-1.3863)
     """
 
-    has_enumerate_support = True
-
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        _one_of(probs, logits)
-        self._name = "logits" if probs is None else "probs"
-        self._parameters = (self._name,)  # type: ignore[misc]
-        (given,) = broadcast_all(logits if probs is None else probs)
+        (given,) = broadcast_all(self._take(probs, logits))
         self.__dict__[self._name] = given
         super().__init__(given.shape, validate_args=validate_args)
         self._check(**{self._name: (given, REAL if probs is None else UNIT)})
 
-    def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        if name == "logits" and "probs" in own:
-            p = _inside(own["probs"])
-            return p.log() - (-p).log1p()
-        if name == "probs" and "logits" in own:
-            return own["logits"].sigmoid()
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @staticmethod
+    def _logits(probs: Any) -> Any:
+        p = _inside(probs)
+        return p.log() - (-p).log1p()
 
-    @property
-    def param_shape(self) -> Shape:
-        """The shape of the parameter."""
-        return self.__dict__[self._name].shape  # type: ignore[no-any-return]
+    @staticmethod
+    def _probs(logits: Any) -> Any:
+        return logits.sigmoid()
 
     @property
     def mean(self) -> Any:
@@ -81,10 +107,6 @@ class Bernoulli(Distribution):
         """The variance."""
         return self.probs * (1 - self.probs)
 
-    def expand(self, batch_shape: Any) -> Bernoulli:
-        """The same distributions in a larger batch."""
-        return Bernoulli(**{self._name: self.__dict__[self._name].expand(batch_shape)}, validate_args=False)
-
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
@@ -102,11 +124,10 @@ class Bernoulli(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Both values along a new first axis."""
-        values = _along_first(creation.tensor([0, 1], dtype=self.probs.dtype), len(self.batch_shape))
-        return values.expand((-1, *self.batch_shape)) if expand else values
+        return self._along_first(creation.tensor([0, 1], dtype=self.probs.dtype), expand)
 
 
-class Categorical(Distribution):
+class Categorical(_Chances):
     """One of the places 0, 1, … of the last axis of ``probs``, whose logits may be given instead.
 
     They need not be normalised.
@@ -116,13 +137,8 @@ class Categorical(Distribution):
     tensor(-0.2877)
     """
 
-    has_enumerate_support = True
-
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        _one_of(probs, logits)
-        given = logits if probs is None else probs
-        self._name = "logits" if probs is None else "probs"
-        self._parameters = (self._name,)  # type: ignore[misc]
+        given = self._take(probs, logits)
         if given.dim() < 1:
             raise ArgumentError(f"`{self._name}` parameter must be at least one-dimensional.")
         shape = tuple(given.shape)
@@ -131,21 +147,15 @@ class Categorical(Distribution):
         self.__dict__[self._name] = (
             given - given.logsumexp(-1, keepdim=True) if probs is None else given / given.sum(-1, keepdim=True)
         )
-        allowed = REAL if probs is None else NONNEGATIVE
-        self._check(**{self._name: (given, ("Simplex()" if probs is not None else allowed[0], allowed[1]))})
+        self._check(**{self._name: (given, REAL if probs is None else ("Simplex()", NONNEGATIVE[1]))})
 
-    def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        if name == "logits" and "probs" in own:
-            return _inside(own["probs"]).log()
-        if name == "probs" and "logits" in own:
-            return own["logits"].softmax(-1)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @staticmethod
+    def _logits(probs: Any) -> Any:
+        return _inside(probs).log()
 
-    @property
-    def param_shape(self) -> Shape:
-        """The shape of the parameter."""
-        return self.__dict__[self._name].shape  # type: ignore[no-any-return]
+    @staticmethod
+    def _probs(logits: Any) -> Any:
+        return logits.softmax(-1)
 
     @property
     def mean(self) -> Any:
@@ -158,11 +168,6 @@ class Categorical(Distribution):
     def mode(self) -> Any:
         """The most probable place."""
         return self.probs.argmax(-1)
-
-    def expand(self, batch_shape: Any) -> Categorical:
-        """The same distributions in a larger batch."""
-        given = self.__dict__[self._name].expand((*batch_shape, self._num_events))
-        return Categorical(**{self._name: given}, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
@@ -184,8 +189,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """All places along a new first axis."""
-        values = _along_first(creation.tensor(list(range(self._num_events))), len(self.batch_shape))
-        return values.expand((-1, *self.batch_shape)) if expand else values
+        return self._along_first(creation.tensor(list(range(self._num_events))), expand)
 
     def _places(self) -> Constraint:
         last = self._num_events - 1
@@ -219,10 +223,6 @@ class Poisson(Distribution):
     def mode(self) -> Any:
         """The most probable count."""
         return self.rate.floor()
-
-    def expand(self, batch_shape: Any) -> Poisson:
-        """The same distributions in a larger batch."""
-        return Poisson(self.rate.expand(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from symgrad.distributions.base import POSITIVE, REAL, Constraint, Distribution, broadcast_all, room
+from symgrad.distributions.base import POSITIVE, REAL, Constraint, Distribution, Located, room
 from symgrad.errors import ArgumentError
 from symgrad.op import broadcast_shapes
 from symgrad.ops.calls.naming import SPACES
@@ -15,28 +15,13 @@ from symgrad.tensor import FUNCTIONS, creation
 _LINALG = SPACES["linalg"]
 
 
-class Normal(Distribution):
+class Normal(Located):
     """The normal distribution of mean ``loc`` and standard deviation ``scale``.
 
     >>> import symgrad as sg
     >>> sg.distributions.Normal(0.0, 2.0).log_prob(sg.tensor(1.0))
     tensor(-1.7371)
     """
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
-
-    @property
-    def mean(self) -> Any:
-        """The expected value."""
-        return self.loc
-
-    mode = mean
 
     @property
     def stddev(self) -> Any:
@@ -47,10 +32,6 @@ class Normal(Distribution):
     def variance(self) -> Any:
         """The variance."""
         return self.scale.pow(2)
-
-    def expand(self, batch_shape: Any) -> Normal:
-        """The same distributions in a larger batch."""
-        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
@@ -113,10 +94,6 @@ class LogNormal(Distribution):
         """The variance."""
         squares = self.scale.pow(2)
         return squares.expm1() * (2 * self.loc + squares).exp()
-
-    def expand(self, batch_shape: Any) -> LogNormal:
-        """The same distributions in a larger batch."""
-        return LogNormal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
