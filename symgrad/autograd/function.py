@@ -14,8 +14,9 @@ import numpy as np
 from symgrad.autograd.functions.batched import LEVELS, ruled
 from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
-from symgrad.autograd.functions.keeping import Held, attributes_standing, left_by, replaced
+from symgrad.autograd.functions.keeping import attributes_standing, left_by
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
+from symgrad.autograd.functions.packing import Held, replaced
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
 from symgrad.autograd.functions.symbolic import Signature, node_op, output_node

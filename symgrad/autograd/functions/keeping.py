@@ -8,13 +8,13 @@ node leads to the arguments, and no gradient goes there.
 from __future__ import annotations
 
 import contextlib
-import copy
 import operator
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from symgrad.autograd.functions.inside import StandIns
+from symgrad.autograd.functions.packing import DEEP
 from symgrad.autograd.functions.symbolic import Signature, kept_op, on_formulas
 from symgrad.formula.term import Term, make, substitute
 from symgrad.op import lookup
@@ -29,9 +29,6 @@ Key = int | tuple[Any, ...]
 
 Left = dict[tuple[Any, ...], weakref.ref[Any]]
 """The tensors that ``forward`` left among the attributes of a context, by their places."""
-
-_DEEP = 8
-"""How many containers may lie in one another."""
 
 
 def standing(node: Node, key: Key, tensor: Any) -> Any:
@@ -85,7 +82,7 @@ def _slots(holder: Any, place: tuple[Any, ...]) -> list[tuple[Any, Any, tuple[An
     for key, value in list(holder.items()) if isinstance(holder, dict) else enumerate(holder):
         if isinstance(value, (Recorded, tuple)) and not isinstance(holder, tuple):
             found.append((holder, key, (*place, key)))
-        if isinstance(value, (list, dict, tuple)) and len(place) < _DEEP:
+        if isinstance(value, (list, dict, tuple)) and len(place) < DEEP:
             found += _slots(value, (*place, key))
     return found
 
@@ -109,35 +106,9 @@ def left_by(ctx: Any) -> Left:
 def _tensors(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], weakref.ref[Any]]]:
     if isinstance(value, Recorded):
         yield place, weakref.ref(value)
-    elif isinstance(value, (list, dict, tuple)) and len(place) <= _DEEP:
+    elif isinstance(value, (list, dict, tuple)) and len(place) <= DEEP:
         for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _tensors(entry, (*place, key))
-
-
-class Held:
-    """Stands in a pickled context for one of its tensors, which the graph has."""
-
-    __slots__ = ("k",)
-
-    def __init__(self, k: int):
-        self.k = k
-
-
-def replaced(value: Any, kind: type, change: Callable[[Any], Any], deep: int = _DEEP) -> Any:
-    """A value with ``change`` of what is of a kind in it; containers of such are copied, others are the same."""
-    if isinstance(value, kind):
-        return change(value)
-    if not deep or not isinstance(value, (list, tuple, dict)):
-        return value
-    former = list(value.values()) if isinstance(value, dict) else value
-    row = [replaced(entry, kind, change, deep - 1) for entry in former]
-    if all(map(operator.is_, row, former)):
-        return value
-    if isinstance(value, dict):
-        made = copy.copy(value)
-        made.update(zip(value, row, strict=True))
-        return made
-    return type(value)(*row) if hasattr(value, "_fields") else type(value)(row)
 
 
 def symbolic(reading: Any, node: Node, args: tuple[Term, ...]) -> Term:
