@@ -193,6 +193,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_what_is_refused(call):
+    torch.distributions.Distribution.set_default_validate_args(True)  # torch.compile switches the checks off for good
     classes = []
     for t in (torch, sg):
         with pytest.raises(Exception) as caught:  # noqa: PT011  (the class is compared)
