@@ -45,6 +45,11 @@ class Uniform(Distribution):
         return (self.high + self.low) / 2
 
     @property
+    def mode(self) -> Any:
+        """nan: no value has a larger density than the others."""
+        return math.nan * self.high
+
+    @property
     def stddev(self) -> Any:
         """The standard deviation."""
         return (self.high - self.low) / 12**0.5

@@ -110,6 +110,15 @@ class LogNormal(Distribution):
         logs = value.log()
         return self.base_dist.log_prob(logs) - logs
 
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._check_value(value, POSITIVE)
+        return self.base_dist.cdf(value.log())
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return self.base_dist.icdf(value).exp()
+
     def entropy(self) -> Any:
         """The entropy in nats."""
         return self.base_dist.entropy() + self.loc

@@ -24,7 +24,7 @@ from symgrad.ops.indexing.gathering import gather_op
 from symgrad.ops.linalg.inverse import solve
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular
-from symgrad.ops.linalg.triangular import in_rows
+from symgrad.ops.linalg.triangular import rows_in_order
 from symgrad.ops.shapes.shaping import mT, spread
 
 _LDL = "ldl_factor_ex"
@@ -145,6 +145,6 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     beside = where(blocks, factors, 0)
     middle = diag_embed(diagonal(factors, 0, -2, -1)) + beside + turned(beside)
     lower = where(blocks, 0, gather_op(factors, rows, dim=len(batch)))
-    half = solve_triangular(lower, in_rows(right, order), upper=False, unitriangular=True)
+    half = solve_triangular(lower, rows_in_order(right, order), upper=False, unitriangular=True)
     found = solve_triangular(turned(lower), solve(middle, half), upper=True, unitriangular=True)
-    return in_rows(found, np.argsort(order, -1))
+    return rows_in_order(found, np.argsort(order, -1))

@@ -241,12 +241,12 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     if adjoint:
         half = solve_triangular(mH(LU), right, upper=False)
         found = solve_triangular(mH(LU), half, upper=True, unitriangular=True)
-        return in_rows(found, np.argsort(order, -1))
-    half = solve_triangular(LU, in_rows(right, order), upper=False, unitriangular=True)
+        return rows_in_order(found, np.argsort(order, -1))
+    half = solve_triangular(LU, rows_in_order(right, order), upper=False, unitriangular=True)
     return solve_triangular(LU, half, upper=True)
 
 
-def in_rows(x: Any, order: Any) -> Any:
+def rows_in_order(x: Any, order: Any) -> Any:
     """The rows of matrices in another order."""
     return gather_op(x, np.broadcast_to(order[..., None], shape_of(x)), dim=len(shape_of(x)) - 2)
 
