@@ -38,3 +38,19 @@ def module_of(text, path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def right_or_refused(made, forms, path):
+    """A number of a matrix x, put into formulas: their programs are right at other sizes of x, or refuse them."""
+    rng = np.random.default_rng(0)
+    for k, form in enumerate(forms):
+        f = in_a_file(made, form, path / f"m{k}.py")
+        program = sg.compile(f(sg.tensor(rng.random((3, 4)), requires_grad=True, name="x")), ["x"])
+        for shape in ((3, 4), (5, 4), (3, 6), (4, 4), (6, 2)):
+            values = rng.random(shape)
+            try:
+                found = program(values)
+            except ValueError:
+                assert shape != (3, 4)
+            else:
+                assert np.allclose(found, f(sg.tensor(values, requires_grad=True)).detach().numpy())
