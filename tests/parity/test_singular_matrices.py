@@ -144,3 +144,35 @@ def test_slopes_of_log_determinants_of_singular_matrices(matrix: Any, dtype: str
                 break  # the logarithm of a negative determinant
             found.append(t.autograd.grad(call(t, x).sum(), x)[0].numpy())
         np.testing.assert_allclose(*(found or (0, 0)), 1e-6)
+
+
+UNKNOWN = {
+    "cholesky": lambda t, x: t.linalg.cholesky(x),
+    "cholesky upper": lambda t, x: t.linalg.cholesky(x, upper=True),
+    "svd": lambda t, x: t.linalg.svd(x),
+    "svdvals": lambda t, x: t.linalg.svdvals(x),
+    "pinv": lambda t, x: t.linalg.pinv(x),
+    "rank": lambda t, x: t.linalg.matrix_rank(x),
+    "cond": lambda t, x: t.linalg.cond(x),
+    "eig": lambda t, x: t.linalg.eig(x),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_nan_in_a_matrix_is_told(name):
+    """A factor of nan went on as a number, which loops that add jitter until there is a factor wait for."""
+    said = []
+    for t in (torch, sg):
+        with pytest.raises(RuntimeError) as error:
+            UNKNOWN[name](t, t.tensor([[1.0, 0.5], [0.5, float("nan")]], dtype=t.float64))
+        said.append(str(error.value))
+    assert said[1].startswith(said[0].removesuffix("."))
+
+
+def test_the_place_of_nan_is_that_of_the_first_minor():
+    batch = [[[1.0, 0.0], [0.0, 1.0]], [[float("nan"), 0.0], [0.0, 1.0]], [[4.0, 0.0], [0.0, 9.0]]]
+    found = [t.linalg.cholesky_ex(t.tensor(batch, dtype=t.float64)) for t in (torch, sg)]
+    assert found[0].info.tolist() == found[1].info.tolist() == [0, 1, 0]
+    assert found[1].L[2].tolist() == [[2.0, 0.0], [0.0, 3.0]]
+    with pytest.raises(RuntimeError, match=r"linalg.cholesky: \(Batch element 1\): .* minor of order 1 "):
+        sg.linalg.cholesky(sg.tensor(batch))

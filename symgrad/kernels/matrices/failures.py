@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.kernels.matrices.linalg import cholesky
+
 
 def culprit(kernel: Callable[[Any], Any], matrices: Any) -> tuple[str, Any] | None:
     """The first matrix that ``kernel`` refuses, and torch's words for its place in the batch; None if there is none.
@@ -50,7 +52,7 @@ def leading_minor(matrix: Any) -> int:
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            np.linalg.cholesky(matrix[:middle, :middle])
+            cholesky(matrix[:middle, :middle])
             good = middle
         except np.linalg.LinAlgError:
             bad = middle

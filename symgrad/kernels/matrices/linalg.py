@@ -35,6 +35,17 @@ def qr_r(x: Any) -> Any:
     return np.linalg.qr(x)[1]
 
 
+def cholesky(x: Any) -> Any:
+    """The lower triangular factor of symmetric (Hermitian) matrices, whose lower triangle is read.
+
+    ``LinAlgError`` also where a pivot is nan, which LAPACK takes for a positive one; the last pivot is nan, too, then.
+    """
+    factor = np.linalg.cholesky(x)
+    if np.isnan(factor[..., -1:, -1]).any():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return factor
+
+
 def rest_of_basis(part: Any, rest: Any) -> Any:
     """Orthonormal columns beside those of ``part``, next to ``rest``."""
     outside = rest - part @ (np.conj(np.swapaxes(part, -1, -2)) @ rest)

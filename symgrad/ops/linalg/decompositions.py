@@ -14,7 +14,7 @@ from symgrad import kernels
 from symgrad.errors import ArgumentError, AutogradError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, as_size, fixed_length, folded, front, inexact, primitive, refusing, sampling, shape_of
-from symgrad.ops.calls import fits
+from symgrad.ops.calls import fits, singular
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import decided_by, values_of, wrapped_like
@@ -93,6 +93,7 @@ eigvals_op: Op = primitive(
     infer=lambda shape: shape[:-1],
     result=complex_of,
     node="LinalgEig",
+    fails=singular.eig,
     domain="distinct",
     code=lambda x: f"eigvals({x})",
     refuses={"bui": "Unknown Complex ScalarType for {dtype}", "h": "linalg_eig_out_cpu"},
@@ -106,6 +107,7 @@ eig_vectors_op: Op = primitive(
     (_eigenvectors_vjp,),
     result=complex_of,
     node="LinalgEig",
+    fails=singular.eig,
     phases=-2,
     code=lambda x: f"eig_vectors({x})",
     domain="distinct",

@@ -12,6 +12,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import real_part
 from symgrad.op import Op, fixed, front, inexact, is_complex, primitive, sampling, shape_of
+from symgrad.ops.calls import singular
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.linalg import sharing
@@ -43,6 +44,7 @@ eigvalsh_op: Op = primitive(
     infer=lambda shape: shape[:-1],
     result=real_part,
     node="LinalgEigh",
+    fails=singular.eigh,
     domain="symmetric",
     code=lambda x: f"np.linalg.eigvalsh({x})",
     refuses={"buih": "linalg_eigh_cpu"},
@@ -80,6 +82,7 @@ eigh_vectors_op: Op = primitive(
     (_eigh_vectors_vjp,),
     infer=_vectors_of,
     node="LinalgEigh",
+    fails=singular.eigh,
     phases=-2,
     domain="symmetric",
     refuses={"buih": "linalg_eigh_cpu"},
@@ -109,6 +112,7 @@ svdvals_op: Op = primitive(
     size_params=("k",),
     result=real_part,
     node="LinalgSvd",
+    fails=singular.svd,
     domain="matrix",
     code=lambda x, k: f"np.linalg.svd({x}, compute_uv=False)",
     refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},
@@ -177,6 +181,7 @@ svd_u_op: Op = primitive(
     size_params=("k",),
     code=lambda x, k: f"svd_u({x})",
     node="LinalgSvd",
+    fails=singular.svd,
     phases=-2,
     domain="matrix",
     refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},
@@ -197,6 +202,7 @@ svd_vh_op: Op = primitive(
     size_params=("k",),
     code=lambda x, k: f"svd_vh({x})",
     node="LinalgSvd",
+    fails=singular.svd,
     phases=-1,
     domain="matrix",
     refuses={**inexact("linalg.svd"), "h": "linalg_svd_cpu"},

@@ -13,7 +13,7 @@ from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
 from symgrad.op import Op, front, inexact, primitive, refusing, sampling, shape_of
-from symgrad.ops.calls import fits
+from symgrad.ops.calls import fits, singular
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import still, values_of, wrapped_like
@@ -110,7 +110,7 @@ def _first(holds: Any, values: Any) -> Any:
 
 def _no_factor(block: Any) -> bool:
     try:
-        np.linalg.cholesky(block)
+        kernels.cholesky(block)
     except np.linalg.LinAlgError:
         return True
     return False
@@ -208,6 +208,7 @@ pinv_op: Op = primitive(
     (lambda g, out, x, **_: _pinv_vjp(g, out, x),),
     infer=lambda shape, **_: (*shape[:-2], shape[-1], shape[-2]),
     node="LinalgPinv",
+    fails=singular.svd,
     domain="matrix",
     refuses={**inexact("linalg.pinv"), "h": "linalg.pinv: Low precision dtypes not supported. Got {dtype}"},
     digits=digits.by_matrix(digits.pinv),
