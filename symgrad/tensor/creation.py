@@ -26,6 +26,7 @@ from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
 from symgrad.tape.formulas.constants import note_lengths
 from symgrad.tape.formulas.names import check_name
+from symgrad.tape.formulas.parts import sizes_of
 from symgrad.tape.formulas.sizes import as_number
 from symgrad.tape.forward.dualwrites import memory
 from symgrad.tape.memory.outputs import into
@@ -474,7 +475,7 @@ def like(name: str, make: Callable[..., Tensor], *, told: bool = False) -> Calla
         model = model_of(input, options)
         if told:
             options["_like"] = model
-        made = make(*shape_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
+        made = make(*sizes_of(input), dtype=kind, requires_grad=requires_grad, _depth=3, **options)
         made._value = laid_like(made._value, model)
         return made
 
@@ -501,4 +502,4 @@ def full_like(
     array = laid_like(
         _full(shape_of(input), fill_value, dtypes.as_dtype(dtype or input.dtype)), model_of(input, options)
     )
-    return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value, shape_of(input)))
+    return finished("full_like", array, requires_grad, None, options, _constant(array, fill_value, sizes_of(input)))

@@ -16,6 +16,7 @@ from symgrad.errors import ArgumentError, DeviceError, DtypeError
 from symgrad.notices import is_of_user, users_frames
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.formulas.lost_sizes import LATELY, READ, note_read
+from symgrad.tape.formulas.parts import sizes_of_part
 from symgrad.tape.formulas.sizes import Size, note_length, plain_numbers
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import inferred, turned, view_of
@@ -85,14 +86,15 @@ def asked_shape(shape: tuple[int, ...]) -> Shape:
     return sizes
 
 
-def _sized(shape: tuple[int, ...]) -> Shape:
-    """The sizes of an array as those of a tensor, for the caller of the caller of this, which is noted."""
-    frame = _getframe(2)
+def _sized(tensor: Any) -> Shape:
+    """The sizes of a tensor, for the caller of the caller of this, which is noted."""
+    frame, shape = _getframe(2), tensor._value.shape
     read = READ.get((id(frame.f_code), frame.f_lasti, shape))
     if read is None:
         read = note_read(frame, Shape(map(Size, shape)))
     LATELY.append((next(sequence), read))
-    return read.shape  # type: ignore[no-any-return]
+    part = sizes_of_part(tensor)
+    return read.shape if part is None else Shape(part)
 
 
 class Facts(Recorded):
@@ -108,12 +110,12 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).shape
         torch.Size([2, 3])
         """
-        return _sized(self._value.shape)
+        return _sized(self)
 
     def __len__(self) -> int:
         if not self.ndim:
             raise ArgumentError("len() of a 0-d tensor")
-        note_length(self)
+        note_length(self, sizes_of_part(self))
         return int(self._value.shape[0])
 
     @property
@@ -227,7 +229,7 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).size(), sg.ones(2, 3).size(0)
         (torch.Size([2, 3]), 2)
         """
-        shape = _sized(self._value.shape)
+        shape = _sized(self)
         if dim is None:
             return shape
         try:
@@ -240,7 +242,7 @@ class Facts(Recorded):
 
     def numel(self) -> int:
         """Number of entries."""
-        return _sized(self._value.shape).numel()
+        return _sized(self).numel()
 
     nelement = numel
 
@@ -328,7 +330,7 @@ class Facts(Recorded):
         >>> sg.ones(2, 3).nbytes
         24
         """
-        return _sized(self._value.shape).numel() * self._value.itemsize  # type: ignore[no-any-return]
+        return _sized(self).numel() * self._value.itemsize  # type: ignore[no-any-return]
 
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         """The axes from the one whose entries lie farthest apart in memory to the one whose lie nearest.
@@ -364,7 +366,7 @@ class Facts(Recorded):
         steps = steps_of(value) if told else steps_by_base(self)
         if is_of_user(_getframe(1).f_code.co_filename):
             view = view_of(self)
-            steps = in_sizes(steps, _sized(value.shape), () if view is None else view.base.raw_shape)
+            steps = in_sizes(steps, _sized(self), () if view is None else view.base.raw_shape)
         return steps if dim is None else steps[axis_of(dim, value.ndim)]
 
     def storage_offset(self) -> int:

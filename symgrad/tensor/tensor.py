@@ -20,6 +20,7 @@ from symgrad.ops.shapes.shaping import size_args, spread
 from symgrad.tape import record
 from symgrad.tape.backward.siblings import output_number
 from symgrad.tape.formulas.constants import note_sizes
+from symgrad.tape.formulas.parts import sizes_of_part
 from symgrad.tape.formulas.sizes import note_length
 from symgrad.tape.forward.dual import NUMPY, TensorType
 from symgrad.tape.forward.dualwrites import memory
@@ -319,7 +320,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
-        note_length(self)
+        note_length(self, sizes_of_part(self))
         return iter(FUNCTIONS["unbind"](self))
 
     def __contains__(self, item: Any) -> bool:

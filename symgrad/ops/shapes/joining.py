@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, front, length_of, of_this_length, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, fixed_length, front, length_of, of_this_length, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.shapes.shaping import axis_of, reshape_op, shape_text, unsqueeze_op, zeros_like
@@ -294,6 +294,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     axis = axis_of(dim, len(shape))
+    fixed_length(input, axis)  # a program may count them
     places = of_this_length(input, axis, range(shape[axis]))
     return tuple([select_op(input, dim=axis, index=k) for k in places])
 
@@ -310,6 +311,8 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
     sizes = given.tolist() if hasattr(given, "tolist") else given
     fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
+        if total and sizes:
+            fixed(-(-length_of(input, axis) // sizes))  # a program may count them
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
     if sizes and total:
         # Of another length, the last range is another one.

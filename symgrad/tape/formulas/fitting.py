@@ -32,6 +32,8 @@ def asked(reading: Reading) -> list[Term]:
         return reading.compared
     told = asked_of(reading.nodes, reading.leaves)
     found = compared(reading, [*told, *taken_apart(reading.nodes)])
+    if reading.beyond:
+        reading.unclear = reading.unclear | reading.letters.keys()
     unclear = {reading.letters[n]: n for n in sorted(reading.unclear) if n in reading.letters}
     found += [lookup("eq")(size_letter(letter), number(n)) for letter, n in unclear.items()]
     # Sizes of leaves, each of which was found to be made of the others.

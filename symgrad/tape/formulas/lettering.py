@@ -11,6 +11,8 @@ from symgrad.op import Rest
 from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
 from symgrad.tape.formulas.constants import Guess
 from symgrad.tape.formulas.lost_sizes import sizes_read
+from symgrad.tape.formulas.parts import Part
+from symgrad.tape.formulas.sizes import Size
 
 
 class Lettering:
@@ -36,6 +38,8 @@ class Lettering:
         """Begin an attempt with these letters."""
         self.letters: dict[int, str] = dict(letters)
         self.composed: dict[int, str] = {}
+        self.beyond = False
+        """Whether sizes were read of what the graph does not have."""
         self.asked: set[int] = set()
         """Sizes that were told by their values alone, such as those of ``reshape``."""
         self.met: set[int] = set()
@@ -57,8 +61,21 @@ class Lettering:
             self._check_plain()
         return n if size is None else size
 
+    def factor(self, n: int, known: Mapping[int, Any]) -> Any:
+        """A size of which numbers are made: that of a part by how it was cut, else what is ``known`` by its value."""
+        size = self.part(n) if n.__class__ is Part else None
+        return known.get(n, n) if size is None else size
+
+    def part(self, n: Part) -> Any:
+        """The length of a part; a lettering alone knows of none."""
+        raise NotImplementedError
+
     def given_size(self, n: int) -> Any:
-        """A size that an op is given, by its value; or the number that it is."""
+        """A size that an op is given, by its value or by the part that it is of; or the number that it is."""
+        if isinstance(n, Size) and not n.steps and any(f.__class__ is Part for f in n.factors):
+            sizes = [self.part(f) if f.__class__ is Part else self.size(f) for f in n.factors]
+            if None not in sizes:
+                return functools.reduce(product_size, sizes)
         number = self._number_of(n)
         return self.size(n) if number is None else number
 

@@ -160,6 +160,11 @@ def lost(
     return {int(n) for n in found.intersection(sizes)}  # and none of the sizes themselves
 
 
+def _shows(step: ast.stmt) -> bool:
+    """Whether a step of a loop shows something and does nothing else."""
+    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Call) and ast.unparse(step.value.func) == "print"
+
+
 class Place(NamedTuple):
     """An expression that is a size, by its axis (None for any), or the whole shape."""
 
@@ -288,6 +293,12 @@ class _Flow:
                     yield place._replace(node=above)
             case ast.Subscript(value=value) if value is not node:
                 return
+            case ast.comprehension(iter=of) if of is node:
+                made: Any = self.text.above[above]
+                yield from self._used(place, made)
+                yield place._replace(node=made)  # of which the length may be asked
+            case ast.For(iter=of, body=steps) if of is node and not all(map(_shows, steps)):
+                yield Loss(None, None, place.kept)
             case ast.BinOp() | ast.UnaryOp() | ast.Subscript():
                 yield place._replace(node=above)
             case ast.Call() | ast.keyword() | ast.stmt() | ast.NamedExpr() | ast.Lambda():

@@ -27,6 +27,7 @@ from symgrad.tape.formulas.constants import Recipe, alike, filled, grown, holds,
 from symgrad.tape.formulas.hooked import marked
 from symgrad.tape.formulas.lettering import Lettering
 from symgrad.tape.formulas.names import site_name
+from symgrad.tape.formulas.parts import Part
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
 from symgrad.tape.formulas.pulled import gradient_of, passed_through, roots_of, told_by_passes
 from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of
@@ -328,6 +329,8 @@ class Reading(Lettering):
         if name == "constant":
             self._make([id(params["source"])])
             return self.terms[id(params["source"])]
+        if name == "root":
+            return self.terms[id(params["of"]())]
         if name == "full":
             return full(tuple(map(self.given_size, params["shape"])), params["value"], np.dtype(params["dtype"]))
         op, parts = (params["op"], params["args"]) if name == "made" else (lookup(name), ())
@@ -351,9 +354,10 @@ class Reading(Lettering):
             return as_term(value)
         if known is None:
             known = {n: size for n in factors_of(value) if isinstance(size := self.size(n), str)}
-        if known.keys().isdisjoint(factors_of(value)):
+        sizes = [self.factor(f, known) for f in value.factors]
+        if known.keys().isdisjoint(factors_of(value)) and all(isinstance(size, int) for size in sizes):
             return number(int(value) if isinstance(value, Size) else float(value))
-        made = size_product([known.get(f, f) for f in value.factors])
+        made = size_product(sizes)
         for name, other in value.steps:
             sides = (made, self.number(other, known))
             made = lookup(name.removeprefix(TURNED))(*(sides[::-1] if name.startswith(TURNED) else sides))
@@ -394,6 +398,14 @@ class Reading(Lettering):
         if shape is term.shape and dtype is term.dtype:
             return term
         return make(term.op, term.args, term.params, shape, dtype)
+
+    def part(self, n: Part) -> Any:
+        """The length of a part by how it was cut; None where the graph has nothing of which it is."""
+        try:
+            return self._made(n.recipe).shape[n.axis]
+        except (KeyError, ShapeError):
+            self.beyond = True
+            return None
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""

@@ -95,8 +95,11 @@ References to them, with the places that asked, by their identity, as tensors ar
 """
 
 
-def note_length(tensor: Any) -> None:
-    """Note that a program asks the length of a tensor, which is called from the caller of this."""
+def note_length(tensor: Any, part: Sequence[Any] | None) -> None:
+    """Note that a program asks the length of a tensor, which is called from the caller of this.
+
+    ``part``: its sizes, where it is a part of another one.
+    """
     x, frame = tensor if tensor._node is None else tensor._node, sys._getframe(2)
     if not is_of_user(frame.f_code.co_filename):
         return
@@ -105,8 +108,8 @@ def note_length(tensor: Any) -> None:
         known = _MEASURED[id(x)] = (weakref.ref(x, functools.partial(_forget, id(x))), set())
     known[1].add((frame.f_code, frame.f_lasti))
     made = tensor._node is not None or (tensor._extra is not None and tensor._extra.sized)
-    if made and not _ASKED.runs:  # the graph may be without it
-        _ASKED.lately.append((next(sequence), fixed_number(Size(tensor._value.shape[0]))))
+    if (made or part) and not _ASKED.runs:  # the graph may be without it
+        _ASKED.lately.append((next(sequence), fixed_number(part[0] if part else Size(tensor._value.shape[0]))))
 
 
 def note_entries(sized: Any) -> None:
@@ -220,7 +223,8 @@ def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], kept: Sequence[Any], r
     values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
     numbers = {value for value in values if value.__class__ is int or value.__class__ is float}
     few = [array.ravel().tolist() for array in kept if array.size <= FEW and array.dtype.kind == "f"]
-    made = {f for node in nodes for x in node.args if isinstance(x, _Made) for f in factors_of(x)} - sizes - {1}
+    factors = {f for node in nodes for x in node.args if isinstance(x, _Made) for f in factors_of(x)}
+    made = {f for f in factors if f.__class__ is int} - sizes - {1}
     if any(not made.isdisjoint(read.shape) for read in reads):
         return sizes  # x[1:].shape[0]: a size of what the graph does not have
     return lost(sizes, numbers, reads, set(itertools.chain.from_iterable(few)))
