@@ -101,10 +101,7 @@ class Derivation:
             if c is None:
                 continue
             c = as_term(c)
-            fitted = fit(c, arg.shape, arg.dtype or term.dtype)
-            if fitted.dtype is None and (fitted.shape or fitted.op is NUMBER):
-                # A plain number that has become a cotangent is one of the argument's dtype: a mask has none to give it.
-                fitted = make(fitted.op, fitted.args, fitted.params, fitted.shape, arg.dtype or term.dtype)
+            fitted = _with_dtype(fit(c, arg.shape, arg.dtype or term.dtype), arg.dtype or term.dtype)
             c = self._structural(term, i, g, c, fitted)
             self.pending.setdefault(arg, []).append(c)
 
@@ -124,12 +121,19 @@ class Derivation:
             inner = term.op.pullback(i, known.inner, term, term.args, term.params)
             if inner is None or known.keep.shape not in ((), term.shape):
                 return c
+            inner = _with_dtype(as_term(inner), c.dtype)
             moved = known.put_in(inner)
             fitted = fit(moved, c.shape, c.dtype)
             if fitted is moved:
-                self.structural[moved] = known._replace(inner=as_term(inner))
+                self.structural[moved] = known._replace(inner=inner)
             return fitted  # type: ignore[no-any-return]
         return c
+
+
+def _with_dtype(c: Term, dtype: Any) -> Term:
+    """A plain number that has become a cotangent is one of the argument's dtype: a mask has none to give it."""
+    plain = c.dtype is None and (c.shape or c.op is NUMBER)
+    return make(c.op, c.args, c.params, c.shape, dtype) if plain else c
 
 
 class Zeros(NamedTuple):

@@ -13,8 +13,8 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from symgrad.formula.canonical.scalars.polynomials import Monomial
-from symgrad.formula.canonical.scalars.ratios import Field, Ratio
+from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added
+from symgrad.formula.canonical.scalars.ratios import Field, Generator, Ratio
 from symgrad.formula.term import number
 from symgrad.op import lookup
 
@@ -179,6 +179,8 @@ class _Expansion:
         made = self.field.generators[g]
         if made.kind == "variable":
             return self.origin
+        if made.kind == "constant":
+            return constant(_value(made), self.terms)
         if made.kind == "exp":
             return exponential(self.monomial(made.inner))
         if made.kind == "sqrt":
@@ -228,6 +230,12 @@ class _Expansion:
             cancels = cancels or (total.least > min(row.least for row in rows) and not exact)
             found = found.times(total.power(n))
         return found, cancels
+
+
+def _value(made: Generator) -> Fraction:
+    """The fraction that a float stands for."""
+    value = made.term.number
+    return Fraction(math.pi) if isinstance(value, str) else Fraction(value)
 
 
 _FUNCTIONS = {"log": _log, "atan": _atan, "sqrt_of": _root}
@@ -334,13 +342,26 @@ def _parts(field: Field, a: Ratio) -> list[Ratio]:
 
 
 def _zeros(field: Field, a: Ratio, variable: int) -> list[Fraction]:
-    """Where divisors x - c are 0, but for 0, and where logarithms log(x/c) in sums are."""
+    """Where divisors x - c are 0, but for 0, and where logarithms log(x/c) in sums and divisors are."""
     mark = ((variable, Fraction(1)),)
-    divisors = [dict(key) for key, n in a.factors.items() if n < 0]
+    divisors = [_worked_out(field, dict(key)) for key, n in a.factors.items() if n < 0]
     found = [-poly[()] / poly[mark] for poly in divisors if set(poly) == {(), mark}]
-    logs = {g for key in a.factors for m, _ in key for g, _ in m if field.generators[g].kind == "log"}
+    below = [(g, p) for g, p in a.monomial if p < 0]
+    logs = {g for m in (below, *(m for key in a.factors for m, _ in key)) for g, _ in m}
+    logs = {g for g in logs if field.generators[g].kind == "log"}
     inner = [field.generators[g].inner for g in sorted(logs)]
-    return found + [1 / u.number for u in inner if u.monomial == mark and not u.factors]
+    lines = [_worked_out(field, {u.monomial: u.number}) for u in inner if not u.factors]
+    return found + [1 / poly[mark] for poly in lines if set(poly) == {mark}]
+
+
+def _worked_out(field: Field, poly: Polynomial) -> Polynomial:
+    """A polynomial with the values of its constants in the coefficients."""
+    rows: list[Polynomial] = []
+    for m, c in poly.items():
+        known = [(g, p) for g, p in m if field.generators[g].kind == "constant" and p.denominator == 1]
+        worth = math.prod((_value(field.generators[g]) ** int(p) for g, p in known), start=c)
+        rows.append({tuple(row for row in m if row not in known): worth})
+    return added(rows)
 
 
 def _line(centre: Fraction, pole: Fraction, terms: int) -> Series:
@@ -354,11 +375,12 @@ def _fitted(field: Field, a: Ratio, variable: int, centre: Fraction) -> NearPoin
     plain = _near(field, a, variable, centre, Fraction(0))
     if plain is None:
         return None
-    fits = next((r for r in RADII if plain.fits(r, loosely=False)), None)
+    scale = _scale(plain.series, any(made.kind == "constant" for made in field.generators))
+    fits = next((r for r in RADII if plain.fits(r * scale, loosely=False)), None)
     if fits is not None and fits > Fraction(1, 2):
-        _widened(field, a, plain)
+        _widened(field, a, plain, scale)
         return plain
-    for pole in (centre,) if centre else (Fraction(1), Fraction(-1)):
+    for pole in (centre,) if centre else (scale, -scale):
         turned = [_near(field, a, variable, centre, pole, decay) for decay in range(3)]
         for radius in (Fraction(r, 16) for r in (8, 7, 6)):
             for near in turned:
@@ -379,12 +401,28 @@ def _near(field: Field, a: Ratio, variable: int, centre: Fraction, pole: Fractio
     return NearPoint(variable, centre, pole, rest, series.least, decay)
 
 
-def _widened(field: Field, a: Ratio, near: NearPoint) -> None:
+_FAR_OFF = 2
+"""Of so many powers of two the radius may be another than those of functions without constants."""
+
+
+def _scale(series: Series, constants: bool) -> Fraction:
+    """A power of two that radii are multiples of, by how fast coefficients grow: those of e^(1000 x), or of e^(x/0.7).
+
+    It is 1 for coefficients such as functions without ``constants`` have.
+    """
+    k = max(k for k, c in enumerate(series.coefs[:17]) if c)
+    sizes = [abs(c) for c in (series.coefs[0], series.coefs[k])]
+    first, last = (c.numerator.bit_length() - c.denominator.bit_length() for c in sizes)
+    power = round((first - last) / k - 2.5) if k else 0
+    return Fraction(2) ** power if constants or abs(power) > _FAR_OFF else Fraction(1)
+
+
+def _widened(field: Field, a: Ratio, near: NearPoint, scale: Fraction) -> None:
     """A larger radius where sums of three terms or more cancel beyond it, and the polynomial does so less."""
     expansion = _Expansion(field, _line(near.centre, Fraction(0), TERMS))
     rows = [expansion.rows(key) for key in a.factors if len(key) > 2]
     rows += [[*map(expansion.ratio, parts)] for _, *parts in [_parts(field, a)] if len(parts) > 1]
-    for radius in sorted(r for r in WIDER if r > near.radius):
+    for radius in sorted(r * scale for r in WIDER if r * scale > near.radius):
         edge = float(near.radius)
         loss = max((_loss(row, z) for row in rows for z in (edge, -edge)), default=0.0)
         if loss < 1.5 * near._amplified(edge) or not near.fits(radius, loosely=True):

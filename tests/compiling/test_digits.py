@@ -1,0 +1,70 @@
+"""Programs of values and derivatives have their digits, also beside floats such as 0.7: compared at fifty digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+
+def exact(formula: Any, order: int, x: float) -> Any:
+    """A derivative by differences of so many digits that they have all of it."""
+    with mpmath.workdps(800):
+        v = mpmath.mpf(x)
+        h = abs(v) * mpmath.mpf(10) ** -60
+        if order == 0:
+            return formula(mpmath, v)
+        below, above = formula(mpmath, v - h), formula(mpmath, v + h)
+        return (above - below) / (2 * h) if order == 1 else (above + below - 2 * formula(mpmath, v)) / h**2
+
+
+def off(formula: Any, order: int, x: float) -> float:
+    """The relative error of a compiled derivative."""
+
+    def function(v: Any) -> Any:
+        return formula(sg, v)
+
+    for _ in range(order):
+        function = sg.func.grad(function)
+    with np.errstate(all="ignore"):
+        found = float(sg.compile(function, np.float64(0.4))(np.float64(x)))
+    wanted = exact(formula, order, x)
+    return float(abs(mpmath.mpf(found) - wanted) / abs(wanted))
+
+
+BESIDE_FLOATS = {
+    "x^3/(e^(x/0.7) - 1)": lambda t, x: x**3 / (t.exp(x / 0.7) - 1),
+    "sin 0.3x/sin x": lambda t, x: t.sin(0.3 * x) / t.sin(x),
+    "x (1.3 - 0.9 e^-x)/(1 - e^-x)": lambda t, x: x * (1.3 - 0.9 * t.exp(-x)) / (1 - t.exp(-x)),
+    "0.7 cosh(x/0.7) - 0.7": lambda t, x: 0.7 * t.cosh(x / 0.7) - 0.7,
+    "(e^(500 x) - 1)/x": lambda t, x: (t.exp(500 * x) - 1) / x,
+    "(1 - e^(-x/200))/x": lambda t, x: (1 - t.exp(-x / 200)) / x,
+    "(x - 0.7)/log(x/0.7)": lambda t, x: (x - 0.7) / t.log(x / 0.7),
+}
+
+
+@pytest.mark.parametrize("x", [-1e-3, 1e-9, 1e-60, 0.4, 0.7000001])
+@pytest.mark.parametrize("order", range(3))
+@pytest.mark.parametrize("name", BESIDE_FLOATS)
+def test_series_know_the_floats_of_a_formula(name, order, x):
+    if x > 0 or "log" not in name:
+        assert off(BESIDE_FLOATS[name], order, x) < 1e-12
+
+
+@pytest.mark.parametrize("x", [0.73, -1e-17, 360.0])
+@pytest.mark.parametrize("order", range(3))
+def test_excepted_points_leave_numbers_their_digits(order, x):
+    def function(v: Any) -> Any:
+        return sg.atan2(v, 1.3)
+
+    def formula(t: Any, v: Any) -> Any:
+        return t.atan(v / mpmath.mpf(1.3))
+
+    for _ in range(order):
+        function = sg.func.grad(function)
+    wanted = exact(formula, order, x)
+    assert abs(mpmath.mpf(float(sg.compile(function, np.float64(0.4))(np.float64(x)))) - wanted) < 1e-14 * abs(wanted)
