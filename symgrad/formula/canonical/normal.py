@@ -63,6 +63,60 @@ class Product:
         """The same factors with other output axes."""
         return Product(self.coef, self.factors, out, self.decimal)
 
+    def with_factors(self, factors: Iterable[Factor]) -> Product:
+        """The same multiple of other factors."""
+        return Product(self.coef, factors, self.out, self.decimal)
+
+    def without(self, *gone: Factor) -> Product:
+        """The product without some of its factors, which are known by identity."""
+        return self.with_factors([f for f in self.factors if not any(f is g for g in gone)])
+
+    def replaced(self, old: Sequence[Factor], new: Sequence[Factor] = ()) -> Product:
+        """The product with factors replaced; a summed label that no factor has any more gives its size."""
+        rest = list(self.factors)
+        place = min((rest.index(f) for f in old), default=0)
+        for f in old:
+            rest.remove(f)
+        rest[place:place] = new
+        covered = {x for f in rest for x in f.labels} | set(self.out)
+        coef = self.coef
+        for f in old:
+            for x, size in zip(f.labels, f.base.shape, strict=True):
+                if x not in covered:
+                    covered.add(x)
+                    scale, letters = size_factors(size)
+                    coef, rest = coef * scale, [*letters, *rest]
+        return Product(coef, rest, self.out, self.decimal)
+
+    def exchanged(self, old: Sequence[Factor], by: Product, power: Power = 1, beside: Sequence[Factor] = ()) -> Product:
+        """The product with a power of another, along the axes of the first of some factors, in place of these."""
+        names = dict(zip(by.out, old[0].labels, strict=True))
+        own = dict.fromkeys(x for f in by.factors for x in f.labels if x not in names)
+        names |= dict(zip(own, range(self.fresh, self.fresh + len(own)), strict=True)) if own else {}
+        new = [Factor(f.base, tuple([names[x] for x in f.labels]), plain_power(f.power * power)) for f in by.factors]
+        found = self.replaced(old, [*new, *beside])
+        return found if by.coef == 1 else found.scaled(Fraction(by.coef) ** int(power), by.decimal)
+
+    def contracted(self, old: Sequence[Factor], by: Product, shape: tuple[Any, ...]) -> Product:
+        """The same of any product, whose deltas are cancelled; ``shape`` is that of its axes."""
+        rest, labels = self.without(*old).open, old[0].labels
+        return contract_products([rest, by], [rest.out, labels], self.out, dict(zip(labels, shape, strict=True)))
+
+    @property
+    def front(self) -> Form:
+        """Its multiple and its scalars, without the arrays."""
+        return Form([Product(self.coef, [f for f in self.factors if not f.labels], (), self.decimal)], ())
+
+    @property
+    def open(self) -> Product:
+        """The product before it is summed: every label names an axis."""
+        return self.with_out(tuple(dict.fromkeys([*self.out, *(x for f in self.factors for x in f.labels)])))
+
+    @property
+    def fresh(self) -> int:
+        """The first label that it does not have, nor any larger one."""
+        return 1 + max([x for labels in (self.out, *[f.labels for f in self.factors]) for x in labels], default=-1)
+
     def covered(self) -> set[int]:
         """Axes of the value along which it varies."""
         out = self.out
@@ -139,17 +193,13 @@ def _all_of(axes: Sequence[int], shape: Sequence[Any]) -> bool:
     return len(axes) == len(shape) and all(k == axis for k, axis in enumerate(axes))
 
 
-def _fresh(p: Product) -> int:
-    return 1 + max([x for labels in (p.out, *[f.labels for f in p.factors]) for x in labels], default=-1)
-
-
 def _broadcast_product(p: Product, lead: int) -> Product:
-    start = _fresh(p)
+    start = p.fresh
     return p.with_out((*range(start, start + lead), *p.out))
 
 
 def _spread_product(p: Product, axes: Sequence[int], ndim: int) -> Product:
-    fresh = _fresh(p)
+    fresh = p.fresh
     out = list(range(fresh, fresh + ndim))
     for k, axis in enumerate(axes):
         out[axis] = p.out[k]

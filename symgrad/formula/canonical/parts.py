@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
 from symgrad.formula.canonical.simplify import Canonicaliser, canonical
 from symgrad.formula.canonical.sums.expanding import flattened
 from symgrad.formula.canonical.writing import components
@@ -89,5 +89,5 @@ def _renamed(p: Product) -> Product:
     names: dict[int, int] = {}
     for x in (*p.out, *(x for f in p.factors for x in f.labels)):
         names.setdefault(x, len(names))
-    factors = [Factor(f.base, tuple(names[x] for x in f.labels), f.power) for f in p.factors]
+    factors = relabelled(p.factors, names.__getitem__)
     return Product(p.coef, factors, tuple(names[x] for x in p.out), p.decimal)

@@ -77,25 +77,7 @@ def _powers(p: Product, run: Canonicaliser) -> Product:
         found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, plain_power(old.power + f.power))
     if len(found) == len(p.factors) and all(f.power for f in p.factors):
         return p
-    return without(p, list(p.factors), [f for f in found.values() if f.power])
-
-
-def without(p: Product, old: Sequence[Factor], new: Sequence[Factor]) -> Product:
-    """The product with factors replaced; a summed label that no factor has any more gives its size."""
-    rest = list(p.factors)
-    place = min((rest.index(f) for f in old), default=0)
-    for f in old:
-        rest.remove(f)
-    rest[place:place] = new
-    covered = {x for f in rest for x in f.labels} | set(p.out)
-    coef = p.coef
-    for f in old:
-        for x, size in zip(f.labels, f.base.shape, strict=True):
-            if x not in covered:
-                covered.add(x)
-                scale, letters = size_factors(size)
-                coef, rest = coef * scale, [*letters, *rest]
-    return Product(coef, rest, p.out, p.decimal)
+    return p.replaced(list(p.factors), [f for f in found.values() if f.power])
 
 
 def _probabilities(p: Product) -> Product:
@@ -173,7 +155,7 @@ def _logistic(p: Product, run: Canonicaliser) -> Product:
             old.append(up)
             if up.power > used:
                 factors.append(Factor(up.base, up.labels, plain_power(up.power - used)))
-        return _logistic(without(p, old, factors), run)
+        return _logistic(p.replaced(old, factors), run)
     return p
 
 
@@ -222,7 +204,7 @@ def _softmax(p: Product, run: Canonicaliser) -> Product:
             ):
                 made = lookup("softmax")(_without_shift(g.base, dim, run), dim=dim)
                 left = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
-                return _softmax(without(p, [f, g], [Factor(made, g.labels), *left]), run)
+                return _softmax(p.replaced([f, g], [Factor(made, g.labels), *left]), run)
     return p
 
 
@@ -247,7 +229,7 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
                     new.append(Factor(f.base, f.labels, plain_power(f.power - both)))
                 if times > both:
                     new.append(_function_factor(run, "exp", v.scaled(-(times - both)), f.labels, 1))
-                return merged(without(p, [f, g], new), run)
+                return merged(p.replaced([f, g], new), run)
     for k, f in enumerate(sigmoids):
         v = run.arguments[f.base][0]
         for g in sigmoids[k + 1 :]:
@@ -262,7 +244,7 @@ def _complements(p: Product, run: Canonicaliser) -> Product:
                 minus = Product(-1, [Factor(keep.base, tuple(range(len(v.shape))))], tuple(range(len(v.shape))))
                 rest = run.atom(Form([one, minus], keep.base.shape), inner=True)
                 labels = tuple(keep.labels[x] for x in rest.labels)
-                return _complements(without(p, [drop], [Factor(rest.base, labels, drop.power)]), run)
+                return _complements(p.replaced([drop], [Factor(rest.base, labels, drop.power)]), run)
     return p
 
 
@@ -294,10 +276,10 @@ def _beside_complements(p: Product, run: Canonicaliser) -> Product:
             times = _multiple(g, here, v, run)
             if times >= 1 and times == int(times):
                 more = [_function_factor(run, "exp", v.scaled(times - 1), f.labels, 1)] if times > 1 else []
-                return merged(without(p, [f, g], [here, *left, *more]).scaled(sign), run)
+                return merged(p.replaced([f, g], [here, *left, *more]).scaled(sign), run)
             if g == here and not left and p.coef % 4 == 0 and all(q.coef % 2 == 0 for q in v.terms):
                 slope = _tanh_slope(run, v.scaled(Fraction(1, 2)), here.labels)
-                return merged(without(p, [f, g], [slope]).scaled(Fraction(sign, 4)), run)
+                return merged(p.replaced([f, g], [slope]).scaled(Fraction(sign, 4)), run)
     return p
 
 
@@ -316,35 +298,27 @@ def _signs(p: Product, run: Canonicaliser) -> Product:
         inner = run.product(run.arguments[f.base][0])
         if inner.coef != 1 or len(set(inner.out)) < len(inner.out) or len(inner.out) != len(f.labels):
             continue
-        names = dict(zip(inner.out, f.labels, strict=True))
-        fresh = 1 + max((x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels), default=0)
-        for x in (y for g in inner.factors for y in g.labels):
-            names.setdefault(x, fresh + len(names))
-        whole = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in inner.factors]
         for g in p.factors:
             same = g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels
             if same and g.power == 1 and f.power >= 1:
                 rest = [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
-                return merged(without(p, [f, g], [*whole, *rest]), run)
+                return merged(p.exchanged([f, g], inner, beside=rest), run)
             if same and g.power == 2 and f.power < 0 and not g.base.args[0].complex_dtype:
                 # sign(x)²/|x|ᵏ = 1/|x|ᵏ for real x and k > 0, where x is not 0.
-                return merged(without(p, [g], []), run)
+                return merged(p.replaced([g]), run)
             odd = f.power < 0 and f.power % 2 == 1
             if same and g.power == 1 and inner.elementwise and odd and not g.base.args[0].complex_dtype:
                 # sign(x)/|x|ᵏ = 1/xᵏ for odd k and real x, where x is not 0.
-                below = [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]
-                return merged(without(p, [f, g], below), run)
+                return merged(p.exchanged([f, g], inner, f.power), run)
             turned = g.base.op.name == "conj" and g.base.args[0].op.name == "sign" and g.labels == f.labels
             if turned and g.base.args[0].args[0] is f.base.args[0] and g.power == 1 and f.power < 0:
                 # conj(sign(z))/|z|ᵏ = 1/(z |z|ᵏ⁻¹) where z is not 0.
                 z = run.atom(run.arguments[f.base][0], inner=True)
                 below = [Factor(z.base, tuple(f.labels[x] for x in z.labels), -1)]
                 rest = [Factor(f.base, f.labels, plain_power(f.power + 1))] if f.power != -1 else []
-                return merged(without(p, [f, g], [*below, *rest]), run)
+                return merged(p.replaced([f, g], [*below, *rest]), run)
         if inner.elementwise and f.power % 2 == 0 and f.power > 0 and not f.base.args[0].complex_dtype:
-            return merged(
-                without(p, [f], [Factor(x.base, x.labels, plain_power(x.power * f.power)) for x in whole]), run
-            )
+            return merged(p.exchanged([f], inner, f.power), run)
     return p
 
 
@@ -366,7 +340,7 @@ def _quotients(p: Product, run: Canonicaliser) -> Product:
             if len(found) > 1 and best != own:
                 v = run.arguments[next(iter(found.values())).base][0]
                 new = [_function_factor(run, n, v, labels, k) for n, k in zip(names, best, strict=True) if k]
-                return _quotients(without(p, list(found.values()), new), run)
+                return _quotients(p.replaced(list(found.values()), new), run)
     return p
 
 
@@ -379,11 +353,11 @@ def _exponentials(p: Product, run: Canonicaliser) -> Product:
             if _same_exponent(g, f, v.scaled(-1), run):
                 rest = plain_power(f.power - g.power)
                 keep = Factor(f.base, f.labels, rest) if rest > 0 else Factor(g.base, g.labels, -rest)
-                return _exponentials(without(p, [f, g], [keep] if rest else []), run)
+                return _exponentials(p.replaced([f, g], [keep] if rest else []), run)
             c = _multiple(g, f, v, run)
             if c and f.base is not g.base:
                 both = [_function_factor(run, "exp", v.scaled(f.power + c), f.labels, 1)] if f.power + c else []
-                return _exponentials(without(p, [f, g], both), run)
+                return _exponentials(p.replaced([f, g], both), run)
     return p
 
 
@@ -544,7 +518,7 @@ def _exponent_apart(p: Product, shape: tuple[Any, ...], run: Canonicaliser) -> t
     )
     if f is None or len(p.factors) < 2 or not p.elementwise:
         return None
-    rest = Form([without(p, [f], [])], shape)
+    rest = Form([p.replaced([f])], shape)
     v = run.arguments[f.base][0].scaled(f.power)
     return rest, v.spread([p.out.index(x) for x in f.labels], shape)
 

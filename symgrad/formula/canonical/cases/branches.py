@@ -95,7 +95,7 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
         inside = [f for f in p.factors if f is pairs or not f.labels]
         beside = run.elementwise(op, [condition, first, Form([Product(1, inside, p.out)], shape)], {}, shape)
         run.symmetries.note(beside.terms[0].factors[0].base)
-        rest = Product(p.coef, [f for f in p.factors if f.labels and f is not pairs], p.out, p.decimal)
+        rest = p.with_factors([f for f in p.factors if f.labels and f is not pairs])
         return run.times(Form([rest], shape), beside)
     distinct = tuple(dict.fromkeys(p.out))
     small = tuple(shape[p.out.index(x)] for x in distinct)
@@ -204,7 +204,7 @@ def _alike(f: Factor, p: Product, q: Product) -> Factor:
 
 
 def _without(p: Product, factors: Sequence[Factor]) -> Product:
-    return Product(p.coef, [f for f in p.factors if f not in factors], p.out, p.decimal)
+    return p.with_factors([f for f in p.factors if f not in factors])
 
 
 def _clip(run: Canonicaliser, condition: Form, first: Form, second: Form) -> Form | None:
@@ -334,7 +334,7 @@ def _bare(p: Product, shared: Sequence[Factor], places: Sequence[tuple[int, ...]
     """A product without some of its factors."""
     gone = {(f.base, f.power, at) for f, at in zip(shared, places, strict=True)}
     kept = [f for f in p.factors if (f.base, f.power, tuple(p.out.index(x) for x in f.labels)) not in gone]
-    return Product(p.coef, kept, p.out, p.decimal)
+    return p.with_factors(kept)
 
 
 Piece = tuple[Form, Form, Form]

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 def without_guards(p: Product, run: Canonicaliser) -> Product:
     """Powers of y next to ratio(1, y), which is 1/y, and 0 where y is 0."""
-    from symgrad.formula.canonical.rewriting import without
-
     for f in p.factors:
         if f.base.op.name != "ratio" or f.base.args[0].number != 1:
             continue
@@ -25,11 +23,11 @@ def without_guards(p: Product, run: Canonicaliser) -> Product:
                 continue
             # Where 1/y stands already y is not 0, and both are the same; y²·ratio(1, y) = y always.
             if g.power < 0 or g.power > f.power:
-                return without_guards(without(p, [f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
+                return without_guards(p.replaced([f, g], [Factor(y, g.labels, plain_power(g.power - f.power))]), run)
             if y.op.name == "norm" and _has_argument(p, y, run):
                 # x·‖x‖·ratio(1, ‖x‖) = x always: all are 0 where ‖x‖ = 0.
                 rest = [Factor(f.base, f.labels, plain_power(f.power - g.power))] if f.power > g.power else []
-                return without_guards(without(p, [f, g], rest), run)
+                return without_guards(p.replaced([f, g], rest), run)
     return p
 
 
@@ -41,12 +39,7 @@ def unguarded(terms: Sequence[Product]) -> Sequence[Product]:
     if not plain:
         return terms
     return [
-        Product(
-            p.coef,
-            [Factor(plain[f.base], f.labels, -f.power) if f.base in plain else f for f in p.factors],
-            p.out,
-            p.decimal,
-        )
+        p.with_factors([Factor(plain[f.base], f.labels, -f.power) if f.base in plain else f for f in p.factors])
         for p in terms
     ]
 

@@ -54,7 +54,7 @@ def _answered(run: Canonicaliser, p: Product, shape: tuple[Any, ...], known: Kno
     if not found:
         return None
     rest = [f for f in p.factors if not any(f is g for g, _ in found)]
-    whole = Form([Product(p.coef, rest, p.out, p.decimal)], shape)
+    whole = Form([p.with_factors(rest)], shape)
     for f, x in found:
         whole = run.times(whole, x if f.power == 1 else run.power(x, f.power))
     return whole

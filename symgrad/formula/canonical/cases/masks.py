@@ -20,7 +20,7 @@ def unmasked(p: Product) -> Product:
         if truth and f.base.op.name in ("gt", "ge") and any(_is_relu_of(g, f) for g in p.factors):
             continue
         factors.append(Factor(f.base, f.labels) if truth and f.power > 1 else f)
-    return p if factors == list(p.factors) else Product(p.coef, factors, p.out, p.decimal)
+    return p if factors == list(p.factors) else p.with_factors(factors)
 
 
 def _is_relu_of(g: Factor, mask: Factor) -> bool:
@@ -39,11 +39,7 @@ def unclipped(p: Product, run: Canonicaliser) -> Product:
                 continue
             inner = run.product(run.arguments[g.base][0])
             if inner.elementwise and len(inner.out) == len(g.labels):
-                names = dict(zip(inner.out, g.labels, strict=True))
-                power = int(g.power)
-                new = [Factor(f.base, tuple(names[x] for x in f.labels), f.power * power) for f in inner.factors]
-                rest = [f for f in p.factors if f is not g]
-                return Product(p.coef * inner.coef**power, [*new, *rest], p.out, p.decimal)
+                return p.exchanged([g], inner, g.power)
     return p
 
 
@@ -75,5 +71,5 @@ def signed_powers(p: Product, run: Canonicaliser) -> Product:
             new = [Factor(g.base, g.labels, plain_power(g.power - 1))] if g.power > 1 else []
             new.append(Factor(whole.base, tuple(names[x] for x in whole.labels), whole.power))
             rest = [h for h in p.factors if h is not f and h is not g]
-            return Product(p.coef, [*rest, *new], p.out, p.decimal)
+            return p.with_factors([*rest, *new])
     return p

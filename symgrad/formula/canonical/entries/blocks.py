@@ -59,7 +59,7 @@ def read_sum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
     total = run.plus(blocks, [1] * len(blocks), blocks[0].shape)
     axes = [k for k in range(len(args[0].shape)) if k != dim]
     found = run.contract([total], [tuple(axes)], tuple(k for k in axes if k not in dims), term.shape)
-    return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), found)
+    return run.times(p.front, found)
 
 
 def read_joined(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

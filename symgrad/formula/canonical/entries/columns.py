@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.chains import identity
 from symgrad.formula.canonical.entries.written import unit_vector
-from symgrad.formula.canonical.normal import Factor, Form, Product
+from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.term import Term, full
 from symgrad.op import lookup
@@ -72,8 +72,8 @@ def among_zeros(p: Product, run: Canonicaliser) -> Product:
         parts = [value if k == place else _zeros(b.shape[axis], at, shape) for k, b in enumerate(blocks)]
         (made,) = run.opaque(lookup("cat")(*parts, dim=at)).terms
         names = dict(zip(made.out, out, strict=True))
-        arrays = [Factor(g.base, tuple(names[z] for z in g.labels), g.power) for g in made.factors]
-        return Product(p.coef, [*(g for g in p.factors if not g.labels), *arrays], p.out, p.decimal)
+        arrays = relabelled(made.factors, names.__getitem__)
+        return p.with_factors([*(g for g in p.factors if not g.labels), *arrays])
     return p
 
 

@@ -97,7 +97,7 @@ def _added(terms: Sequence[Product], arrays: Sequence[Term], run: Canonicaliser)
     parts = []
     for p, value in zip(terms, values, strict=True):
         own = without(p, front)
-        scalars = Form([Product(own.coef, [f for f in own.factors if not f.labels], (), own.decimal)], ())
+        scalars = own.front
         parts.append(run.times(scalars, run.form_of(value)))
     total = run.plus(parts, [1] * len(parts), values[0].shape)
     if not total.terms:
@@ -128,9 +128,9 @@ def _ranges(
         if place is None or p.out.count(p.out[axis]) > 1:
             return []
         start = place if place >= 0 else total_size((shape[axis], place))
-        rest = Product(p.coef, [f for f in p.factors if f is not at[0]], p.out, p.decimal)
+        rest = p.without(at[0])
         return [Range(start, total_size((start, 1)), Form([rest], (*shape[:axis], 1, *shape[axis + 1 :])), own)]
-    scalars = Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ())
+    scalars = p.front
     first: Any = 0
     for size, value in row_of(base, axis) or ():
         last = total_size((first, size))

@@ -80,7 +80,7 @@ def _within_range(run: Canonicaliser, term: Term, form: Form, parts: Sequence[An
     if None in found:
         return None
     made = run.form_of(lookup("put")(base.args[0], index=Index(tuple(found)), shape=term.shape))
-    return run.times(Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ()), made)
+    return run.times(p.front, made)
 
 
 def _named(parts: Sequence[Any]) -> Index:
@@ -244,4 +244,4 @@ def one_label(p: Product) -> Product:
             return one_label(Product(p.coef, rest, out, p.decimal))
     hot = [f for f in p.factors if f.base.op.name == "one_hot"]
     once = [f for k, f in enumerate(p.factors) if f not in hot or f not in p.factors[:k]]
-    return p if len(once) == len(p.factors) else Product(p.coef, once, p.out, p.decimal)
+    return p if len(once) == len(p.factors) else p.with_factors(once)

@@ -27,7 +27,7 @@ def entries_of_others(p: Product) -> Product:
         if any(x in g.labels for g in others) or f.power != 1:
             alone = [Factor(f.base, f.labels)] if x in p.out else []
             met = [_entry(g, x, place) for g in others]
-            return entries_of_others(Product(p.coef, [*met, *alone], p.out, p.decimal)) if met or alone else p
+            return entries_of_others(p.with_factors([*met, *alone])) if met or alone else p
     return p
 
 
@@ -43,7 +43,7 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
         taken = lookup("getitem")(f.base, *places, index=f.base.params["index"])
         if others & set(f.labels) or len(set(f.labels)) < len(f.labels) or taken.shape != value.shape:
             continue
-        fresh = 1 + max([x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels])
+        fresh = p.fresh
         (inner,) = run.opaque(value).terms
         parts = [Factor(g.base, tuple(fresh + x for x in g.labels), f.power) for g in inner.factors]
         rest = [h for g in p.factors for h in (parts if g is f else [g])]

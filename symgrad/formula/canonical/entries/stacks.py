@@ -68,7 +68,7 @@ def added(terms: Sequence[Product], run: Canonicaliser) -> list[Product] | None:
     entries = [entry if entry.shape == shape else lookup("expand")(entry, shape=shape) for entry in entries]
     (made,) = run.opaque(lookup("stack")(*entries, dim=of[0][1].params["dim"])).terms
     first = terms[alike[0]]
-    joined = Product(made.coef, (*(f for f in first.factors if not f.labels), *made.factors), made.out, made.decimal)
+    joined = made.with_factors((*(f for f in first.factors if not f.labels), *made.factors))
     return [joined if k == alike[0] else p for k, p in enumerate(terms) if k not in alike[1:]]
 
 

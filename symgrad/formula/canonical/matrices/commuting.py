@@ -66,7 +66,7 @@ def _turns_round(f: Factor, pairs: dict[Factor, Factor]) -> bool:
 
 def _replaced(p: Product, first: Factor, second: Factor, new: list[Factor]) -> Product:
     rest = [h for f in p.factors if f is not second for h in (new if f is first else [f])]
-    return Product(p.coef, rest, p.out, p.decimal)
+    return p.with_factors(rest)
 
 
 def _rank(t: Term, root: Term, run: Canonicaliser) -> tuple[int, int]:

@@ -33,12 +33,10 @@ def on_diagonals(p: Product, run: Canonicaliser) -> Product:
 
 
 def _with_scalar(p: Product, f: Factor, scalar: Product) -> Product:
-    from symgrad.formula.canonical.rewriting import without
 
     made = [Factor(g.base, (), plain_power(g.power * f.power)) for g in scalar.factors]
-    rest = without(p, [f], made)
-    coef = rest.coef * Fraction(scalar.coef) ** int(f.power)
-    return Product(coef, rest.factors, rest.out, rest.decimal or scalar.decimal) if coef else Product(0, (), p.out)
+    rest = p.replaced([f], made).scaled(Fraction(scalar.coef) ** int(f.power), scalar.decimal)
+    return rest if rest.coef else Product(0, (), p.out)
 
 
 def _scalar(matrix: Term, run: Canonicaliser) -> Product | None:

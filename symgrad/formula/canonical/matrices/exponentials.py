@@ -39,13 +39,11 @@ def _moved(p: Product, f: Factor, run: Canonicaliser) -> Product | None:
     turned = matrix.restricted((len(lead) + 1, len(lead)))
     if not commutes(with_respect_to, turned, run):
         return None
-    rest = [h for h in p.factors if h is not f and h is not g]
-    own = tuple(dict.fromkeys([*p.out, *(x for h in rest for x in h.labels)]))
-    middle = 1 + max(x for labels in (own, f.labels) for x in labels)
+    rest, middle = p.without(f, g).open, p.fresh
     (power,) = exponential(run, turned).terms
-    products = [Product(p.coef, rest, own, p.decimal), direction.terms[0], with_respect_to, power]
+    products = [rest, direction.terms[0], with_respect_to, power]
     sizes = dict(zip(f.labels, f.base.shape, strict=True)) | {middle: f.base.shape[-1]}
-    return contract_products(products, [own, f.labels, (i, middle), (middle, j)], p.out, sizes)
+    return contract_products(products, [rest.out, f.labels, (i, middle), (middle, j)], p.out, sizes)
 
 
 def second_directions(p: Product, run: Canonicaliser) -> Product:
@@ -103,11 +101,9 @@ def _twice_moved(p: Product, f: Factor, blocks: tuple[Term, Term, Term], run: Ca
     turned, also = matrix.restricted((1, 0)), second.restricted((1, 0))
     if not all(commutes(q, form, run) for q, form in ((by, turned), (by, also), (also.terms[0], turned))):
         return None
-    rest = [h for h in p.factors if h is not f and h is not g]
-    own = tuple(dict.fromkeys([*p.out, *(x for h in rest for x in h.labels)]))
-    first = 1 + max(x for labels in (own, f.labels) for x in labels)
+    rest, first = p.without(f, g).open, p.fresh
     (power,) = exponential(run, turned).terms
-    products = [Product(p.coef, rest, own, p.decimal), direction.terms[0], also.terms[0], by, power]
+    products = [rest, direction.terms[0], also.terms[0], by, power]
     sizes = dict.fromkeys((i, j, first, first + 1), f.base.shape[0])
-    specs = [own, (i, j), (i, first), (first, first + 1), (first + 1, j)]
+    specs = [rest.out, (i, j), (i, first), (first, first + 1), (first + 1, j)]
     return contract_products(products, specs, p.out, sizes)

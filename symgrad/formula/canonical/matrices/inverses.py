@@ -135,7 +135,7 @@ def _inverse_of_both(p: Product, f: Factor, g: Factor, inside: Form, run: Canoni
     (made,) = inverse_of(run, run.sum_of(found, shape)).terms
     if made.out[0] == made.out[1]:
         return None  # a diagonal matrix
-    start = 1 + max(x for labels in (p.out, *(h.labels for h in p.factors)) for x in labels)
+    start = p.fresh
     names = dict(zip(made.out, (a, c), strict=True))
     return Product(made.coef, relabelled(made.factors, lambda x: names.get(x, start + x)), (a, c), made.decimal)
 

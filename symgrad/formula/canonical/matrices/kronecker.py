@@ -85,7 +85,7 @@ def _opened(run: Canonicaliser, term: Term, p: Product) -> Form | None:
     a, b = (run.opaque(x).restricted((1, 0)) if turned else run.opaque(x) for x in pair)
     if term.shape != (a.shape[0], b.shape[0], a.shape[1], b.shape[1]):
         return None
-    front = Form([Product(p.coef, [f for f in p.factors if not f.labels], (), p.decimal)], ())
+    front = p.front
     return run.times(front, run.contract([a, b], _PAIRS, (0, 1, 2, 3), term.shape))
 
 
@@ -137,13 +137,13 @@ def mixed_products(p: Product, run: Canonicaliser) -> Product:
             both = _met(p, f, g, run)
             if both is not None:
                 rest = [h for h in others if h is not g]
-                return mixed_products(Product(p.coef, [*rest, *both], p.out, p.decimal), run)
+                return mixed_products(p.with_factors([*rest, *both]), run)
     return p
 
 
 def _sums_apart(p: Product, f: Factor, others: Sequence[Factor], run: Canonicaliser) -> Product:
     """Σ (A ⊗ B)ᵏ = Σ Aᵏ Σ Bᵏ, and tr(A ⊗ B) = tr(A) tr(B)."""
-    fresh = 1 + max((*p.out, *(x for g in p.factors for x in g.labels)))
+    fresh = p.fresh
     forms = [run.power(run.opaque(x), f.power) for x in sides(f.base) or ()]
     rows = [tuple(fresh + 2 * k + f.labels.index(x) for x in f.labels) for k in (0, 1)]
     total = run.contract(forms, rows, (), ())

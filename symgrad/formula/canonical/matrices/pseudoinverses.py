@@ -35,10 +35,10 @@ def penrose(p: Product, run: Canonicaliser) -> Product:
             axis = 1 - rows if h.base is (f if rows else g).base else int(rows)
             if h.base in (f.base, g.base) and h.power == 1 and h.labels[axis] == here != h.labels[1 - axis]:
                 turned = Factor(h.base, (there, h.labels[1]) if axis == 0 else (h.labels[0], there))
-                return merged(Product(p.coef, [turned if x is h else x for x in rest], p.out, p.decimal), run)
+                return merged(p.with_factors([turned if x is h else x for x in rest]), run)
         if _place(p, projection.end, rest, run) < _place(p, projection.start, rest, run):
             new = [_ending(f, projection.start, projection.end), _ending(g, projection.end, projection.start)]
-            return penrose(Product(p.coef, [*rest, *new], p.out, p.decimal), run)
+            return penrose(p.with_factors([*rest, *new]), run)
     return p
 
 

@@ -164,7 +164,7 @@ def _written_anew(
     arrays = [g for g in gone if g.labels]
     made = [identified(bare, arrays, f.labels[end], last)]
     kept = [g for g in rest if not any(g is h for h in arrays)]
-    start = 1 + max(x for labels in (p.out, *(g.labels for g in p.factors)) for x in labels)
+    start = p.fresh
     for other in inside.terms:
         if other is q:
             continue

@@ -67,14 +67,14 @@ def without_singular_vectors(p: Product, run: Canonicaliser) -> Product:
         new = _odd_power(x, int(s.power), (u.labels[0], vh.labels[1]), p)
         rest = [f for f in p.factors if f not in (u, vh, s)]
         place = list(p.factors).index(u)
-        return merged(Product(p.coef, [*rest[:place], *new, *rest[place:]], p.out, p.decimal), run)
+        return merged(p.with_factors([*rest[:place], *new, *rest[place:]]), run)
     return p
 
 
 def _odd_power(x: Term, power: int, ends: tuple[int, int], p: Product) -> list[Factor]:
     """Factors of U diag(σᵏ) Vᴴ from label to label."""
     a, b = ends
-    fresh = 1 + max((y for labels in (p.out, *(f.labels for f in p.factors)) for y in labels), default=0)
+    fresh = p.fresh
     if power == -1:
         return [Factor(lookup("inv")(x), (b, a))]
     stops = [a, *range(fresh, fresh + power - 1), b]
@@ -116,7 +116,7 @@ def _function_of(p: Product, f: Factor, g: Factor, others: list[Factor], run: Ca
         if x.labels:
             run.symmetries.note(x.base)
     run.symmetries.note(a)
-    return Product(p.coef, [*new, *(x for x in p.factors if x not in (f, g, h))], p.out, p.decimal)
+    return p.with_factors([*new, *(x for x in p.factors if x not in (f, g, h))])
 
 
 def _eigenvalues(term: Term) -> Term | None:

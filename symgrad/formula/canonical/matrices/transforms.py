@@ -38,7 +38,7 @@ def read_fourier(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         plain = {**f.base.params, "norm": "backward"}
         other = run.product(run.linear(f.base.op, f.base.args[0], x, plain))
         factors = [Factor(other.factors[0].base, f.labels) if g is f else g for g in p.factors]
-        made = Form([Product(p.coef, factors, p.out, p.decimal)], inner.shape)
+        made = Form([p.with_factors(factors)], inner.shape)
         return run.times(front, run.linear(term.op, run.term(made), made, {**term.params, "norm": "backward"}))
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.chains import identity
-from symgrad.formula.canonical.normal import Factor, Form, Product, contract_products, relabelled
+from symgrad.formula.canonical.normal import Factor, Form, Product, relabelled
 from symgrad.formula.canonical.writing import whole
 from symgrad.formula.structures import declared, shows_symmetry
 from symgrad.formula.term import SYMBOL, Term, constant_value, full
@@ -60,7 +60,7 @@ def weights_in_front(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | N
         return None
     rest = Form([Product(1, [f for f in p.factors if f not in weights], p.out)], form.shape)
     inner = run.form_of(op(whole(run.term(rest), form.shape), k=k))
-    return run.times(Form([Product(p.coef, weights, p.out, p.decimal)], form.shape), inner)
+    return run.times(Form([p.with_factors(weights)], form.shape), inner)
 
 
 def running_sums(run: Canonicaliser, form: Form, dim: int, back: bool = False) -> Form | None:
@@ -87,7 +87,7 @@ def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
                 name = f.base.op.name if not turned else "triu" if f.base.op.name == "tril" else "tril"
                 made = Factor(lookup(name)(g.base, k=-k if turned else k), g.labels)
                 rest = [made if h is g else h for h in p.factors if h is not f]
-                return halves_of_symbols(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
+                return halves_of_symbols(merged(p.with_factors(rest), run), run)
     return p
 
 
@@ -228,10 +228,7 @@ def _at_least(high: int, low: int, above: set[tuple[int, int]]) -> bool:
 
 def _with(p: Product, f: Factor, new: Form, run: Canonicaliser) -> Product:
     """A product with one factor replaced by a form of its shape."""
-    rest = [g for g in p.factors if g is not f]
-    own = tuple(dict.fromkeys([*p.out, *(x for g in rest for x in g.labels)]))
-    sizes = dict(zip(f.labels, new.shape, strict=True))
-    return contract_products([Product(p.coef, rest, own, p.decimal), run.product(new)], [own, f.labels], p.out, sizes)
+    return p.contracted([f], run.product(new), new.shape)
 
 
 _BESIDE_DIAGONAL: dict[tuple[str, Any], int] = {("tril", 0): 1, ("triu", 0): 1, ("tril", -1): -1, ("triu", 1): -1}
@@ -336,7 +333,7 @@ def without_cholesky(p: Product, run: Canonicaliser) -> Product:
         if met is not None:
             made, gone = met
             rest = [made if h is f else h for h in p.factors if h is not gone]
-            return without_cholesky(merged(Product(p.coef, rest, p.out, p.decimal), run), run)
+            return without_cholesky(merged(p.with_factors(rest), run), run)
     return p
 
 

@@ -53,7 +53,7 @@ def shared_square(form: Form, run: Canonicaliser) -> Form | None:
             if f.base.op.name not in _PARTNERS or f.power != 2 or f.base not in run.arguments:
                 continue
             name, sign = _PARTNERS[f.base.op.name]
-            rest = Form([Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)], form.shape)
+            rest = Form([p.without(f)], form.shape)
             axes = [p.out.index(x) for x in f.labels]
             other = run.power(_wave(name, run.arguments[f.base][0], f, axes, form, run), 2)
             partner = run.times(rest, other).terms
@@ -112,7 +112,7 @@ def whole_sigmoid(form: Form, run: Canonicaliser) -> Form | None:
             if f.base.op.name != "step" or f.power != 1 or f.base not in run.arguments:
                 continue
             u, axes = run.plus(run.arguments[f.base], (1, -1), f.base.shape), [p.out.index(x) for x in f.labels]
-            rest = Form([Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)], form.shape)
+            rest = Form([p.without(f)], form.shape)
             size = run.elementwise(lookup("abs"), [u], {}, u.shape).scaled(-1)
             beside = run.times(rest, _wave("sigmoid", size, f, axes, form, run))
             partner = run.times(beside, _wave("sign", u, f, axes, form, run)).terms
@@ -139,7 +139,7 @@ def two_angles(form: Form, run: Canonicaliser) -> Form | None:
                 if names is None or f is g or f.labels != g.labels:
                     continue
                 u, v = (run.arguments[h.base][0] for h in (f, g))
-                alone = Product(p.coef, [h for h in p.factors if h is not f and h is not g], p.out, p.decimal)
+                alone = p.without(f, g)
                 rest = Form([alone], form.shape)
                 axes = [p.out.index(x) for x in f.labels]
                 other = [_wave(name, w, f, axes, form, run) for name, w in zip(names, (u, v), strict=True)]
@@ -223,10 +223,7 @@ def cotangents(p: Product, run: Canonicaliser) -> Product:
             times, power = (2, -1) if f.power == -1 else (1, -2)
             u = run.arguments[f.base][0].scaled(times)
             (made,) = run.power(run.elementwise(lookup("sin"), [u], {}, f.base.shape), power).scaled(times).terms
-            names = dict(zip(made.out, f.labels, strict=True))
-            new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
-            rest = [h for h in p.factors if h is not f and h is not g]
-            return Product(Fraction(p.coef) * made.coef, [*rest, *new], p.out, p.decimal)
+            return p.exchanged([f, g], made)
     return p
 
 
@@ -256,16 +253,13 @@ def doubled_angle(p: Product, run: Canonicaliser) -> Product:
                 if Fraction(p.coef).numerator % 2 and any(Fraction(q.coef).denominator % 2 for q in u.terms):
                     continue
                 (made,) = run.elementwise(lookup(name), [u.scaled(2)], {}, f.base.shape).terms
-                names = dict(zip(made.out, f.labels, strict=True))
-                new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in made.factors]
-                rest = [h for h in p.factors if h is not f and h is not g]
-                return Product(Fraction(p.coef) / 2 * made.coef, [*rest, *new], p.out, p.decimal)
+                return p.exchanged([f, g], made).scaled(Fraction(1, 2))
     return p
 
 
 def logistic_quotient(p: Product, run: Canonicaliser) -> Product:
     """e^u/(e^u + e^v) = σ(u - v), always; of a power as often as it stands there."""
-    from symgrad.formula.canonical.rewriting import exponent, merged, without
+    from symgrad.formula.canonical.rewriting import exponent, merged
 
     for f in p.factors:
         inside = run.insides.get(f.base)
@@ -291,10 +285,7 @@ def logistic_quotient(p: Product, run: Canonicaliser) -> Product:
             difference = run.plus([first, second], (1, -1), inside.shape)
             made = run.elementwise(lookup("sigmoid"), [difference], {}, inside.shape)
             if len(made.terms) == 1:
-                q = made.terms[0]
-                names = dict(zip(q.out, f.labels, strict=True))
-                new = [Factor(h.base, tuple(names[x] for x in h.labels), h.power) for h in q.factors]
                 left = ((f, f.power + 1), (g, g.power - 1))
-                new += [Factor(h.base, h.labels, plain_power(k)) for h, k in left if k]
-                return merged(without(p, [f, g], new), run)
+                rest = [Factor(h.base, h.labels, plain_power(k)) for h, k in left if k]
+                return merged(p.exchanged([f, g], made.terms[0], beside=rest), run)
     return p

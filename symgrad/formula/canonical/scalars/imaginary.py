@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
+from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, relabelled
 from symgrad.formula.term import Term, is_complex_constant, number
 from symgrad.op import Op, lookup
 
@@ -16,19 +16,17 @@ if TYPE_CHECKING:
 
 def unit_powers(p: Product) -> Product:
     """i² = -1."""
-    from symgrad.formula.canonical.rewriting import without
-
     for f in p.factors:
         if f.base.number == 1j and f.power == int(f.power) and f.power != 1:
             turns = int(f.power) % 4
-            made = without(p, [f], [Factor(f.base, ())] if turns % 2 else [])
+            made = p.replaced([f], [Factor(f.base, ())] if turns % 2 else [])
             return Product(-made.coef if turns > 1 else made.coef, made.factors, made.out, made.decimal)
     return p
 
 
 def conjugate_pairs(p: Product, run: Canonicaliser) -> Product:
     """z·conj(z) = |z|², always."""
-    from symgrad.formula.canonical.rewriting import merged, without
+    from symgrad.formula.canonical.rewriting import merged
 
     for f in p.factors:
         if f.base.op.name != "conj" or f.power < 1:
@@ -37,10 +35,8 @@ def conjugate_pairs(p: Product, run: Canonicaliser) -> Product:
             if g.base is f.base.args[0] and g.labels == f.labels and g.power >= 1:
                 k = min(f.power, g.power)
                 size = run.elementwise(lookup("abs"), [run.opaque(g.base)], {}, g.base.shape).terms[0]
-                names = dict(zip(size.out, g.labels, strict=True))
-                new = [Factor(x.base, tuple(names[y] for y in x.labels), 2 * k) for x in size.factors]
-                new += [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
-                return merged(without(p, [f, g], new), run)
+                rest = [Factor(x.base, x.labels, plain_power(x.power - k)) for x in (f, g) if x.power != k]
+                return merged(p.exchanged([f, g], size, 2 * k, beside=rest), run)
     return p
 
 
@@ -58,22 +54,22 @@ def conjugate_sums(p: Product, run: Canonicaliser) -> Product:
             (size,) = run.elementwise(lookup("abs"), [form], {}, ()).terms
             kept = [f for f in p.factors if not any(f is g for g in (*one, *other))]
             squared = [Factor(f.base, f.labels, 2 * f.power) for f in size.factors]
-            return conjugate_sums(merged(Product(p.coef, [*kept, *squared], p.out, p.decimal), run), run)
+            return conjugate_sums(merged(p.with_factors([*kept, *squared]), run), run)
     return p
 
 
 def phases(p: Product, run: Canonicaliser) -> Product:
     """sign(z)·conj(z) = |z|, always: both are 0 at 0."""
-    from symgrad.formula.canonical.rewriting import merged, without
+    from symgrad.formula.canonical.rewriting import merged
 
     for f in p.factors:
         for g in p.factors if f.base.op.name == "conj" and f.power >= 1 else ():
             if g.base.op.name == "sign" and g.base.args[0] is f.base.args[0] and g.labels == f.labels and g.power == 1:
                 (size,) = run.elementwise(lookup("abs"), [run.opaque(f.base.args[0])], {}, f.base.shape).terms
                 names = dict(zip(size.out, f.labels, strict=True))
-                new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power) for x in size.factors]
+                new = relabelled(size.factors, names.__getitem__)
                 new += [Factor(f.base, f.labels, plain_power(f.power - 1))] if f.power > 1 else []
-                return merged(without(p, [f, g], new), run)
+                return merged(p.replaced([f, g], new), run)
     return p
 
 
@@ -109,15 +105,13 @@ def conjugate(run: Canonicaliser, form: Form) -> Form:
 
 def part(run: Canonicaliser, op: Op, form: Form) -> Form | None:
     """Re(x + iy) = x and Im(x + iy) = y for the terms whose factors are real, always."""
-    from symgrad.formula.canonical.rewriting import without
-
     terms = [opened for p in form.terms for opened in _opened(p, run)]
     known, rest = [], []
     for p in terms:
         if all(f.base.number == 1j or _is_real(f.base) for f in p.factors):
             units = [f for f in p.factors if f.base.number == 1j]
             if bool(units) == (op.name == "imag"):
-                known.append(without(p, units, []))
+                known.append(p.replaced(units))
         else:
             rest.append(p)
     if len(rest) == len(terms):
@@ -154,14 +148,14 @@ def _real_in_front(run: Canonicaliser, op: Op, p: Product, shape: tuple[Any, ...
 
 def _opened(p: Product, run: Canonicaliser) -> list[Product]:
     """A product with a constant a + bi in it as the sum that it is."""
-    from symgrad.formula.canonical.rewriting import merged, without
+    from symgrad.formula.canonical.rewriting import merged
 
     for f in p.factors:
         inside = run.insides.get(f.base)
         if inside is not None and not f.labels and f.power == 1 and f.base.dtype is None:
             return [
                 merged(Product(q.coef * r.coef, [*q.factors, *r.factors], q.out, q.decimal), run)
-                for q in [without(p, [f], [])]
+                for q in [p.replaced([f])]
                 for r in inside.terms
             ]
     return [p]

@@ -71,7 +71,7 @@ def _exponent(form: Form, k: int, own: list[Factor], run: Canonicaliser) -> Form
 def _rest(form: Form, k: int, own: list[Factor]) -> Form:
     """What stands beside some factors of a term."""
     p = form.terms[k]
-    return Form([Product(p.coef, [f for f in p.factors if f not in own], p.out, p.decimal)], form.shape)
+    return Form([p.with_factors([f for f in p.factors if f not in own])], form.shape)
 
 
 def bessel_recurrence(form: Form, run: Canonicaliser) -> Form | None:
@@ -136,7 +136,7 @@ def _calls(form: Form, name: str) -> list[Call]:
 def _beside(form: Form, call: Call) -> Form:
     """What a call is multiplied with."""
     p = form.terms[call[0]]
-    return Form([Product(p.coef, [f for f in p.factors if f is not call[1]], p.out, p.decimal)], form.shape)
+    return Form([p.without(call[1])], form.shape)
 
 
 def _spread(form: Form, call: Call, value: Form) -> Form:

@@ -30,7 +30,9 @@ def gathered_powers(p: Product, run: Canonicaliser) -> Product:
         if abs(f.power) != 1 and f.power == int(f.power):
             # (uᵛ)ᵏ = uᵏᵛ for whole k, always.
             times = abs(int(f.power))
-            return gathered_powers(_with(p, [f], f, raised(base, exponent.scaled(times), run), f.power // times), run)
+            return gathered_powers(
+                p.exchanged([f], run.product(raised(base, exponent.scaled(times), run)), f.power // times), run
+            )
         for g in p.factors:
             if g is f:
                 continue
@@ -40,19 +42,8 @@ def gathered_powers(p: Product, run: Canonicaliser) -> Product:
             total = run.plus([exponent.scaled(f.power), more], (1, 1), f.base.shape)
             made = raised(base, total, run)
             if len(made.terms) == 1:
-                return merged(_with(p, [f, g], f, made, 1), run)
+                return merged(p.exchanged([f, g], made.terms[0]), run)
     return p
-
-
-def _with(p: Product, old: list[Factor], f: Factor, made: Form, power: Power) -> Product:
-    """The product with a form of one term along the axes of ``f`` in place of some factors."""
-    from symgrad.formula.canonical.rewriting import without
-
-    (q,) = made.terms
-    names = dict(zip(q.out, f.labels, strict=True))
-    factors = [Factor(x.base, tuple(names[y] for y in x.labels), plain_power(x.power * power)) for x in q.factors]
-    found = without(p, old, factors)
-    return Product(found.coef * Fraction(q.coef) ** int(power), found.factors, found.out, found.decimal or q.decimal)
 
 
 def _at(form: Form, f: Factor) -> Form:
@@ -86,7 +77,7 @@ def raised(base: Form, exponent: Form, run: Canonicaliser) -> Form:
 
 def roots_of_products(p: Product, run: Canonicaliser) -> Product:
     """xy·(xy)ᵏ = (xy)ᵏ⁺¹ for k < 0 and (xy)ᵏ/(xy) = (xy)ᵏ⁻¹ for k > 0, wherever the given form is defined."""
-    from symgrad.formula.canonical.rewriting import merged, without
+    from symgrad.formula.canonical.rewriting import merged
 
     for f in p.factors:
         form = run.products.get(f.base)
@@ -103,7 +94,7 @@ def roots_of_products(p: Product, run: Canonicaliser) -> Product:
             new = [Factor(f.base, f.labels, plain_power(f.power + step))]
             left = zip(met, q.factors, strict=True)
             new += [Factor(g.base, g.labels, k) for g, h in left if (k := plain_power(g.power - step * h.power))]
-            return merged(without(p, [f, *met], new).scaled(Fraction(q.coef) ** -step), run)
+            return merged(p.replaced([f, *met], new).scaled(Fraction(q.coef) ** -step), run)
     return p
 
 
@@ -123,7 +114,7 @@ def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
                 axes = [p.out.index(x) for x in f.labels]
                 x = run.arguments[f.base][0]
                 base = x.spread(axes, form.shape) if x.shape else x.broadcast(form.shape)
-                made = raised(base, Form([Product(p.coef, others, p.out, p.decimal)], form.shape), run)
+                made = raised(base, Form([p.with_factors(others)], form.shape), run)
             else:
                 continue
             rest = Form([q for n, q in enumerate(form.terms) if n != k], form.shape)
@@ -134,12 +125,12 @@ def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
 def roots_apart(p: Product) -> tuple[list[Factor], Product]:
     """The roots of numbers in a product, and the rest of it: (x/√2)ᵏ = √2⁻ᵏxᵏ for whole k, always."""
     roots = [f for f in p.factors if not f.labels and all(t.op not in (SYMBOL, SIZE) for t in postorder([f.base]))]
-    return roots, Product(p.coef, [f for f in p.factors if f not in roots], p.out, p.decimal) if roots else p
+    return roots, p.with_factors([f for f in p.factors if f not in roots]) if roots else p
 
 
 def in_front(roots: list[Factor], p: Product) -> Product:
     """A product times roots of numbers."""
-    return Product(p.coef, [*roots, *p.factors], p.out, p.decimal) if roots else p
+    return p.with_factors([*roots, *p.factors]) if roots else p
 
 
 def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser) -> Form | None:
@@ -149,7 +140,7 @@ def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser
     """
     sizes = [Factor(f.base, (), plain_power(f.power * power)) for f in p.factors if f.base.op is SIZE]
     if sizes:
-        rest = Product(p.coef, [f for f in p.factors if f.base.op is not SIZE], p.out, p.decimal)
+        rest = p.with_factors([f for f in p.factors if f.base.op is not SIZE])
         return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
     labels = [x for f in p.factors for x in f.labels]
     front = exact_root(p, power)
@@ -175,7 +166,7 @@ def norms_together(p: Product) -> Product:
         if squares or product:
             power = plain_power(f.power + (2 * g.power if product else 2))
             rest = [h for h in p.factors if h is not f and h is not g]
-            found = Product(p.coef, [*rest, *([Factor(f.base, (), power)] if power else [])], p.out, p.decimal)
+            found = p.with_factors([*rest, *([Factor(f.base, (), power)] if power else [])])
             return norms_together(found)
     return p
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.canonical.chains import price
-from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
+from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, relabelled
 from symgrad.formula.canonical.normal import content as common_number
 from symgrad.formula.canonical.scalars.polynomials import (
     ONE,
@@ -404,11 +404,10 @@ def _product(p: Product, run: Canonicaliser) -> list[Product]:
         names = dict(zip(inner.out, labels, strict=True))
         if any(x not in names for f in inner.factors for x in f.labels) or len(names) < len(labels):
             continue
-        new = [Factor(f.base, tuple(names[x] for x in f.labels), f.power) for f in inner.factors]
-        from symgrad.formula.canonical.rewriting import merged, without
+        from symgrad.formula.canonical.rewriting import merged
 
-        whole = merged(without(p, near, new), run)
-        return [Product(whole.coef * inner.coef, whole.factors, whole.out, whole.decimal or inner.decimal)]
+        whole = merged(p.replaced(near, relabelled(inner.factors, names.__getitem__)), run)
+        return [whole.scaled(inner.coef, inner.decimal)]
     return [p]
 
 

@@ -129,7 +129,7 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
             if not met:
                 continue
             into = Factor(g.base, (), unit)
-            wide = [merged(Product(q.coef, [*q.factors, into], q.out, q.decimal), run) for q in inside.terms]
+            wide = [merged(q.with_factors([*q.factors, into]), run) for q in inside.terms]
             # J(aJ^(-5/3) + b) is aJ^(-2/3) + bJ: beside a root the factor is gone in front.
             gone = g.power == unit * f.power and any(x != int(x) for x in met)
             short = cost(wide) <= cost(inside.terms) + gone
@@ -164,12 +164,8 @@ def _near(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Facto
 
 def _replaced(p: Product, old: Sequence[Factor], new: Form, run: Canonicaliser) -> list[Product]:
     """The product with some factors replaced by a form that has the labels of the first of them."""
-    rest = Product(p.coef, [g for g in p.factors if not any(g is x for x in old)], p.out, p.decimal)
-    alone = not rest.factors and p.out == old[0].labels
-    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
-    sizes = dict(zip(old[0].labels, new.shape, strict=True))
-    parts = new.terms if alone else [run.product(new)]
-    made = [contract_products([rest.with_out(own), q], [own, old[0].labels], p.out, sizes) for q in parts]
+    alone = len(old) == len(p.factors) and p.out == old[0].labels
+    made = [p.contracted(old, q, new.shape) for q in (new.terms if alone else [run.product(new)])]
     return [merged(q, run) for q in made if q.coef]
 
 
@@ -184,12 +180,7 @@ def _exponent(f: Factor) -> int:
 
 def substituted(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Product]:
     """The products of the terms of a sum that is a factor."""
-    rest = [g for g in p.factors if g is not f]
-    own = tuple(dict.fromkeys([*p.out, *(x for g in rest for x in g.labels)]))
-    sizes = dict(zip(f.labels, inside.shape, strict=True))
-    others = Product(p.coef, rest, own, p.decimal)
-    made = [contract_products([others, q], [own, f.labels], p.out, sizes) for q in inside.terms]
-    return [merged(q, run) for q in made]
+    return [merged(p.contracted([f], q, inside.shape), run) for q in inside.terms]
 
 
 def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product | None:
@@ -201,9 +192,8 @@ def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product 
     whole = run.sum_of(substituted(Product(1, [f], ()), f, inside, run), ())
     if len(whole.terms) != 1:
         return None
-    rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
-    own = tuple(dict.fromkeys([*p.out, *(x for g in rest.factors for x in g.labels)]))
-    return merged(contract_products([rest.with_out(own), whole.terms[0]], [own, ()], p.out, {}), run)
+    rest = p.without(f).open
+    return merged(contract_products([rest, whole.terms[0]], [rest.out, ()], p.out, {}), run)
 
 
 def _sums_alone(p: Product, f: Factor) -> list[int]:
@@ -407,7 +397,7 @@ def absorbed(terms: list[Product], run: Canonicaliser) -> list[Product]:
             constant = next((q for q in inside.terms if q.constant), None)
             if constant is None:
                 continue
-            alone = Product(p.coef * constant.coef, [g for g in p.factors if g is not f], p.out)
+            alone = p.without(f).scaled(constant.coef)
             other = keys.get(run.key(alone))
             if other is not None and other is not p and other.coef == -alone.coef:
                 made = [*(q for q in terms if q is not p), *substituted(p, f, inside, run)]

@@ -114,7 +114,7 @@ def _deltas_apart(form: Form) -> Form:
 
 def _delta_apart(p: Product, shape: tuple[Any, ...]) -> Product:
     """A product whose axes are all different; the first of equal ones keeps the factors."""
-    fresh = 1 + max((*p.out, *(x for f in p.factors for x in f.labels)))
+    fresh = p.fresh
     out, factors = list(p.out), list(p.factors)
     for k, x in enumerate(p.out):
         if x in p.out[:k]:
@@ -224,7 +224,7 @@ def _axes_alone(p: Product, f: Factor) -> list[int] | None:
 def _sum_with_identity(p: Product, f: Factor, times: Product, shape: tuple[Any, ...], run: Canonicaliser) -> Form:
     """The product with a multiple of the identity, or a scalar, added to all but one of its factors."""
     if set(f.labels) <= set(p.out):
-        rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+        rest = p.without(f)
         more = run.sum_of([rest, times.with_out(tuple(range(len(shape))))], shape)
         return run.times(more, Form([Product(1, [Factor(f.base, f.labels)], p.out)], shape))
     (summed,) = (x for x in f.labels if x not in p.out)
@@ -522,7 +522,7 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
             shape.append(first.factor.base.shape[summed])
     beside = bool(first.factor.labels) and set(first.factor.labels) <= set(p.out)
     inner = run.product(run.sum_of(rests, tuple(shape)), beside)
-    start = 1 + max((x for labels in (p.out, *(f.labels for f in p.factors)) for x in labels), default=0)
+    start = p.fresh
     names = {x: _outer_label(p, first, axis) for x, axis in zip(inner.out, axes, strict=True)}
     fresh: dict[int, int] = {}
     factors = relabelled(inner.factors, lambda x: names[x] if x in names else fresh.setdefault(x, start + len(fresh)))
@@ -547,9 +547,9 @@ def _taken_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
 def _scalar_out(form: Form, group: Sequence[Use], run: Canonicaliser) -> Form:
     """The same for a scalar that matrices and multiples of the identity have."""
     terms = [form.terms[use.term] for use in group]
-    rests = [Product(p.coef, _others(p, use), p.out, p.decimal) for p, use in zip(terms, group, strict=True)]
+    rests = [p.with_factors(_others(p, use)) for p, use in zip(terms, group, strict=True)]
     inner = run.product(run.sum_of(rests, form.shape))
-    whole = Product(inner.coef, [group[0].factor, *inner.factors], inner.out, inner.decimal)
+    whole = inner.with_factors([group[0].factor, *inner.factors])
     left = [p for p in form.terms if not any(p is q for q in terms)]
     return run.sum_of([whole, *left], form.shape)
 

@@ -72,7 +72,7 @@ class Presenter:
         if known == scalars:
             return p
         own = iter(known)
-        return Product(p.coef, [f if f.labels else next(own) for f in p.factors], p.out, p.decimal)
+        return p.with_factors([f if f.labels else next(own) for f in p.factors])
 
     def _probabilities(self, p: Product) -> Product:
         """1 - σ(v) is σ(-v) where no σ(v) stands next to it, and σ(v) - 1 is -(1 - σ(v)), always."""

@@ -65,12 +65,11 @@ def _powers_of(
 
 
 def _without(p: Product, group: list[Factor], f: Factor, new: list[Factor]) -> Product:
-    from symgrad.formula.canonical.rewriting import without
 
     # What the group sums over is gone with it, and is no axis of entries that are all 1.
     inside = tuple({x for g in group for x in g.labels} - {*f.labels, *p.out})
     wide = Product(p.coef, p.factors, (*p.out, *inside), p.decimal)
-    return without(wide, [*group, f], new).with_out(p.out)
+    return wide.replaced([*group, f], new).with_out(p.out)
 
 
 def _connected(factors: Sequence[Factor], edges: Collection[int]) -> list[list[Factor]]:

@@ -202,7 +202,7 @@ def _over(form: Form, uses: dict[int, Factor], lowest: Power, run: Canonicaliser
     terms: list[Product] = []
     for k, f in uses.items():
         p = form.terms[k]
-        rest = Product(p.coef, [g for g in p.factors if g is not f], p.out, p.decimal)
+        rest = p.without(f)
         terms += _multiplied(rest, f, int(f.power - lowest), run)
     above = run.sum_of(terms, form.shape)
     old = [form.terms[k] for k in uses]
@@ -222,7 +222,7 @@ def _multiplied(p: Product, f: Factor, times: int, run: Canonicaliser) -> Sequen
     for _ in range(times):
         one = Factor(f.base, f.labels)
         placed = [(q, _place(q, p, one)) for q in terms]
-        wide = [(Product(q.coef, [*q.factors, x], q.out, q.decimal), x) for q, x in placed]
+        wide = [(q.with_factors([*q.factors, x]), x) for q, x in placed]
         terms = [r for q, x in wide for r in substituted(q, x, run.insides[f.base], run)]
     return terms
 
