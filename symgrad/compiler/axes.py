@@ -38,7 +38,7 @@ def reshape(term: Term, args: tuple[Any, ...]) -> Term | None:
     if x.shape == term.shape:
         return x  # type: ignore[no-any-return]
     if x.op.name == "reshape":
-        return make(term.op, x.args, term.params, term.shape, term.dtype)
+        return term.with_args(x.args)
     return None
 
 
@@ -49,7 +49,7 @@ def expand(term: Term, args: tuple[Any, ...]) -> Term | None:
         x = x.args[0]
     if x.shape == term.shape:
         return x  # type: ignore[no-any-return]
-    return None if x is args[0] else make(term.op, (x,), term.params, term.shape, term.dtype)
+    return None if x is args[0] else term.with_args((x,))
 
 
 def _new_axes(term: Term, ndim: int) -> tuple[int, ...] | None:

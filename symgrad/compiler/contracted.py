@@ -49,7 +49,7 @@ def with_contractions(
         if product is not None:
             found = _contracted(term, product, once, finish)
         if found is None:
-            found = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+            found = term.with_args(args)
         reads[found] = reads.get(found, 0) + before[term]
         return found
 
@@ -84,7 +84,7 @@ def _contracted(
         return None
     made: Term | None
     if len(arrays) == 1:
-        made = make(term.op, (arrays[0],), term.params, term.shape, term.dtype) if scalars else None
+        made = term.with_args((arrays[0],)) if scalars else None
     else:
         made = _product_of(term, x, dims, reduce(_times, arrays[:-1]), arrays[-1])
         if made is not None:

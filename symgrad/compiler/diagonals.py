@@ -41,7 +41,7 @@ def without_identities(outputs: Sequence[Term], order: Sequence[Term]) -> list[T
     even: set[Term] = set()  # cores of one number, of whose diagonals an identity is made as soon
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
-        made = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        made = term.with_args(args)
         found = _known(made, known)
         if not isinstance(found, Diagonal):
             return made if found is None else found
@@ -242,7 +242,7 @@ def _with_common_labels(term: Term, known: Known) -> Term:
             whole = _whole(Diagonal(core, wide.labels), term.args[k])
             known[whole] = Diagonal(core, wide.labels)
             row = (whole, term.args[1]) if k == 0 else (term.args[0], whole)
-            return make(term.op, row, term.params, term.shape, term.dtype)
+            return term.with_args(row)
     return term
 
 

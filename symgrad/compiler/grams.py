@@ -22,7 +22,7 @@ def with_grams(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
         found = _gram(term, args)
         if found is not None:
             return found
-        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term.with_args(args)
 
     return rebuilt(outputs, change, order)
 

@@ -42,7 +42,7 @@ def without_kept_axes(outputs: Sequence[Term], order: Sequence[Term]) -> list[Te
             return found
         if args[0].op.name == "neg" and term.op.name == "neg":  # where only the axes stood between two signs
             return args[0].args[0]  # type: ignore[no-any-return]
-        return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term.with_args(args)
 
     return rebuilt(outputs, change, order, only=("squeeze", "neg"))
 

@@ -20,7 +20,7 @@ COMMUTATIVE = ("add", "mul")
 def known_by(term: Term, seen: set[Term]) -> Term:
     """The term, or b + a where it is a + b and the program has that; ``seen`` are the terms that it has."""
     if term.op.name in COMMUTATIVE and term not in seen:
-        other = make(term.op, term.args[::-1], term.params, term.shape, term.dtype)
+        other = term.with_args(term.args[::-1])
         if other in seen:
             return other
         seen.add(term)
@@ -153,7 +153,7 @@ def exponentials(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
             return make(
                 term.op, (over, make(lookup("add"), (number(1), e), {}, e.shape, e.dtype)), {}, term.shape, term.dtype
             )
-        return term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term.with_args(args)
 
     return rebuilt(outputs, change, order)
 
@@ -180,7 +180,7 @@ def with_shares(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]:
             return -lookup("chosen")(lookup("log_softmax")(args[0], dim=args[0].ndim - 1), args[1])
         if term.op.name == "exp" and term.args[0] in logs:
             return make(lookup("softmax"), args[0].args, args[0].params, term.shape, term.dtype)
-        made = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        made = term.with_args(args)
         if term not in totals:
             return made
         (dim,) = term.params["dim"]

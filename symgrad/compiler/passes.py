@@ -88,7 +88,7 @@ def opened(outputs: Sequence[Term], order: Sequence[Term] | None = None) -> list
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
         known = term.op.kind == "function" and term.op.define is not None
-        return term.op.define(*args, **term.params) if known else _rebuilt(term, args)  # type: ignore[misc]
+        return term.op.define(*args, **term.params) if known else term.with_args(args)  # type: ignore[misc]
 
     found = rebuilt(outputs, change)
     for term in postorder(found):
@@ -99,12 +99,6 @@ def opened(outputs: Sequence[Term], order: Sequence[Term] | None = None) -> list
                 "write it with tensor operations only."
             )
     return found
-
-
-def _rebuilt(term: Term, args: tuple[Any, ...]) -> Term:
-    if args == term.args:
-        return term
-    return make(term.op, args, term.params, term.shape, term.dtype)
 
 
 def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
@@ -141,7 +135,7 @@ def _regrouped(term: Term, args: tuple[Any, ...]) -> Term:
                 and not is_weak(a)
             ):
                 return make(b.op, (a, b.args[1]), {}, term.shape, term.dtype)
-    return _rebuilt(term, args)
+    return term.with_args(args)
 
 
 def _is_by_square(term: Term) -> bool:
@@ -181,7 +175,7 @@ def _changed(term: Term, args: tuple[Any, ...]) -> Term:
         short = rule(term, args)
         if short is not None:
             return short
-    return _rebuilt(term, args)
+    return term.with_args(args)
 
 
 def same_place(made: Term, like: Term) -> Term:
@@ -414,7 +408,7 @@ def _negated(term: Term, args: tuple[Any, ...]) -> Term | None:
         return None
     signs = [a.op.name == "neg" for a in args]
     bare = tuple(a.args[0] if s else a for a, s in zip(args, signs, strict=True))
-    inner = make(term.op, bare, term.params, term.shape, term.dtype)
+    inner = term.with_args(bare)
     inner = _changed(inner, bare)
     return inner if sum(signs) % 2 == 0 else negated(inner)
 
@@ -454,7 +448,7 @@ def _inv(term: Term, args: tuple[Any, ...]) -> Term | None:
 def _einsum(term: Term, args: tuple[Any, ...]) -> Term | None:
     found = kept_sum(term, args)
     if found is None and len(args) == 1:
-        same = _broadcast_of_einsum(make(term.op, args, term.params, term.shape, term.dtype))
+        same = _broadcast_of_einsum(term.with_args(args))
         if same is not None and same.shape == term.shape:  # new axes of size 1
             return same
     return _contraction(term, args, term.params["inputs"], term.params["output"]) if found is None else found

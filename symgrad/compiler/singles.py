@@ -54,7 +54,7 @@ class _Singles:
             elif term.op.name == "sum":
                 found = self._outside(term, args[0])
             if found is None:
-                found = term if args is term.args else make(term.op, args, term.params, term.shape, term.dtype)
+                found = term.with_args(args)
             self.reads[found] = self.reads.get(found, 0) + self.before[term]
             return found
 
@@ -89,7 +89,7 @@ class _Singles:
             return None
         for c, y in (x.args, x.args[::-1]):
             if _scale(c) is not None and y.fits(x):
-                total = make(term.op, (y,), term.params, term.shape, term.dtype)
+                total = term.with_args((y,))
                 return make(x.op, (c, total), {}, term.shape, term.dtype)
         return None
 
@@ -214,7 +214,7 @@ def _with(x: Term, args: Sequence[Any]) -> Term:
         for one, other in (args, args[::-1]):
             if one.op is NUMBER and one.number == 1 and other.fits(x):
                 return other  # type: ignore[no-any-return]
-    return make(x.op, tuple(args), x.params, x.shape, x.dtype)
+    return x.with_args(tuple(args))
 
 
 def negated(x: Term) -> Term:

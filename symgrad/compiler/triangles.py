@@ -37,7 +37,7 @@ def with_triangles(outputs: Sequence[Term], order: Sequence[Term]) -> list[Term]
         if term.op.name == "solve_triangular":
             found = _once(term, args)
         if found is None and args is not term.args:
-            found = make(term.op, args, term.params, term.shape, term.dtype)
+            found = term.with_args(args)
         return term if found is None else found
 
     return rebuilt(outputs, change, order)
@@ -48,7 +48,7 @@ def _once(term: Term, args: tuple[Any, ...]) -> Term | None:
     right, scale = _unscaled(args[1])
     if scale is None:
         return None
-    found = make(term.op, (args[0], right), term.params, term.shape, term.dtype)
+    found = term.with_args((args[0], right))
     return make(lookup("mul"), (scale, found), {}, term.shape, term.dtype)
 
 
@@ -58,7 +58,7 @@ def _unscaled(x: Term) -> tuple[Term, Term | None]:
     if inner.op.name == "mul" and inner.dtype == x.dtype:
         for scale, rest in (inner.args, inner.args[::-1]):
             if scale.op is NUMBER and rest.fits(inner):
-                return (rest if inner is x else make(x.op, (rest,), x.params, x.shape, x.dtype)), scale
+                return (rest if inner is x else x.with_args((rest,))), scale
     return x, None
 
 
@@ -144,9 +144,9 @@ def _short(turned: Term, x: Term) -> Term | None:
             scaled = full(d.shape, d.args[0].number, d.dtype)
         else:
             scaled = make(lookup("mul"), (own, d), {}, d.shape, factor.dtype)
-        return make(y.op, (scaled,), y.params, y.shape, y.dtype)
+        return y.with_args((scaled,))
     if y.op.name == "matmul" and (b := _solved(turned, y.args[0])) is not None:
-        return make(y.op, (b, y.args[1]), y.params, y.shape, y.dtype)
+        return y.with_args((b, y.args[1]))
     return _solved(turned, y)
 
 

@@ -73,8 +73,7 @@ def _written_out(root: Term) -> Term:
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term.op.kind == "function" and term.op.define is not None:
             return term.op.define(*args, **term.params)
-        same = all(a is b for a, b in zip(args, term.args, strict=True))
-        return term if same else term.op(*args, **term.params)
+        return term.again(args)
 
     return rebuilt([root], change)[0]  # type: ignore[no-any-return]
 

@@ -246,6 +246,6 @@ def as_run(op: Op, args: tuple[Term, ...], params: dict[str, Any]) -> Any:
     spelled = apply(op, tuple([marks.get(a, a) for a in args]), params)
 
     def change(term: Term, parts: tuple[Any, ...]) -> Term:
-        return zeros[term] if term in zeros else make(term.op, parts, term.params, term.shape, term.dtype)
+        return zeros[term] if term in zeros else term.with_args(parts)
 
     return rebuilt([spelled], change)[0]

@@ -46,7 +46,7 @@ def with_signs(root: Term) -> Term:
     signs: dict[Term, Signs] = {}
 
     def change(term: Term, args: tuple[Any, ...]) -> Term:
-        made = term if args == term.args else term.op(*args, **term.params)
+        made: Term = term.again(args)
         while (shorter := _decided(made, signs)) is not None and shorter is not made:
             made = shorter
         return made

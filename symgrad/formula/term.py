@@ -122,6 +122,14 @@ class Term(Operand):
         """Whether it has the shape and the dtype of another."""
         return self.shape == other.shape and self.dtype == other.dtype
 
+    def with_args(self, args: tuple[Term, ...]) -> Term:
+        """The same op of other arguments, of the same shapes and dtypes."""
+        return self if args == self.args else make(self.op, args, self.params, self.shape, self.dtype)
+
+    def again(self, args: tuple[Any, ...]) -> Any:
+        """The op applied to other arguments, whatever their shapes and dtypes."""
+        return self if args == self.args else self.op(*args, **self.params)
+
     def relabelled(self, shape: tuple[Any, ...]) -> Term:
         """The same term with its sizes written otherwise."""
         return make(self.op, self.args, self.params, tuple(shape), self.dtype)
@@ -414,7 +422,7 @@ def substitute(roots: Sequence[Term], values: dict[Term, Any]) -> list[Any]:
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term in values:
             return values[term]
-        return term if args == term.args else term.op(*args, **term.params)
+        return term.again(args)
 
     return rebuilt(roots, change)
 

@@ -221,7 +221,7 @@ class _Board:
         image: dict[Term, Term] = {}
         for t in self.order:
             args = tuple(image[a] for a in t.args)
-            now = t if all(a is b for a, b in zip(args, t.args, strict=True)) else t.op(*args, **t.params)
+            now = t.again(args)
             shared = uses.get(t, 0) > 1
             wanted = t in self.useful and (shared or (t in bent and not _goes_with(t, users.get(t))))
             if wanted and uses.get(t) == 1 and users[t].op.name == "squeeze":

@@ -49,7 +49,7 @@ def stripped(terms: Sequence[Term | None]) -> tuple[Term | None, ...]:
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term.op.name == "unrecorded":
             return args[0]
-        return term if args == term.args else term.op(*args, **term.params)
+        return term.again(args)
 
     found = iter(rebuilt([term for term in terms if term is not None], change))
     return tuple(None if term is None else next(found) for term in terms)

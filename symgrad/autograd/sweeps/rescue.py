@@ -270,7 +270,7 @@ def _respelled(root: Term) -> Term:
     """The same with values, too, in the spellings that do not overflow."""
 
     def change(term: Term, args: tuple[Any, ...]) -> Any:
-        same = term if all(a is b for a, b in zip(args, term.args, strict=True)) else term.op(*args, **term.params)
+        same = term.again(args)
         other = respelled(same)
         return same if other is None else other[0]
 

@@ -120,7 +120,7 @@ def written_out(outputs: Sequence[Term], name: str, has_form: Callable[[Term], b
             known = _DEFINITIONS.get(term.op.name) or term.op.define
             if known is not None:
                 return known(*args, **term.params)
-        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term.with_args(args)
 
     found = list(outputs)
     for _ in range(_DEEPEST):
@@ -150,7 +150,7 @@ def paired(outputs: Sequence[Term], sizes: dict[str, int]) -> list[Term]:
     def change(term: Term, args: tuple[Any, ...]) -> Any:
         if term.op.name == "einsum" and len(args) > 2:
             return _in_pairs(term, args, sizes)
-        return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        return term.with_args(args)
 
     return rebuilt(outputs, change)
 

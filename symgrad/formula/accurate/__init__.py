@@ -19,7 +19,7 @@ from symgrad.formula.accurate.probing import NORMAL, SINGLE, has_gaps, is_narrow
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
-from symgrad.formula.term import NUMBER, SYMBOL, Term, make, number, own_symbol, postorder, rebuilt, substitute
+from symgrad.formula.term import NUMBER, SYMBOL, Term, number, own_symbol, postorder, rebuilt, substitute
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
 
@@ -92,7 +92,7 @@ def accurate(
         return roots
     image: dict[Term, Any] = {}
     for term in order:
-        image[term] = _remade(term, tuple([image[a] for a in term.args]))
+        image[term] = term.with_args(tuple([image[a] for a in term.args]))
         if term in found:
             part, written = found[term]
             filled = part.filled(written, image)
@@ -199,10 +199,6 @@ def _bare(term: Term) -> bool:
     return term.op is SYMBOL or not term.op.entrywise
 
 
-def _remade(term: Term, args: tuple[Any, ...]) -> Term:
-    return term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
-
-
 _NAMED = CANDIDATES | {"ratio", "shifted_exp"}
 """Names of the ops that :func:`_named` looks at."""
 
@@ -214,7 +210,7 @@ def _named(term: Term, args: tuple[Any, ...]) -> Any:
 
     Other spellings entry by entry are found later, where digits are lost.
     """
-    made = _remade(term, args)
+    made = term.with_args(args)
     if made.op.name in ("add", "sub") and made.args[0].number == 1:
         made = complement(made)
     if made.op.name == "ratio" and made.args[1].op.name == "hypot":

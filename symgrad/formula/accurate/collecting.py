@@ -20,7 +20,7 @@ from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.canonical.scalars.polynomials import ONE, Monomial, Polynomial, monomial, multiplied
 from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio
-from symgrad.formula.term import SYMBOL, Term, make, number, own_symbol, postorder, substitute, symbols
+from symgrad.formula.term import SYMBOL, Term, number, own_symbol, postorder, substitute, symbols
 
 LEAST = 12
 """Parts of fewer terms are left as they are."""
@@ -76,7 +76,7 @@ def collected(roots: Sequence[Term], order: Sequence[Term], given: Sequence[Term
     image: dict[Term, Any] = {}
     for term in order:
         args = tuple([image[a] for a in term.args])
-        image[term] = term if args == term.args else make(term.op, args, term.params, term.shape, term.dtype)
+        image[term] = term.with_args(args)
         if term in found:
             part, written = found[term]
             image[term] = part.filled(written, image)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen, full, make, number, postorder
+from symgrad.formula.term import NUMBER, SYMBOL, Term, frozen, full, number, postorder
 
 FEWEST = 3
 """Steps that are worth a recurrence."""
@@ -167,7 +167,7 @@ def _completed(root: Term, order: Sequence[Term], pairs: _Pairs, data_first: boo
         image: dict[Term, Term] = {}
         for t in order:
             args = tuple([edits.get((t, i), image[a]) for i, a in enumerate(t.args)])
-            image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+            image[t] = t.with_args(args)
         root, pairs = image[root], [(image[p], image[q]) for p, q in pairs]
         order = postorder([root])
     return None
@@ -211,7 +211,7 @@ def _written_out(p: Term, q: Term, before: dict[Term, Term], data_first: bool) -
             if not begins and not (data_first and p.op.name in ("add", "sub") and is_data(other, q)):
                 continue
             nothing = full(one.shape, 0, one.dtype)
-        return make(p.op, (nothing, q) if i == 0 else (q, nothing), p.params, p.shape, p.dtype)
+        return p.with_args((nothing, q) if i == 0 else (q, nothing))
     return None
 
 

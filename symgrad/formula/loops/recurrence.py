@@ -382,7 +382,7 @@ class _Rolling:
                 raise _Unfit  # what is the same in every step reads what the loop computes
             if at is not None and self.chains[at[0]].is_state and t is not top:
                 raise _ReadsFurther
-            image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+            image[t] = t.with_args(args)
         return image[top]
 
     def _slot(self, c: int, j: int, i: int, image: dict[Term, Term]) -> Term:
@@ -418,14 +418,14 @@ def _into(roots: Sequence[Term], image: dict[Term, Term]) -> list[Term]:
     """The images of terms, which ``image`` has afterwards, with those of all that they are made of."""
     for t in postorder(roots, image):
         args = tuple([image[a] for a in t.args])
-        image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+        image[t] = t.with_args(args)
     return [image[r] for r in roots]
 
 
 def replaced_below(root: Term, images: dict[Term, Term]) -> Term:
     """A term with images of what is below it."""
     args = tuple(replaced(root.args, images))
-    return root if args == root.args else make(root.op, args, root.params, root.shape, root.dtype)
+    return root.with_args(args)
 
 
 def _reads(body: Term, states: Sequence[Term]) -> bool:
@@ -460,5 +460,5 @@ def unrolled(loop: Recurrence, steps: int | None = None) -> Term:
     known = dict(zip((s.last for s in loop.states), now, strict=True))
     for t, column in zip(loop.stacked, zip(*rows, strict=True), strict=True):
         args = column if t.last is None else (*column, known[t.last])
-        known[t.symbol] = make(t.whole.op, args, t.whole.params, t.whole.shape, t.whole.dtype)
+        known[t.symbol] = t.whole.with_args(args)
     return replaced([loop.result], known)[0]

@@ -57,8 +57,7 @@ def decomposed(term: Term) -> tuple[Term, list[Decomposition]]:
         if t.op.name == "select" and args[0].op.name == "permute" and args[0].params["dims"] == (1, 0):
             # A row of Vᵀ is a column of V.
             return op("select", args[0].args[0], dim=1 - t.params["dim"], index=t.params["index"])  # type: ignore[no-any-return]
-        same = all(a is b for a, b in zip(args, t.args, strict=True))
-        return t if same else make(t.op, args, t.params, t.shape, t.dtype)
+        return t.with_args(args)
 
     return rebuilt([term], change)[0], lines
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.formula.canonical.writing import MATRICES, everywhere
-from symgrad.formula.term import SYMBOL, Term, make, rebuilt
+from symgrad.formula.term import SYMBOL, Term, rebuilt
 
 _PRODUCTS = frozenset({"matmul", "permute", "trace"})
 """What is made of matrices by indices alone."""
@@ -20,7 +20,7 @@ def numbers_everywhere(root: Term) -> Term:
     def change(t: Term, args: tuple[Any, ...]) -> Term:
         if (t.op.mixes == 2 and not t.op.linear) or t.op.name in _PRODUCTS:  # which take matrices, not entries
             args = tuple(map(_as_matrix, args))
-        return t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+        return t.with_args(args)
 
     return _as_matrix(rebuilt([root], change)[0])
 
@@ -35,7 +35,7 @@ def _as_matrix(t: Term) -> Term:
         args = tuple(_as_matrix(a) if a.shape else everywhere(a, t.shape) for a in t.args)
     else:
         return t
-    return t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+    return t.with_args(args)
 
 
 def _is_multiple(t: Term) -> bool:

@@ -27,7 +27,7 @@ from symgrad.formula.printing.wherelist import CANONICAL_BUDGET, Statements, can
 from symgrad.formula.printing.width import COLUMN, broken, within
 from symgrad.formula.printing.width import width as width_of
 from symgrad.formula.structures import declared
-from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, count, make, postorder, rebuilt, symbol, symbols
+from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, count, postorder, rebuilt, symbol, symbols
 from symgrad.timing import timed
 
 INLINE_SIZE = 150
@@ -294,7 +294,7 @@ def _seen_symmetric(term: Term, shown: Term) -> Term:
     def change(t: Term, args: tuple[Any, ...]) -> Term:
         if t in known:
             return known[t]
-        return t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+        return t.with_args(args)
 
     return rebuilt([shown], change)[0] if known else shown
 

@@ -130,7 +130,7 @@ class Statements:
         image: dict[Term, Term] = {}
         for t in (*postorder(whole.args, self.named), whole):
             args = tuple([image[a] if a in image else self._symbol(a) for a in t.args])
-            image[t] = t if args == t.args else make(t.op, args, t.params, t.shape, t.dtype)
+            image[t] = t.with_args(args)
         return self.named[whole], image[whole]
 
     def _symbol(self, part: Term) -> Term:
