@@ -227,3 +227,15 @@ def test_comparisons_in_place_are_those_of_others():
     assert "where" not in sg.compile(sg.func.grad(f), x).source
     assert sg.compile(f, x)(x.numpy()) == 3
     assert sg.compile(sg.func.grad(f), x)(x.numpy()).tolist() == sg.func.grad(f)(x).tolist() == [0, 1, 0]
+
+
+def test_conditions_are_no_powers_and_factors_stay_decimal():
+    """A condition times itself is itself, whichever it is, and 0.3 beside one is written as it was given."""
+    x = sg.tensor([0.3, -0.2], name="x", requires_grad=True)
+    u = 0.3 * x
+    held = (sg.clamp(u, -1, 1) * ((u >= -1) & (u <= 1))).sum()
+    assert held.latex() == r"0.3 x^{\top} \left[-1 \le 0.3 x \le 1\right]"
+    (slope,) = sg.autograd.grad(held, x)
+    assert slope.latex() == r"0.3 \left[-1 \le 0.3 x \le 1\right]"
+    below = (x * ((x < 2) * (x < 2))).sum()
+    assert below.latex() == r"x^{\top} \left[x < 2\right]"

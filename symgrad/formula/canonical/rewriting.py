@@ -5,6 +5,7 @@ A rewrite sees opaque factors only by their op, arguments and labels, so every r
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -69,15 +70,19 @@ def merged(p: Product, run: Canonicaliser) -> Product:
 
 
 def _powers(p: Product, run: Canonicaliser) -> Product:
-    """Equal factors become powers.  x·x⁻¹ = 1 holds where x ≠ 0; √x·√x = x where x ≥ 0."""
+    """Equal factors become powers.  x·x⁻¹ = 1 holds where x ≠ 0; √x·√x = x where x ≥ 0; [c]² = [c] always."""
     found: dict[Any, Factor] = {}
     for f in p.factors:
         labels = tuple(sorted(f.labels)) if run.symmetries.symmetric(f.base) else f.labels
         old = found.get((f.base, labels))
-        found[(f.base, labels)] = f if old is None else Factor(f.base, old.labels, plain_power(old.power + f.power))
-    if len(found) == len(p.factors) and all(f.power for f in p.factors):
-        return p
-    return p.replaced(list(p.factors), [f for f in found.values() if f.power])
+        power = f.power if old is None else plain_power(old.power + f.power)
+        if power > 1 and f.base.dtype is not None and f.base.dtype.kind == "b":
+            power = 1
+        same = old is None and power == f.power
+        found[(f.base, labels)] = f if same else Factor(f.base, f.labels if old is None else old.labels, power)
+    left = [f for f in found.values() if f.power]
+    same = len(left) == len(p.factors) and all(map(operator.is_, left, p.factors))
+    return p if same else p.replaced(list(p.factors), left)
 
 
 def _probabilities(p: Product) -> Product:

@@ -13,14 +13,9 @@ if TYPE_CHECKING:
 
 
 def unmasked(p: Product) -> Product:
-    """[c]² = [c] for truth values, and relu(u)·[u > 0] = relu(u), always."""
-    factors = []
-    for f in p.factors:
-        truth = f.base.dtype is not None and f.base.dtype.kind == "b"
-        if truth and f.base.op.name in ("gt", "ge") and any(_is_relu_of(g, f) for g in p.factors):
-            continue
-        factors.append(Factor(f.base, f.labels) if truth and f.power > 1 else f)
-    return p if factors == list(p.factors) else p.with_factors(factors)
+    """relu(u)·[u > 0] = relu(u), always."""
+    said = [f for f in p.factors if f.base.op.name in ("gt", "ge") and any(_is_relu_of(g, f) for g in p.factors)]
+    return p.without(*said) if said else p
 
 
 def _is_relu_of(g: Factor, mask: Factor) -> bool:
