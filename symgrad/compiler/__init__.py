@@ -62,10 +62,10 @@ def compile(target: Any = None, /, *args: Any, name: str | None = None, stable: 
     """A NumPy function of a tensor's graph, or of a function on tensors.
 
     ``compile(tensor, ["A", "x"])`` gives the :class:`Compiled` function of the named leaves; other constants keep the
-    values they have.  Without names, all named leaves are arguments.  A list, tuple or dict of tensors, such as a loss
-    and the gradients that ``backward`` left, is one program with results nested so, which share their parts.  A graph
-    is one way through the code that recorded it: ``ArgumentError`` for values and sizes at which the code would have
-    seen something else where it looked.
+    values that the graph read. Without names, all named leaves are arguments. A list, tuple or dict of tensors, such as
+    a loss and the gradients that ``backward`` left, is one program with results nested so, which share their parts. A
+    graph is one way through the code that recorded it: ``ArgumentError`` for values and sizes at which the code would
+    have seen something else where it looked.
 
     ``compile(f, *example_args)`` runs ``f`` once on tensors and compiles what it did; without examples it does so at
     the first call.  A call with other dtypes or shapes traces again, and one that takes another branch, too; programs
@@ -79,8 +79,8 @@ def compile(target: Any = None, /, *args: Any, name: str | None = None, stable: 
     torch's ``compile``, under which a function does what it did before, with tensors, and faster: here it is given
     back as it is, or, without a function, a decorator that does so.  :func:`jit` makes it faster.
 
-    Raises ``CompileError`` when the graph cannot become a program and ``NameProblem`` for names that cannot stand in
-    source text.
+    Raises ``CompileError`` when the graph cannot become a program, as where a constant was changed since and nobody has
+    what it was, and ``NameProblem`` for names that cannot stand in source text.
 
     >>> import symgrad as sg, numpy as np
     >>> A = sg.tensor(np.eye(2), requires_grad=True, name="A")

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
@@ -30,10 +31,11 @@ from symgrad.ops.reductions.predicates import any_
 from symgrad.tape import containers
 from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits
 from symgrad.tape.formulas.names import check_name
+from symgrad.tape.formulas.places import with_places
 from symgrad.tape.formulas.reading import Reading, read_all
 from symgrad.tape.formulas.sizes import comparisons_noted
 from symgrad.tape.graph import Source
-from symgrad.tape.memory.versions import changes
+from symgrad.tape.memory.versions import any_changes, changes, renewed
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain
@@ -441,20 +443,41 @@ def _output(reading: Reading | Verbatim, result: Any, out: Any) -> Output:
 def constants_of(reading: Reading | Verbatim, known: set[Term]) -> list[Input]:
     """The leaves of a reading that are not in ``known``, with the values they have."""
     found = []
+    first = _first_readers(reading.nodes) if isinstance(reading, Reading) else {}
     for leaf in reading.leaves:
         term = reading.terms[id(leaf)]
         if term in known:
             continue
         tensor = leaf.ref() if isinstance(leaf, Source) else leaf
         value = tensor._value if tensor is not None else leaf.kept
+        if tensor is not None and _changed(leaf, tensor, first.get(id(leaf), math.inf)):
+            raise CompileError(
+                f"{term.name} of shape {tuple(leaf.shape)} was changed in place since the graph was recorded, and is "
+                "not among the arguments: the program would compute with what it is now; list it among the arguments, "
+                "or record the graph again."
+            )
         if value is None:
             raise CompileError(
-                f"the constant {term.name} of shape {tuple(leaf.shape)} was freed since the graph was recorded, so its "
-                "values are not known any more; keep the tensor, give it a name and list it among the arguments, or "
-                "compile the function instead of its result."
+                f"the constant {term.name} of shape {tuple(leaf.shape)} was freed, or changed in place, since the "
+                "graph was recorded, so its values are not known any more; keep the tensor, give it a name and list it "
+                "among the arguments, or compile the function instead of its result."
             )
         found.append(Input(str(term.name), term, np.array(value)[()], tensor))
     return found
+
+
+def _changed(leaf: Any, tensor: Any, since: float) -> bool:
+    """Whether a leaf has other values by now than those that operations read from a creation number on."""
+    return renewed(tensor, since) or (isinstance(leaf, Source) and leaf.outlived(tensor._value))
+
+
+def _first_readers(nodes: Sequence[Any]) -> dict[int, float]:
+    """The number of the first node that reads a leaf, by its identity; nothing where nothing was ever changed."""
+    first: dict[int, float] = {}
+    for node in nodes if any_changes() else ():
+        for arg in with_places(node):
+            first.setdefault(id(arg), node.sequence_nr)
+    return first
 
 
 def _is_variable(leaf: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.dtypes import float32, float64
 from symgrad.op import Op
-from symgrad.tape.formulas.constants import note_sizes
+from symgrad.tape.formulas.constants import SMALL, note_sizes
 from symgrad.tape.memory.mirrors import IMAGES, mirrored
 from symgrad.tape.memory.overlap import overlaps
 from symgrad.tape.memory.versions import Apart, note_change, storage
@@ -45,7 +45,7 @@ def quiet(tensor: Any) -> Any:
         or (array.base is not None and not (array.base.__class__ is Apart and array.flags.carray))
         or (tensor._requires_grad and not (MODE.exceptional and not MODE.local.enabled))
         or (extra is not None and (extra.view is not None or extra.views or extra.origin or extra.detached))
-        or (extra is not None and extra.former)
+        or (extra is not None and (extra.former or extra.source is not None))
         or (WATCHERS or NODES or GUARDS or IMAGES or TWINS)
         or (MODE.inferred and (MODE.local.inference or inferred(tensor)))
     ):
@@ -150,7 +150,27 @@ def alone(tensor: Any, others: tuple[Any, ...], recorded: bool = False) -> Any:
                 return None
         elif kind is not float and kind is not int:
             return None
+    if extra is not None and extra.source is not None:
+        settle_constants(tensor)
     return target
+
+
+def settle_constants(root: Any) -> None:
+    """Before memory changes: the constants that a tensor and its views were, as graphs know them, keep their contents.
+
+    The tensors are others from now on.  Of large ones the contents are lost, and programs of those graphs are refused.
+    """
+    extra = root._extra
+    if extra is None:
+        return
+    for tensor in (root, *(ref() for ref in extra.views or ())):
+        if tensor is None or tensor._node is not None or tensor._extra is None:
+            continue
+        source, tensor._extra.source = tensor._extra.source, None
+        if source is not None:
+            small = tensor._value.nbytes <= SMALL or WATCHERS  # programs need the values
+            source.kept = tensor._value.copy() if small else None
+            source.alone()
 
 
 _INTO = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.divide}

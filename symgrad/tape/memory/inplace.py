@@ -28,7 +28,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Labelled, Node
 from symgrad.tape.memory.aliases import cut, detached_from, follow, refresh, retake, spoil, stands_apart, twins_follow
-from symgrad.tape.memory.alone import GUARDS, PLAIN, WATCHERS, alone, by_arrays, quiet_beside
+from symgrad.tape.memory.alone import GUARDS, PLAIN, WATCHERS, alone, by_arrays, quiet_beside, settle_constants
 from symgrad.tape.memory.mirrors import memory, mirrored, reflect
 from symgrad.tape.memory.overlap import PARTIAL, Others, blank, meets, overlaps, reshaped, writable
 from symgrad.tape.memory.putting import put_back
@@ -44,9 +44,6 @@ INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
     "tensor before doing inplace update."
 )
-_SMALL = 4096
-"""Bytes up to which a constant's values are kept with the graph."""
-
 
 # ------------------------------------------------------------------------------------------ the operation
 
@@ -196,9 +193,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
     leaf = root._requires_grad and root._node is None
     followed = new._requires_grad or root._requires_grad or root._node is not None or bool(WATCHERS)
     if not (recording() or _traced(root)) or leaf or new._node is None or not followed:
-        if WATCHERS:  # a program reads what was computed with it before from a constant of its own
-            _settle_constant(root)
-            _settle_constant(tensor)
+        settle_constants(root)  # a program reads what was computed with it before from a constant of its own
         _write(target, value)
         count_change(tensor, noted=True)
         if root._node is not None and not root._requires_grad:
@@ -218,8 +213,7 @@ def _take(tensor: Any, new: Any, value: Any, root: Any, target: Any, change: Cha
             whole = put_back(root, new, view.chain())
         Labelled.cast(new._node, "overlap" if overlaps(target) else "change")
         new._node.rules = None  # so that the sweeps look at its role
-    _settle_constant(root)
-    _settle_constant(tensor)  # a view of what requires no grad
+    settle_constants(root)
     for node in change.made:
         for see in OPERANDS:
             see(node, target)
@@ -403,16 +397,6 @@ def _younger(root: Any, began: int) -> list[Node]:
     return found
 
 
-def _settle_constant(root: Any) -> None:
-    """The constant that a tensor was, as others know it, keeps its contents; the tensor is another from now on."""
-    extra = root._extra
-    if root._node is None and extra is not None and extra.source is not None:
-        if root._value.nbytes <= _SMALL or WATCHERS:  # programs need the values
-            extra.source.kept = root._value.copy()
-        extra.source.ref = _gone
-        extra.source = None
-
-
 def _rebase(root: Any, whole: Any, requires_grad: bool, fresh: int) -> None:
     """Give ``root`` the history of ``whole``; its nodes count as made after the change of the memory."""
     before, node = root._node, whole._node
@@ -434,13 +418,9 @@ def become(tensor: Any, node: Node) -> None:
     new = blank(tensor)
     new._value, new._node, new._requires_grad, new._extra = tensor._array(), node, node.mask != 0, None
     whole = new if view is None else put_back(root, new, view.chain())
-    _settle_constant(root)
+    settle_constants(root)
     _rebase(root, whole, new._requires_grad or root._requires_grad, next(sequence))
     refresh(root)
-
-
-def _gone() -> None:
-    """Stands for a reference whose tensor is another one now."""
 
 
 def reshape_inplace(tensor: Any, op: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -193,7 +193,7 @@ def changes(array: Any) -> int:
     return 0 if note is None else note.version
 
 
-def changed_since(array: Any, number: int) -> bool:
+def changed_since(array: Any, number: float) -> bool:
     """Whether the memory of ``array`` was changed in place after that creation number."""
     while _changed and isinstance(array, np.ndarray):
         note = _note(array)
@@ -306,7 +306,7 @@ def note_replaced(old: Any, place: Any, new: Any) -> int:
     return now
 
 
-def renewed(tensor: Any, since: int) -> bool:
+def renewed(tensor: Any, since: float) -> bool:
     """Whether a tensor was changed in place, or given other data, after a creation number; False where it is gone."""
     if tensor is None:
         return False
